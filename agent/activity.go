@@ -13,7 +13,7 @@ type activity struct {
 
 // busy reports whether an operation of our own has just ended or is under way.
 func (y *activity) busy() bool {
-	return y.working.Load() > 0 || time.Since(time.Unix(0, y.worked.Load())) < ownNoise
+	return y.working.Load() > 0 || time.Since(time.Unix(0, y.worked.Load())) < echoTime
 }
 
 // begin marks an operation that changes the kernel; call what it returns at its

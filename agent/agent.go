@@ -22,42 +22,42 @@ import (
 
 // Agent is one host's agent.
 type Agent struct {
-	opt        Options
-	log        *slog.Logger
-	kernel     Machine
-	gates      *gates
-	ledger     *ledger
-	lock       *os.File
-	started    time.Time
-	trip       tripwire
-	host       *hostView
-	wants      *wants
-	ports      *ports
-	roll       *roll
-	quarantine *quarantine
-	departures *departures
-	networks   *register
-	defaults   *defaults
-	nics       *nics
-	ways       *ways
-	troubles   *troubles
-	trials     *trials
-	modes      modes
-	shows      shows
-	blocks     *blocks
-	books      *books
-	flows      *flows
-	holds      *holds
-	containers *containers
-	tenures    *tenures
-	handovers  *handovers
-	plans      *plans
-	mender     *mender
-	teller     teller
-	ids        keyed[atIDs, heddle.EndpointID]
-	// pods serializes attaches, and changes of the default route, of one container (by
+	opt            Options
+	log            *slog.Logger
+	kernel         Machine
+	otherFirewalls *otherFirewalls
+	ledger         *ledger
+	lock           *os.File
+	started        time.Time
+	trip           tripwire
+	host           *hostView
+	wanted         *wantedObjects
+	ports          *ports
+	records        *records
+	quarantine     *quarantine
+	removals       *removals
+	networks       *register
+	defaults       *defaults
+	nics           *nics
+	hostPaths      *hostPaths
+	problems       *problems
+	trials         *trials
+	modes          modes
+	shows          shows
+	blocks         *blocks
+	reservations   *reservations
+	flows          *flows
+	holds          *holds
+	containers     *containers
+	lanDevices     *lanDevices
+	handovers      *handovers
+	plans          *plans
+	repairer       *repairer
+	reporter       reporter
+	endpointLocks  keyed[atIDs, heddle.EndpointID]
+	// podLocks serializes attaches, and changes of the default route, of one container (by
 	// the inode of its namespace).
-	pods     keyed[atPods, uint64]
+	podLocks keyed[atPods, uint64]
 	ready    atomic.Bool
 	activity activity
 	metrics  *metrics
@@ -66,36 +66,36 @@ type Agent struct {
 
 	// tasks lists the operations under way; following runs what the cluster's view asks
 	// for, mending runs the patrol's repairs.
-	tasks              *tasks
-	following, mending *errands
-	// works serializes kernel changes for one network, by the network's ID.
-	works keyed[atWorks, string]
-	links links
-	// seeing is held while the cluster's newest view is adopted.
-	seeing mutex[atSeeing]
+	tasks                  *tasks
+	followJobs, repairJobs *jobs
+	// networkLocks serializes kernel changes for one network, by the network's ID.
+	networkLocks keyed[atNetworkLock, string]
+	linkLocks    linkLocks
+	// viewLock is held while the cluster's newest view is adopted.
+	viewLock mutex[atView]
 	// adopted signals that the host followed a new view; lookAgain asks the host to look
 	// at the view once more. Both channels have a capacity of one.
-	adopted, lookAgain chan struct{}
+	adopted, viewAgain chan struct{}
 	// compareSoon asks for a comparison with the plans; its capacity is one.
 	compareSoon chan struct{}
-	// paths is what is known about the ways to other hosts; nil without a cluster.
-	paths *paths
+	// peerPaths is what is known about the ways to other hosts; nil without a cluster.
+	peerPaths *peerPaths
 }
 
 // New opens the ledger, finishes what an earlier life left undone, and brings
 // the kernel in line with the record.
 func New(opt Options) (*Agent, error) {
 	a := &Agent{opt: opt, log: opt.Log, started: time.Now(), trip: opt.Tripwire, modes: opt.Modes,
-		wants: newWants(), ports: newPorts(), departures: newDepartures(),
-		trials: newTrials(opt.Modes, opt.Untried), tasks: newTasks(), adopted: make(chan struct{}, 1), lookAgain: make(chan struct{}, 1), compareSoon: make(chan struct{}, 1)}
+		wanted: newWantedObjects(), ports: newPorts(), removals: newRemovals(),
+		trials: newTrials(opt.Modes, opt.Untried), tasks: newTasks(), adopted: make(chan struct{}, 1), viewAgain: make(chan struct{}, 1), compareSoon: make(chan struct{}, 1)}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
-	a.roll = newRoll(a.wants)
-	a.teller = teller{&a.ready, events.NewLog()}
-	a.networks, a.quarantine, a.troubles = newRegister(a.wants, a.teller), newQuarantine(a.log), newTroubles(a.log)
+	a.records = newRecords(a.wanted)
+	a.reporter = reporter{&a.ready, events.NewLog()}
+	a.networks, a.quarantine, a.problems = newRegister(a.wanted, a.reporter), newQuarantine(a.log), newProblems(a.log)
 	a.metrics = newMetrics(a)
-	a.following, a.mending = newErrands(a.tasks, &a.finished), newErrands(a.tasks, &a.finished)
+	a.followJobs, a.repairJobs = newJobs(a.tasks, &a.finished), newJobs(a.tasks, &a.finished)
 	if err := a.open(); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
@@ -107,15 +107,15 @@ func New(opt Options) (*Agent, error) {
 	if err := a.watch(ctx); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
-	a.finished.Go(func() { a.vigil(ctx) })
-	a.finished.Go(func() { a.keepQuarantine(ctx) })
+	a.finished.Go(func() { a.watchNICs(ctx) })
+	a.finished.Go(func() { a.retryQuarantine(ctx) })
 	a.ready.Store(true)
-	a.finished.Go(func() { a.witness(ctx) })
+	a.finished.Go(func() { a.reportChanges(ctx) })
 	if a.opt.Cluster != nil {
 		a.finished.Go(func() { a.opt.Cluster.Serve(ctx, a.blocks) })
 		a.finished.Go(func() { a.follow(ctx) })
-		a.finished.Go(func() { a.tend(ctx) })
-		a.finished.Go(func() { a.paths.testChecksums(ctx) })
+		a.finished.Go(func() { a.yieldBlocks(ctx) })
+		a.finished.Go(func() { a.peerPaths.testChecksums(ctx) })
 	}
 	return a, nil
 }

@@ -17,12 +17,12 @@ func (a *Agent) Allow(first, second string) error {
 	if !n.pool.Gives() {
 		return heddle.Errorf(heddle.BadArgument, "allow traffic with network", second, "it has no subnet", "name two different networks that have subnets")
 	}
-	return a.join(first, n.ID)
+	return a.allowOther(first, n.ID)
 }
 
-// join adds a permission to the first network's plan. A permission between a shared
+// allowOther adds a permission to the first network's plan. A permission between a shared
 // network and a network of this host goes into the plan of the latter.
-func (a *Agent) join(name, otherID string) error {
+func (a *Agent) allowOther(name, otherID string) error {
 	n, err := a.networks.find(name)
 	if err != nil {
 		return err
@@ -39,22 +39,22 @@ func (a *Agent) join(name, otherID string) error {
 	}
 	if n.Shared && a.opt.Cluster != nil {
 		if other := a.networks.byID(otherID); other != nil && !other.Shared {
-			return a.join(other.Name, n.ID)
+			return a.allowOther(other.Name, n.ID)
 		}
-		return a.joinShared(n, otherID)
+		return a.allowShared(n, otherID)
 	}
-	return a.joinHere(n.Network, otherID, true)
+	return a.setAllowedHere(n.Network, otherID, true)
 }
 
-// joinHere adds or removes a permission in the record of a network of this host.
-func (a *Agent) joinHere(of heddle.Network, otherID string, on bool) error {
-	defer a.works.Lock(of.ID)()
+// setAllowedHere adds or removes a permission in the record of a network of this host.
+func (a *Agent) setAllowedHere(of heddle.Network, otherID string, on bool) error {
+	defer a.networkLocks.Lock(of.ID)()
 	n := a.networks.byID(of.ID)
 	if n == nil {
 		return noNetwork(of.Name)
 	}
 	next := n.Network
-	permit(&next, otherID, on)
+	setAllowed(&next, otherID, on)
 	next, err := heddle.Bounded(next)
 	if err != nil {
 		return err
@@ -66,16 +66,16 @@ func (a *Agent) joinHere(of heddle.Network, otherID string, on bool) error {
 	return a.replan(n, next, plan)
 }
 
-// joinShared adds a permission to the record of a network of several hosts. It is in
+// allowShared adds a permission to the record of a network of several hosts. It is in
 // effect on this host when it returns.
-func (a *Agent) joinShared(n *network, otherID string) error {
-	if err := a.changeShared(n, func(n *heddle.Network) error { permit(n, otherID, true); return nil }); err != nil {
+func (a *Agent) allowShared(n *network, otherID string) error {
+	if err := a.changeShared(n, func(n *heddle.Network) error { setAllowed(n, otherID, true); return nil }); err != nil {
 		return err
 	}
-	return a.settleNow(context.Background(), n.ID)
+	return a.followNow(context.Background(), n.ID)
 }
 
-func permit(n *heddle.Network, other string, on bool) {
+func setAllowed(n *heddle.Network, other string, on bool) {
 	n.Allow = slices.DeleteFunc(slices.Clone(n.Allow), func(id string) bool { return id == other })
 	if on {
 		n.Allow = append(n.Allow, other)
@@ -89,13 +89,13 @@ func (a *Agent) replan(n *network, next heddle.Network, plan heddle.Plan) error 
 		return err
 	}
 	add, gone := heddle.Delta(n.plan.Host, plan.Host)
-	a.wants.add(plan.Host)
+	a.wanted.add(plan.Host)
 	err := a.applyNetwork(heddle.Plan{Host: add})
 	var stuck error
 	if err != nil && next.Shared {
 		// the change for one host may be refused: the paths to the others still change,
 		// and the patrol tries again
-		stuck = a.mendNetwork(add)
+		stuck = a.applyAccepted(add)
 		err = nil
 	}
 	if err == nil {
@@ -105,10 +105,10 @@ func (a *Agent) replan(n *network, next heddle.Network, plan heddle.Plan) error 
 		err = a.ledger.putNetwork(next)
 	}
 	if err != nil {
-		a.wants.drop(plan.Host)
-		return errors.Join(err, a.kernel.Remove(heddle.Plan{Host: add}, nil, a.wants.has), a.ledger.putPlan(n.ID, n.plan))
+		a.wanted.drop(plan.Host)
+		return errors.Join(err, a.kernel.Remove(heddle.Plan{Host: add}, nil, a.wanted.has), a.ledger.putPlan(n.ID, n.plan))
 	}
-	a.wants.drop(n.plan.Host)
+	a.wanted.drop(n.plan.Host)
 	a.networks.replace(n.Name, next, plan)
-	return errors.Join(stuck, a.kernel.Remove(heddle.Plan{Host: gone}, nil, a.wants.has))
+	return errors.Join(stuck, a.kernel.Remove(heddle.Plan{Host: gone}, nil, a.wanted.has))
 }

@@ -29,8 +29,8 @@ func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply hed
 	}
 	t := a.tasks.begin(work{what: intentAttach, network: n.Name, endpoint: req.ID.String()}, "its network, or a call about the same container")
 	defer t.end()
-	a.departures.await(n.ID)
-	life := n.life
+	a.removals.await(n.ID)
+	life := n.usage
 	life.RLock()
 	defer life.RUnlock()
 	// look it up again: the network may have been deleted or moved into the store meanwhile
@@ -38,7 +38,7 @@ func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply hed
 	switch {
 	case err != nil:
 		return reply, err
-	case life.gone || n.life != life:
+	case life.deleted || n.usage != life:
 		return reply, noNetwork(req.Network)
 	case n.unplanned != nil:
 		return reply, n.unplanned
@@ -52,17 +52,17 @@ func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply hed
 	}
 	if pod != nil {
 		defer pod.Close()
-		defer a.pods.Lock(pod.Inode())()
+		defer a.podLocks.Lock(pod.Inode())()
 	}
-	defer a.ids.Lock(req.ID)()
+	defer a.endpointLocks.Lock(req.ID)()
 	defer a.activity.begin()()
-	if old, known := a.roll.get(req.ID); known {
+	if old, known := a.records.get(req.ID); known {
 		if req.DryRun {
 			reply = a.reply(n, old)
 			reply.Existed, reply.Commands = true, commands.Of(old.Plan, req.Netns)
 			return reply, nil
 		}
-		if done, reply, err := a.attachedBefore(n, old, req, pod); done {
+		if done, reply, err := a.attachExisting(n, old, req, pod); done {
 			return reply, err
 		}
 	}
@@ -96,7 +96,7 @@ func (a *Agent) accept(ctx context.Context, req *heddle.AttachRequest) error {
 
 // checkMappings refuses ports that cannot be published on any host.
 func checkMappings(id heddle.EndpointID, ports []heddle.PortMapping) error {
-	if err := checkNumber(id, ports); err != nil {
+	if err := checkPortCount(id, ports); err != nil {
 		return err
 	}
 	own := portTable{}
@@ -116,8 +116,8 @@ func checkMappings(id heddle.EndpointID, ports []heddle.PortMapping) error {
 	return nil
 }
 
-// checkNumber refuses more ports than an endpoint may publish.
-func checkNumber(id heddle.EndpointID, ports []heddle.PortMapping) error {
+// checkPortCount refuses more ports than an endpoint may publish.
+func checkPortCount(id heddle.EndpointID, ports []heddle.PortMapping) error {
 	if len(ports) > heddle.MaxPorts {
 		return heddle.Errorf(heddle.TooMuch, "publish ports of endpoint", id.String(), fmt.Sprintf("the request has %d ports", len(ports)), fmt.Sprintf("publish at most %d", heddle.MaxPorts))
 	}
@@ -140,32 +140,32 @@ func (a *Agent) openPod(n *network, req heddle.AttachRequest) (kernel.Pod, error
 	return pod, nil
 }
 
-// realise makes the parts of an endpoint that are missing in the kernel.
-func (a *Agent) realise(r record, pod kernel.Pod) error {
+// applyMissing makes the parts of an endpoint that are missing in the kernel.
+func (a *Agent) applyMissing(r record, pod kernel.Pod) error {
 	if r.offered() && r.Endpoint.NIC != nil {
 		return a.kernel.MarkNIC(r.Plan.Pod.NICs[0])
 	}
 	err := a.apply(r, pod)
 	if errors.Is(err, unix.ENOENT) { // somebody has just flushed the firewall
-		a.mender.network(r.Endpoint.Network)
-		poke(a.compareSoon) // others had something in it, too
+		a.repairer.repairNetwork(r.Endpoint.Network)
+		signal(a.compareSoon) // others had something in it, too
 		err = a.apply(r, pod)
 	}
 	return err
 }
 
 func (a *Agent) apply(r record, pod kernel.Pod) error {
-	defer a.links.sharing(r)()
+	defer a.linkLocks.lockShared(r)()
 	_, err := a.kernel.Apply(r.Plan, pod)
 	return err
 }
 
 func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequest, pod kernel.Pod, t *task) (reply heddle.AttachReply, err error) {
 	if n.Shared {
-		t.awaits("an address from the cluster")
+		t.waitFor("an address from the cluster")
 	}
-	e, err := a.claim(ctx, n, a.blocks.moved(n, req), pod)
-	t.awaits("the kernel")
+	e, err := a.claim(ctx, n, a.blocks.withMovedAddresses(n, req), pod)
+	t.waitFor("the kernel")
 	if err != nil {
 		return reply, err
 	}
@@ -178,14 +178,14 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 		r.Plan, err = n.planFor(a.host.now(), e)
 	}
 	if err == nil {
-		err = clash(e, r.Plan, a.roll.container(pod))
+		err = clash(e, r.Plan, a.records.inContainer(pod))
 	}
 	if err == nil && !req.DryRun {
-		if err = a.tenures.noteBeside(&r); err == nil {
-			err = a.make(r, pod)
+		if err = a.lanDevices.noteParent(&r); err == nil {
+			err = a.makeEndpoint(r, pod)
 		}
 	}
-	now, recorded := a.roll.get(req.ID)
+	now, recorded := a.records.get(req.ID)
 	if !recorded {
 		a.release(n, e) // a dry run, a failure; what could not be undone keeps what it holds
 	} else {
@@ -206,24 +206,24 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 	return reply, nil
 }
 
-// make records the intent, makes the plan, and records that it is made. On an
+// makeEndpoint records the intent, makes the plan, and records that it is made. On an
 // error nothing is left.
-func (a *Agent) make(r record, pod kernel.Pod) error {
+func (a *Agent) makeEndpoint(r record, pod kernel.Pod) error {
 	if err := a.trip.step("ledger intent attach"); err != nil {
 		return err
 	}
-	a.roll.enter(r, intentAttach)
+	a.records.add(r, intentAttach)
 	if err := a.ledger.putIntent(r, intentAttach); err != nil {
-		a.erase(r)
+		a.forgetInMemory(r)
 		return err
 	}
-	a.flows.awaitForgotten(r.Endpoint)
-	err := a.holds.begin(r, pod)
+	a.flows.waitForgotten(r.Endpoint)
+	err := a.holds.hold(r, pod)
 	if err == nil {
-		err = a.realise(r, pod)
+		err = a.applyMissing(r, pod)
 	}
 	if err == nil {
-		err = a.tenures.noteDevice(r.Endpoint.ID, pod)
+		err = a.lanDevices.noteDevice(r.Endpoint.ID, pod)
 	}
 	// other endpoints' locks come last: their holders may wait for locks of shared links
 	if change, on := wantsDefault(r.Request, r.Endpoint); err == nil && change && on {
@@ -233,15 +233,15 @@ func (a *Agent) make(r record, pod kernel.Pod) error {
 		err = a.trip.step("ledger made")
 	}
 	if err == nil {
-		err = a.ledger.settle(r.Endpoint.ID)
+		err = a.ledger.clearIntent(r.Endpoint.ID)
 	}
 	if err != nil {
 		return a.rollBack(r, pod, err)
 	}
-	a.roll.setPending(r.Endpoint.ID, "")
-	a.networks.tellEndpoint(events.Attached, r.Endpoint)
+	a.records.setPending(r.Endpoint.ID, "")
+	a.networks.endpointEvent(events.Attached, r.Endpoint)
 	a.flows.forgetFlows(r.Endpoint)
-	a.tenures.announce(r.Endpoint, pod)
+	a.lanDevices.announce(r.Endpoint, pod)
 	return nil
 }
 
@@ -249,26 +249,26 @@ func (a *Agent) make(r record, pod kernel.Pod) error {
 // endpoint keeps its record, addresses and intent until it is attached or detached
 // again, collected by GC, or the agent restarts.
 func (a *Agent) rollBack(r record, pod kernel.Pod, why error) error {
-	if now, known := a.roll.get(r.Endpoint.ID); known {
+	if now, known := a.records.get(r.Endpoint.ID); known {
 		r = now // it has the device's interface index
 	}
-	err := a.takeAway(r, r.Plan, pod)
+	err := a.removePlan(r, r.Plan, pod)
 	if err == nil {
 		a.flows.forgetEndpoint(r.Endpoint)
 		err = a.ledger.drop(r.Endpoint, time.Now()) // the container may have used the addresses already
 	}
 	if err != nil {
-		a.wants.count(r)
+		a.wanted.addRecord(r)
 		a.log.Error("undo of an attach failed", "endpoint", r.Endpoint.ID, "error", err)
 		return &heddle.Error{Code: heddle.UndoFailed, Kind: heddle.Partial, Op: "undo the attach of endpoint", Object: r.Endpoint.ID.String(),
 			Cause: err.Error() + " (the attach failed before: " + why.Error() + ")", Remedy: "detach the endpoint, or run 'heddle gc'"}
 	}
-	a.erase(r)
+	a.forgetInMemory(r)
 	return why
 }
 
 func (a *Agent) reply(n *network, made record) heddle.AttachReply {
-	e := made.shown()
+	e := made.withPort()
 	r := heddle.AttachReply{Endpoint: e}
 	if !n.Internal && e.DefaultRoute {
 		r.Gateways = n.Gateways
@@ -277,7 +277,7 @@ func (a *Agent) reply(n *network, made record) heddle.AttachReply {
 		}
 	}
 	if e.Handover {
-		r.Source, r.Routes = made.handName(), n.handRoutes(a.host.now(), e)
+		r.Source, r.Routes = made.handoverName(), n.handRoutes(a.host.now(), e)
 	}
 	if e.Port != "" {
 		r.PortName, r.PortMAC = e.Port, e.ID.PortMAC()
@@ -285,8 +285,8 @@ func (a *Agent) reply(n *network, made record) heddle.AttachReply {
 	return r
 }
 
-// shown returns the endpoint with its port name, which is not recorded.
-func (r record) shown() heddle.Endpoint {
+// withPort returns the endpoint with its port name, which is not recorded.
+func (r record) withPort() heddle.Endpoint {
 	e := r.Endpoint
 	hasPort := func(l heddle.Link) bool { return l.Name == e.ID.PortName() }
 	if slices.ContainsFunc(r.Plan.Host.Links, hasPort) {

@@ -22,7 +22,7 @@ type blocks struct {
 	log      *slog.Logger
 	host     *hostView
 	networks *register
-	roll     *roll
+	records  *records
 	ready    *atomic.Bool
 
 	mu mutex[atBlocks]
@@ -52,26 +52,26 @@ func (bs *blocks) restoreSource(p heddle.Pin) {
 	bs.sources = append(bs.sources, p)
 }
 
-// fitNew is fit for a network that is not in the register yet.
-func (bs *blocks) fitNew(n *network) {
+// fitNewPool is fit for a network that is not in the register yet.
+func (bs *blocks) fitNewPool(n *network) {
 	bs.mu.Lock()
 	defer bs.mu.Unlock()
-	bs.fitLocked(n, bs.cluster.View())
+	bs.fitPoolLocked(n, bs.cluster.View())
 }
 
-// fit brings the pool of a shared network in line with the blocks that the host
+// fitPool brings the pool of a shared network in line with the blocks that the host
 // holds.
-func (bs *blocks) fit(n heddle.Network) {
+func (bs *blocks) fitPool(n heddle.Network) {
 	local := bs.networks.byID(n.ID)
 	if local == nil {
 		return
 	}
 	bs.mu.Lock()
 	defer bs.mu.Unlock()
-	bs.fitLocked(local, bs.cluster.View())
+	bs.fitPoolLocked(local, bs.cluster.View())
 }
 
-func (bs *blocks) fitLocked(n *network, v *cluster.View) {
+func (bs *blocks) fitPoolLocked(n *network, v *cluster.View) {
 	shared, ok := n.blocks()
 	if !ok {
 		return

@@ -11,31 +11,31 @@ import (
 	"github.com/heddle-network/heddle/ipam"
 )
 
-// lack is what a host must get from the cluster before an endpoint can have its
+// missingAddress is what a host must get from the cluster before an endpoint can have its
 // addresses: a certain address, or any of a subnet.
-type lack struct {
+type missingAddress struct {
 	subnet netip.Prefix
 	addr   netip.Addr // zero: any
 }
 
-// takeShared leases an endpoint's addresses on a shared network. It claims or borrows
+// leaseShared leases an endpoint's addresses on a shared network. It claims or borrows
 // what this host does not hold. If it cannot get another block, it falls back to
 // addresses that were freed a moment ago.
-func (bs *blocks) takeShared(ctx context.Context, n *network, req heddle.AttachRequest) ([]netip.Prefix, error) {
+func (bs *blocks) leaseShared(ctx context.Context, n *network, req heddle.AttachRequest) ([]netip.Prefix, error) {
 	take := n.pool.Take
 	if req.DryRun {
 		take = n.pool.Preview
 	}
-	return bs.takeOf(ctx, n, n.Subnets, req, func() ([]netip.Prefix, error) { return take(req.ID, req.IPs) })
+	return bs.leaseFrom(ctx, n, n.Subnets, req, func() ([]netip.Prefix, error) { return take(req.ID, req.IPs) })
 }
 
-// takeOneShared is takeShared for an address of one subnet, without an endpoint.
-func (bs *blocks) takeOneShared(ctx context.Context, n *network, subnet netip.Prefix, addr netip.Addr) (netip.Prefix, error) {
+// leaseOneShared is takeShared for an address of one subnet, without an endpoint.
+func (bs *blocks) leaseOneShared(ctx context.Context, n *network, subnet netip.Prefix, addr netip.Addr) (netip.Prefix, error) {
 	req := heddle.AttachRequest{ID: leaseID(addr)}
 	if addr.IsValid() {
 		req.IPs = []netip.Addr{addr}
 	}
-	got, err := bs.takeOf(ctx, n, []netip.Prefix{subnet}, req, func() ([]netip.Prefix, error) {
+	got, err := bs.leaseFrom(ctx, n, []netip.Prefix{subnet}, req, func() ([]netip.Prefix, error) {
 		one, err := n.pool.TakeOne(subnet, addr, leaseID)
 		return []netip.Prefix{one}, err
 	})
@@ -45,16 +45,16 @@ func (bs *blocks) takeOneShared(ctx context.Context, n *network, subnet netip.Pr
 	return got[0], nil
 }
 
-// takeOf leases addresses of the subnets by calling take.
-func (bs *blocks) takeOf(ctx context.Context, n *network, subnets []netip.Prefix, req heddle.AttachRequest, take func() ([]netip.Prefix, error)) (addrs []netip.Prefix, err error) {
+// leaseFrom leases addresses of the subnets by calling take.
+func (bs *blocks) leaseFrom(ctx context.Context, n *network, subnets []netip.Prefix, req heddle.AttachRequest, take func() ([]netip.Prefix, error)) (addrs []netip.Prefix, err error) {
 	var refused error // by the cluster
 	defer func() {
 		if err != nil {
-			bs.giveBack(n, req.IPs) // they may have been borrowed, and are not used
+			bs.returnBorrowed(n, req.IPs) // they may have been borrowed, and are not used
 		}
 	}()
 	for range 2 + 2*len(subnets) {
-		addrs, missing, err := bs.tryTake(n, subnets, req, refused != nil, take)
+		addrs, missing, err := bs.tryLease(n, subnets, req, refused != nil, take)
 		switch {
 		case missing == nil && err != nil && refused != nil:
 			return nil, refused
@@ -71,29 +71,29 @@ func (bs *blocks) takeOf(ctx context.Context, n *network, subnets []netip.Prefix
 	return nil, heddle.Errorf(heddle.PoolExhausted, "attach endpoint", req.ID.String()+" to network "+n.Name, "other hosts took the free addresses first", "try again")
 }
 
-// tryTake leases the addresses, or says what is missing for it.
-func (bs *blocks) tryTake(n *network, subnets []netip.Prefix, req heddle.AttachRequest, tired bool, take func() ([]netip.Prefix, error)) ([]netip.Prefix, *lack, error) {
+// tryLease leases the addresses, or says what is missing for it.
+func (bs *blocks) tryLease(n *network, subnets []netip.Prefix, req heddle.AttachRequest, tired bool, take func() ([]netip.Prefix, error)) ([]netip.Prefix, *missingAddress, error) {
 	bs.mu.Lock()
 	defer bs.mu.Unlock()
 	v := bs.cluster.View()
-	if err := refusesNew(n, v); err != nil {
+	if err := checkAcceptsNew(n, v); err != nil {
 		return nil, nil, err
 	}
-	bs.fitLocked(n, v) // the pool and the checks below must use the same view
+	bs.fitPoolLocked(n, v) // the pool and the checks below must use the same view
 	for _, s := range subnets {
 		i := slices.IndexFunc(req.IPs, s.Contains)
 		switch {
 		case i >= 0 && !bs.ownsLocked(n.ID, req.IPs[i], v):
-			return nil, &lack{s, req.IPs[i]}, nil
-		case i < 0 && !tired && !hasRested(n.pool, s):
-			return nil, &lack{subnet: s}, nil
+			return nil, &missingAddress{s, req.IPs[i]}, nil
+		case i < 0 && !tired && !hasRestedAddress(n.pool, s):
+			return nil, &missingAddress{subnet: s}, nil
 		}
 	}
 	addrs, err := take()
 	return addrs, nil, err
 }
 
-func refusesNew(n *network, v *cluster.View) error {
+func checkAcceptsNew(n *network, v *cluster.View) error {
 	if v.Removed {
 		return cluster.RemovedError(v.Self.Name)
 	}
@@ -116,9 +116,9 @@ func (bs *blocks) ownsLocked(network string, addr netip.Addr, v *cluster.View) b
 	return slices.Contains(v.Pins, heddle.Pin{Network: network, Addr: addr, Host: v.Self.ID})
 }
 
-// hasRested reports whether the pool has an address of the subnet that was not
+// hasRestedAddress reports whether the pool has an address of the subnet that was not
 // freed just now.
-func hasRested(p ipam.Source, subnet netip.Prefix) bool {
+func hasRestedAddress(p ipam.Source, subnet netip.Prefix) bool {
 	for _, s := range p.Stats() {
 		if s.Family.Has(subnet.Addr()) {
 			return s.Free > 0
@@ -128,14 +128,14 @@ func hasRested(p ipam.Source, subnet netip.Prefix) bool {
 }
 
 // obtain gets what is missing from the cluster.
-func (bs *blocks) obtain(ctx context.Context, n *network, req heddle.AttachRequest, missing lack) error {
+func (bs *blocks) obtain(ctx context.Context, n *network, req heddle.AttachRequest, missing missingAddress) error {
 	if req.DryRun {
 		return heddle.Errorf(heddle.PoolExhausted, "plan an attach to network", n.Name, "this host has no free address of it, and a dry run claims none from the cluster", "attach without --dry-run")
 	}
-	if err := storeAway(bs.cluster, "claim addresses of network", n.Name); err != nil {
+	if err := checkStoreUp(bs.cluster, "claim addresses of network", n.Name); err != nil {
 		return err
 	}
-	ctx, cancel := waiting(ctx)
+	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
 	block, err := bs.cluster.ClaimBlock(ctx, n.Network, missing.subnet, missing.addr)
 	if err == nil {
@@ -146,6 +146,6 @@ func (bs *blocks) obtain(ctx context.Context, n *network, req heddle.AttachReque
 	if err != nil && missing.addr.IsValid() && errors.Is(err, heddle.AddressTaken.Sentinel()) {
 		err = bs.cluster.Borrow(ctx, n.ID, missing.addr, req.ID)
 	}
-	bs.fit(n.Network)
+	bs.fitPool(n.Network)
 	return err
 }

@@ -18,9 +18,9 @@ import (
 // It repairs nothing. But first it completes the interfaces that engines have moved into
 // containers, as the patrol does, so that these are not reported as drift.
 func (a *Agent) Check(id heddle.EndpointID) ([]heddle.Finding, error) {
-	a.handovers.noticeHandovers(0)
+	a.handovers.completeHandovers(0)
 	if id != (heddle.EndpointID{}) {
-		r, known := a.roll.get(id)
+		r, known := a.records.get(id)
 		if !known {
 			return nil, noEndpoint(id)
 		}
@@ -28,7 +28,7 @@ func (a *Agent) Check(id heddle.EndpointID) ([]heddle.Finding, error) {
 	}
 	var all []heddle.Finding
 	networks := a.networks.copies()
-	records := a.roll.filter(settled)
+	records := a.records.filter(notPending)
 	for _, n := range networks {
 		drift, err := a.kernel.Diff(n.plan, nil)
 		if err != nil {
@@ -82,10 +82,10 @@ const auditTime = 5 * time.Second
 // objects that are wanted and missing, endpoints without a container, and operations that
 // are not finished.
 func (a *Agent) Audit() ([]heddle.Finding, error) {
-	a.departures.await("")
+	a.removals.await("")
 	// wait: what is being made is not missing, and what is being removed is not left over
 	late := a.tasks.await(auditTime, ofNoEndpoint)
-	a.handovers.noticeHandovers(0)
+	a.handovers.completeHandovers(0)
 	differences, err := a.differences()
 	if err == nil && len(differences) > 0 { // some may be due to operations begun meanwhile
 		late = a.tasks.await(auditTime, ofNoEndpoint)
@@ -102,8 +102,8 @@ func (a *Agent) Audit() ([]heddle.Finding, error) {
 	for _, l := range late {
 		all = append(all, heddle.Finding{Kind: "pending", Object: l.What, Owner: l.Network, Detail: l.String()})
 	}
-	all = append(append(all, differences...), a.holds.strays()...)
-	beside, err := a.tenures.tenants()
+	all = append(append(all, differences...), a.holds.listStrays()...)
+	beside, err := a.lanDevices.extraDevices()
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ func ofNoEndpoint(w work) bool { return w.endpoint == "" }
 func (a *Agent) unsettled() []heddle.Finding {
 	held := a.quarantine.reasons()
 	records, pending := []record{}, map[heddle.EndpointID]string{}
-	a.roll.each(func(r record, op string) {
+	a.records.each(func(r record, op string) {
 		records = append(records, r)
 		pending[r.Endpoint.ID] = op
 	})
@@ -157,7 +157,7 @@ func (a *Agent) unsettled() []heddle.Finding {
 // attached at the same time: their caller does not know the list, and does not wait.
 func (a *Agent) GC(ctx context.Context, owner string, keep []heddle.EndpointID) (removed []string, err error) {
 	defer a.metrics.observe("gc", time.Now(), &err)
-	a.departures.await("")
+	a.removals.await("")
 	var errs []error
 	beside := a.beingAttached()
 	all := a.Endpoints()
@@ -178,9 +178,9 @@ func (a *Agent) GC(ctx context.Context, owner string, keep []heddle.EndpointID) 
 	if owner != "" {
 		return removed, errors.Join(errs...)
 	}
-	swept, err := a.holds.sweep()
+	swept, err := a.holds.removeStrays()
 	removed, errs = append(removed, swept...), append(errs, err)
-	pruned, err := a.kernel.Prune(a.wants.has)
+	pruned, err := a.kernel.Prune(a.wanted.has)
 	if err == nil {
 		err = a.ledger.setUnclaimed(false)
 	}
@@ -190,7 +190,7 @@ func (a *Agent) GC(ctx context.Context, owner string, keep []heddle.EndpointID) 
 // beingAttached returns the IDs, as text, of endpoints whose attach is under way.
 func (a *Agent) beingAttached() map[string]bool {
 	all := map[string]bool{}
-	for _, l := range a.tasks.since(0, func(w work) bool { return w.what == intentAttach }) {
+	for _, l := range a.tasks.olderThan(0, func(w work) bool { return w.what == intentAttach }) {
 		all[l.Endpoint] = true
 	}
 	return all
@@ -201,7 +201,7 @@ func (a *Agent) garbage(r record, owner string, keep []heddle.EndpointID) bool {
 	switch {
 	case owner != "":
 		return r.Request.Owner == owner && !slices.Contains(keep, r.Endpoint.ID)
-	case a.roll.pendingOf(r.Endpoint.ID) != "":
+	case a.records.pendingOf(r.Endpoint.ID) != "":
 		return true // left by a call that could not finish
 	}
 	return r.hasPod() && !a.containers.podAlive(r)
@@ -209,7 +209,7 @@ func (a *Agent) garbage(r record, owner string, keep []heddle.EndpointID) bool {
 
 // collect removes an endpoint if it is garbage, and passes its default route on.
 func (a *Agent) collect(id heddle.EndpointID, garbage func(record) bool) (gone bool, err error) {
-	r, gone, err := a.removeIf(id, garbage, a.ids.Lock)
+	r, gone, err := a.removeIf(id, garbage, a.endpointLocks.Lock)
 	if gone && err == nil && r.Endpoint.DefaultRoute {
 		a.defaults.pass(r.Inode)
 	}
@@ -220,7 +220,7 @@ func (a *Agent) collect(id heddle.EndpointID, garbage func(record) bool) (gone b
 // calling lock: an endpoint that is being made, or made again, is not garbage.
 func (a *Agent) removeIf(id heddle.EndpointID, garbage func(record) bool, lock func(heddle.EndpointID) func()) (r record, gone bool, err error) {
 	defer lock(id)()
-	r, known := a.roll.get(id)
+	r, known := a.records.get(id)
 	if !known || !garbage(r) {
 		return r, false, nil
 	}
@@ -231,7 +231,7 @@ func (a *Agent) removeIf(id heddle.EndpointID, garbage func(record) bool, lock f
 // Explain returns an endpoint as the commands that would make it, with the differences
 // found in the kernel.
 func (a *Agent) Explain(id heddle.EndpointID) (heddle.Explained, error) {
-	r, known := a.roll.get(id)
+	r, known := a.records.get(id)
 	if !known {
 		return heddle.Explained{}, noEndpoint(id)
 	}

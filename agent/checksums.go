@@ -24,14 +24,14 @@ type verdict struct {
 	next time.Time
 }
 
-func (p *paths) verdict(id string) peer.Verdict {
+func (p *peerPaths) verdict(id string) peer.Verdict {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return cmp.Or(p.checksums[id].Verdict, peer.Unproven)
 }
 
 // testChecksums tests the way to each peer that answers, until ctx ends.
-func (w *paths) testChecksums(ctx context.Context) {
+func (w *peerPaths) testChecksums(ctx context.Context) {
 	tick := time.NewTicker(checksumEvery)
 	defer tick.Stop()
 	for {
@@ -48,14 +48,14 @@ func (w *paths) testChecksums(ctx context.Context) {
 	}
 }
 
-func (p *paths) untested(id string) bool {
+func (p *peerPaths) untested(id string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	v := p.checksums[id]
 	return v.Verdict != peer.Good && !time.Now().Before(v.next)
 }
 
-func (w *paths) testChecksum(ctx context.Context, h heddle.Host) {
+func (w *peerPaths) testChecksum(ctx context.Context, h heddle.Host) {
 	f := w.host.now().Fabric
 	family, ok := heddle.Path(f.Self, h)
 	if !ok {
@@ -84,7 +84,7 @@ func (w *paths) testChecksum(ctx context.Context, h heddle.Host) {
 		return
 	}
 	w.log.Warn("checksums of packets in tunnels arrive spoiled: they are computed in software from now on", "peer", h.Name, "kept", err == nil)
-	w.spoiled()
+	w.onSpoiled()
 	p.mu.Lock()
 	clear(p.checksums) // all are tested again
 	p.mu.Unlock()

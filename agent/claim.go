@@ -38,7 +38,9 @@ func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest,
 		take = n.pool.Preview
 	}
 	if n.Shared && a.opt.Cluster != nil {
-		take = func(heddle.EndpointID, []netip.Addr) ([]netip.Prefix, error) { return a.blocks.takeShared(ctx, n, req) }
+		take = func(heddle.EndpointID, []netip.Addr) ([]netip.Prefix, error) {
+			return a.blocks.leaseShared(ctx, n, req)
+		}
 	}
 	addrs, leased, err := a.claimLeased(n, req)
 	if !leased {
@@ -54,7 +56,7 @@ func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest,
 	e.Addrs, e.MTU = addrs, n.mtu(a.host.now())
 	a.forgetStaleDefault(pod)
 	if err := a.claimRest(n, req, pod, &e); err != nil {
-		a.blocks.giveAddresses(n, req.ID)
+		a.blocks.freeAddresses(n, req.ID)
 		return e, err
 	}
 	return e, nil
@@ -66,18 +68,18 @@ func (a *Agent) claimRest(n *network, req heddle.AttachRequest, pod kernel.Pod, 
 	if err := a.ports.reserve(req.ID, req.Ports); err != nil {
 		return err
 	}
-	if e.MAC, err = n.seats.takeMAC(n, a.host.now(), req); err != nil {
+	if e.MAC, err = n.identities.takeMAC(n, a.host.now(), req); err != nil {
 		a.ports.free(req.ID, req.Ports)
 		return err
 	}
-	e.Slot = n.seats.takeSlot()
+	e.Slot = n.identities.takeSlot()
 	e.DefaultRoute = a.defaults.claimFor(n, req, pod, nil)
 	return nil
 }
 
-// giveAddresses ends an endpoint's lease.
-func (bs *blocks) giveAddresses(n *network, id heddle.EndpointID) {
-	bs.giveBack(n, n.pool.Give(id))
+// freeAddresses ends an endpoint's lease.
+func (bs *blocks) freeAddresses(n *network, id heddle.EndpointID) {
+	bs.returnBorrowed(n, n.pool.Give(id))
 }
 
 // claimNothing refuses, on a network without addresses, what needs them.
@@ -121,7 +123,7 @@ func (a *Agent) forgetStaleDefault(pod kernel.Pod) {
 		return
 	}
 	holder, recorded := a.defaults.of(pod.Inode())
-	r, made := a.roll.get(holder)
+	r, made := a.records.get(holder)
 	if !recorded || made && r.isPodOf(pod) {
 		return
 	}
@@ -150,18 +152,18 @@ func checkPorts(n *network, req heddle.AttachRequest, listen func(heddle.PortMap
 // release gives back what claim took; the addresses go to quarantine. After a
 // dry run there is no lease to give, and Give does nothing.
 func (a *Agent) release(n *network, e heddle.Endpoint) {
-	a.nics.give(e.ID)
-	a.blocks.giveAddresses(n, e.ID)
+	a.nics.free(e.ID)
+	a.blocks.freeAddresses(n, e.ID)
 	if !n.pool.Gives() && e.NIC == nil {
 		return
 	}
 	a.defaults.forget(e.ID)
 	a.ports.free(e.ID, e.Ports)
-	n.seats.give(e)
+	n.identities.free(e)
 }
 
-// restore claims again, at start, what a recorded endpoint holds.
-func (a *Agent) restore(n *network, e heddle.Endpoint) error {
+// restoreClaims claims again, at start, what a recorded endpoint holds.
+func (a *Agent) restoreClaims(n *network, e heddle.Endpoint) error {
 	a.nics.restore(e)
 	if !n.pool.Gives() && e.NIC == nil {
 		return nil
@@ -170,12 +172,12 @@ func (a *Agent) restore(n *network, e heddle.Endpoint) error {
 		if err := n.pool.Restore(e.ID, e.Addrs); err != nil {
 			return err
 		}
-		a.blocks.noticeLent(n, e)
+		a.blocks.reportLent(n, e)
 	}
 	if err := a.ports.reserve(e.ID, e.Ports); err != nil {
 		return err
 	}
-	n.seats.restore(e)
+	n.identities.restore(e)
 	if pod, err := a.kernel.OpenPod(e.Netns); err == nil {
 		if e.DefaultRoute {
 			a.defaults.set(pod.Inode(), e.ID)

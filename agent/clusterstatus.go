@@ -14,7 +14,7 @@ func (a *Agent) clusterParts() []heddle.PartStatus {
 	if a.opt.Cluster == nil {
 		return nil
 	}
-	return []heddle.PartStatus{storePart(a.opt.Cluster.View(), a.opt.Cluster.Health()), hostsPart(a.opt.Cluster.View()), a.refusedPart(), a.sharedPart(), a.paths.part(a.started)}
+	return []heddle.PartStatus{storePart(a.opt.Cluster.View(), a.opt.Cluster.Health()), hostsPart(a.opt.Cluster.View()), a.refusedPart(), a.sharedPart(), a.peerPaths.part(a.started)}
 }
 
 func storePart(v *cluster.View, h store.Health) heddle.PartStatus {
@@ -71,7 +71,7 @@ func (a *Agent) sharedPart() heddle.PartStatus {
 	host := a.host.now()
 	part := heddle.PartStatus{Name: "tunnels", State: "ok", Detail: fmt.Sprintf("to %d hosts", len(host.Fabric.Peers))}
 	var trouble []string
-	why := a.ways.broken()
+	why := a.hostPaths.problem()
 	bad := why != nil
 	if bad {
 		trouble = append(trouble, why.Error())
@@ -87,7 +87,7 @@ func (a *Agent) sharedPart() heddle.PartStatus {
 			trouble = append(trouble, "network "+n.Name+" is being deleted; 'heddle network delete "+n.Name+"' finishes what was cut off")
 		}
 	}
-	trouble = append(trouble, a.troubles.apart()...)
+	trouble = append(trouble, a.problems.networkProblems()...)
 	switch {
 	case bad:
 		part.State, part.Detail = "bad", firstFew(trouble, "; ")

@@ -10,16 +10,16 @@ import (
 // ends of links that engines move. It has no state of its own.
 type containers struct {
 	namespaces Namespaces
-	ends       Ends
+	ends       LinkEnds
 	log        *slog.Logger
-	roll       *roll
-	departures *departures
+	records    *records
+	removals   *removals
 	holds      *holds
 }
 
-// podAt opens the endpoint's namespace, nil if the path does not lead to it (any more).
-func (c *containers) podAt(r record) kernel.Pod {
-	pod, err := c.namespaces.OpenPod(c.holds.wayInto(r))
+// podAtPath opens the endpoint's namespace, nil if the path does not lead to it (any more).
+func (c *containers) podAtPath(r record) kernel.Pod {
+	pod, err := c.namespaces.OpenPod(c.holds.namespacePath(r))
 	if err != nil {
 		return nil
 	}
@@ -30,30 +30,30 @@ func (c *containers) podAt(r record) kernel.Pod {
 	return nil
 }
 
-// podOf opens the endpoint's namespace, nil if it is gone. If the path does not lead to it,
+// findPod opens the endpoint's namespace, nil if it is gone. If the path does not lead to it,
 // podOf searches for it: a process, a mount or a file may keep it alive. It fails if it
 // cannot find out.
-func (c *containers) podOf(r record) (kernel.Pod, error) {
-	if pod := c.podAt(r); pod != nil || r.Inode == 0 {
+func (c *containers) findPod(r record) (kernel.Pod, error) {
+	if pod := c.podAtPath(r); pod != nil || r.Inode == 0 {
 		return pod, nil
 	}
 	return c.namespaces.FindPod(r.Inode, r.Cookie)
 }
 
-// whereabouts looks for the container's end of an endpoint's link.
-func (c *containers) whereabouts(r record) (where place, seen *kernel.Seen, pod kernel.Pod, err error) {
-	here, err := c.ends.Has(r.handName(), r.alias())
+// locate looks for the container's end of an endpoint's link.
+func (c *containers) locate(r record) (where linkLocation, seen *kernel.Seen, pod kernel.Pod, err error) {
+	here, err := c.ends.Has(r.handoverName(), r.alias())
 	if err != nil || here {
 		return onHost, nil, nil, err
 	}
-	pod, err = c.departures.sandbox(r)
+	pod, err = c.removals.openNamespace(r)
 	if err != nil || c.namespaces.IsOwn(pod) {
 		if pod != nil {
 			pod.Close()
 		}
 		return nowhere, nil, nil, nil
 	}
-	seen, err = c.seek(r, pod)
+	seen, err = c.findInterface(r, pod)
 	if err != nil || seen == nil {
 		pod.Close()
 		return nowhere, nil, nil, err
@@ -61,10 +61,10 @@ func (c *containers) whereabouts(r record) (where place, seen *kernel.Seen, pod 
 	return inContainer, seen, pod, nil
 }
 
-// seek finds the endpoint's interface in a namespace: that of a veth pair by its end on the
+// findInterface finds the endpoint's interface in a namespace: that of a veth pair by its end on the
 // host, a device on a parent by its interface index, once known. Only an interface that was
 // just handed over is found by its alias: no container runs yet that could change the alias.
-func (c *containers) seek(r record, pod kernel.Pod) (*kernel.Seen, error) {
+func (c *containers) findInterface(r record, pod kernel.Pod) (*kernel.Seen, error) {
 	for _, l := range r.Plan.Host.Links {
 		if l.Kind == "veth" && l.Name == r.Endpoint.ID.PortName() {
 			return c.ends.FarEnd(l.Name, pod)
@@ -81,7 +81,7 @@ func (c *containers) seek(r record, pod kernel.Pod) (*kernel.Seen, error) {
 func (c *containers) podAlive(r record) bool {
 	switch {
 	case r.offered():
-		where, _, pod, err := c.whereabouts(r)
+		where, _, pod, err := c.locate(r)
 		if pod != nil {
 			pod.Close()
 		}
@@ -89,23 +89,23 @@ func (c *containers) podAlive(r record) bool {
 	case len(r.Plan.Pod.Links) == 0 && r.Endpoint.NIC == nil:
 		return false
 	case r.Endpoint.NIC != nil:
-		return c.holds.leadsThere(r)
+		return c.holds.pathIsCurrent(r)
 	}
-	pod, err := c.podOf(r)
+	pod, err := c.findPod(r)
 	if pod != nil {
 		pod.Close()
 	}
 	return pod != nil || err != nil
 }
 
-// vanished reports whether an endpoint that was handed over is certainly gone. A namespace
+// hasVanished reports whether an endpoint that was handed over is certainly gone. A namespace
 // that cannot be opened is no proof: its path may not be visible from here. Endpoints with
 // a NIC are left to vigil.
-func (c *containers) vanished(r record) bool {
+func (c *containers) hasVanished(r record) bool {
 	if !r.Endpoint.Handover || r.Endpoint.NIC != nil {
 		return false
 	}
-	back, err := c.ends.Has(r.handName(), r.alias())
+	back, err := c.ends.Has(r.handoverName(), r.alias())
 	if err != nil || back {
 		return err == nil && !r.offered() // its engine moved it in before, and out again
 	}
@@ -121,20 +121,20 @@ func (c *containers) vanished(r record) bool {
 	if r.offered() {
 		return !c.podAlive(r)
 	}
-	pod, err := c.podOf(r)
+	pod, err := c.findPod(r)
 	if pod == nil {
 		return err == nil
 	}
 	defer pod.Close()
-	seen, err := c.seek(r, pod)
+	seen, err := c.findInterface(r, pod)
 	return err == nil && seen == nil
 }
 
 // openInode opens a container's namespace by the way into it of any endpoint
 // there; nil if the container is gone.
 func (c *containers) openInode(inode uint64) kernel.Pod {
-	for _, r := range c.roll.in(inode) {
-		pod, err := c.podOf(r)
+	for _, r := range c.records.inNamespace(inode) {
+		pod, err := c.findPod(r)
 		if err != nil {
 			c.log.Error("a container's namespace is not found", "endpoint", r.Endpoint.ID, "error", err)
 		}

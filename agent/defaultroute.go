@@ -14,9 +14,9 @@ import (
 // is attached with --default-route, and on to the oldest one left when its
 // holder is detached.
 
-// canCarry reports whether a default route can lead through the network. A NIC that keeps
+// canCarryDefault reports whether a default route can lead through the network. A NIC that keeps
 // its own addresses can carry one if it had one before.
-func canCarry(n *network, nic *heddle.NIC) bool {
+func canCarryDefault(n *network, nic *heddle.NIC) bool {
 	if nic != nil && !n.pool.Gives() {
 		return nic.HasDefault()
 	}
@@ -25,7 +25,7 @@ func canCarry(n *network, nic *heddle.NIC) bool {
 
 // checkDefault refuses the wish for a default route that the network cannot carry.
 func checkDefault(n *network, req heddle.AttachRequest, nic *heddle.NIC) error {
-	if req.DefaultRoute != nil && *req.DefaultRoute && !canCarry(n, nic) {
+	if req.DefaultRoute != nil && *req.DefaultRoute && !canCarryDefault(n, nic) {
 		why := "the network is internal or has no gateway"
 		if nic != nil && !n.pool.Gives() {
 			why = "the NIC " + nic.Name + " had no default route"
@@ -38,7 +38,7 @@ func checkDefault(n *network, req heddle.AttachRequest, nic *heddle.NIC) error {
 // claimFor reports whether the endpoint begins with the default route: if
 // nobody in the container has it yet.
 func (d *defaults) claimFor(n *network, req heddle.AttachRequest, pod kernel.Pod, nic *heddle.NIC) bool {
-	if !canCarry(n, nic) || req.DefaultRoute != nil && !*req.DefaultRoute {
+	if !canCarryDefault(n, nic) || req.DefaultRoute != nil && !*req.DefaultRoute {
 		return false
 	}
 	if pod == nil {
@@ -59,7 +59,7 @@ func wantsDefault(req heddle.AttachRequest, e heddle.Endpoint) (change, on bool)
 // pass gives the container's default route to the oldest endpoint that
 // can carry it, if no other has it.
 func (d *defaults) pass(inode uint64) {
-	defer d.pods.Lock(inode)()
+	defer d.podLocks.Lock(inode)()
 	d.settle(inode, heddle.EndpointID{})
 }
 
@@ -86,7 +86,7 @@ func (d *defaults) settle(inode uint64, held heddle.EndpointID) {
 // heirs are the container's endpoints that may carry its default route, the
 // oldest first.
 func (d *defaults) heirs(pod kernel.Pod) []record {
-	all := slices.DeleteFunc(d.roll.container(pod), func(r record) bool { return !d.mayCarry(r) || d.roll.pendingOf(r.Endpoint.ID) != "" })
+	all := slices.DeleteFunc(d.records.inContainer(pod), func(r record) bool { return !d.mayCarry(r) || d.records.pendingOf(r.Endpoint.ID) != "" })
 	slices.SortFunc(all, func(x, y record) int { return x.Endpoint.Created.Compare(y.Endpoint.Created) })
 	return all
 }
@@ -95,7 +95,7 @@ func (d *defaults) heirs(pod kernel.Pod) []record {
 // does not refuse one.
 func (d *defaults) mayCarry(r record) bool {
 	n := d.networks.byID(r.Endpoint.Network)
-	return n != nil && canCarry(n, r.Endpoint.NIC) && (r.Request.DefaultRoute == nil || *r.Request.DefaultRoute)
+	return n != nil && canCarryDefault(n, r.Endpoint.NIC) && (r.Request.DefaultRoute == nil || *r.Request.DefaultRoute)
 }
 
 // arrange gives the container's default route to one endpoint and takes it from
@@ -117,7 +117,7 @@ func (d *defaults) arrange(pod kernel.Pod, to, held heddle.EndpointID) error {
 
 func (d *defaults) endpointsIn(pod kernel.Pod) []heddle.EndpointID {
 	var all []heddle.EndpointID
-	for _, r := range d.roll.container(pod) {
+	for _, r := range d.records.inContainer(pod) {
 		all = append(all, r.Endpoint.ID)
 	}
 	slices.SortFunc(all, func(x, y heddle.EndpointID) int { return cmp.Compare(x.String(), y.String()) })
@@ -130,15 +130,15 @@ func (d *defaults) give(id heddle.EndpointID, on bool, pod kernel.Pod, held hedd
 	switch held {
 	case id:
 	case heddle.EndpointID{}:
-		defer d.ids.Lock(id)()
+		defer d.endpointLocks.Lock(id)()
 	default:
-		defer d.ids.LockAnother(id)()
+		defer d.endpointLocks.LockAnother(id)()
 	}
-	r, there := d.roll.get(id)
-	if !there || d.roll.pendingOf(id) == intentDetach {
+	r, there := d.records.get(id)
+	if !there || d.records.pendingOf(id) == intentDetach {
 		return nil
 	}
-	n, err := d.networks.of(r.Endpoint)
+	n, err := d.networks.ofEndpoint(r.Endpoint)
 	if err != nil {
 		return err
 	}
@@ -158,26 +158,26 @@ func (d *defaults) give(id heddle.EndpointID, on bool, pod kernel.Pod, held hedd
 	if err := d.record(next); err != nil {
 		return err
 	}
-	d.roll.put(next)
+	d.records.put(next)
 	if on {
 		d.set(pod.Inode(), id)
 	} else {
 		d.drop(pod.Inode(), id)
 	}
-	if err := d.make(on, with, without, pod); err != nil || d.roll.pendingOf(id) != "" {
+	if err := d.make(on, with, without, pod); err != nil || d.records.pendingOf(id) != "" {
 		return err
 	}
-	if err := d.ledger.settle(id); err != nil {
+	if err := d.ledger.clearIntent(id); err != nil {
 		return err
 	}
-	d.networks.tellEndpoint(events.Updated, next.Endpoint)
+	d.networks.endpointEvent(events.Updated, next.Endpoint)
 	return nil
 }
 
 // record writes the change before it is made. An attach under way already has an intent,
 // and is undone as a whole.
 func (d *defaults) record(next record) error {
-	if d.roll.pendingOf(next.Endpoint.ID) != "" {
+	if d.records.pendingOf(next.Endpoint.ID) != "" {
 		return d.ledger.putRecord(next)
 	}
 	return d.ledger.putIntent(next, intentDefault)
@@ -211,8 +211,8 @@ func (d *defaults) routes(n *network, r record) (with, without []heddle.Route, e
 // settleAll finishes, at start, changes of default routes that were interrupted. It skips a
 // container whose only endpoint has the default route and no open intent about it.
 func (d *defaults) settleAll(intents map[string]string) {
-	for _, inode := range d.roll.inodes() {
-		all := d.roll.in(inode)
+	for _, inode := range d.records.inodes() {
+		all := d.records.inNamespace(inode)
 		holder, _ := d.of(inode)
 		doubtful := len(all) > 1
 		for _, r := range all {
@@ -237,7 +237,7 @@ func (d *defaults) change(n *network, old record, req heddle.AttachRequest, pod 
 	if err := d.ledger.putRecord(old); err != nil {
 		return old, err
 	}
-	d.roll.put(old)
+	d.records.put(old)
 	to := id
 	if !on {
 		to = heddle.EndpointID{}
@@ -247,6 +247,6 @@ func (d *defaults) change(n *network, old record, req heddle.AttachRequest, pod 
 	}
 	err := d.arrange(pod, to, id)
 	d.note(pod.Inode(), id.Container, err)
-	now, _ := d.roll.get(id)
+	now, _ := d.records.get(id)
 	return now, err
 }

@@ -11,16 +11,16 @@ import (
 // defaults says, for each container's namespace (by inode), which endpoint has its
 // default route, and moves it.
 type defaults struct {
-	kernel     Interpreter
-	ledger     *ledger
-	log        *slog.Logger
-	trip       tripwire
-	host       *hostView
-	networks   *register
-	roll       *roll
-	containers *containers
-	pods       *keyed[atPods, uint64]
-	ids        *keyed[atIDs, heddle.EndpointID]
+	kernel        PlanApplier
+	ledger        *ledger
+	log           *slog.Logger
+	trip          tripwire
+	host          *hostView
+	networks      *register
+	records       *records
+	containers    *containers
+	podLocks      *keyed[atPods, uint64]
+	endpointLocks *keyed[atIDs, heddle.EndpointID]
 
 	mu      rwMutex[atDefaults]
 	holders map[uint64]heddle.EndpointID
@@ -104,12 +104,12 @@ func (d *defaults) told() (all []string) {
 }
 
 // retry has each default route settled that could not be before, each in a job of its own.
-func (d *defaults) retry(jobs *errands) {
+func (d *defaults) retry(jobs *jobs) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	for inode, u := range d.unsettled {
 		jobs.start(fmt.Sprint("default route ", inode), work{what: "settle the default route of container " + u.container}, func(t *task) {
-			t.awaits("the container")
+			t.waitFor("the container")
 			d.pass(inode)
 		})
 	}

@@ -41,9 +41,9 @@ func (a *Agent) acceptDetach(ctx context.Context, id heddle.EndpointID) error {
 }
 
 func (a *Agent) detach(id heddle.EndpointID) (r record, found bool, err error) {
-	defer a.ids.Lock(id)()
+	defer a.endpointLocks.Lock(id)()
 	defer a.activity.begin()()
-	if r, found = a.roll.get(id); !found {
+	if r, found = a.records.get(id); !found {
 		return r, false, nil
 	}
 	return r, true, a.remove(r)
@@ -52,14 +52,14 @@ func (a *Agent) detach(id heddle.EndpointID) (r record, found bool, err error) {
 // remove removes an endpoint: it records the intent, changes the kernel and drops the
 // record. The caller holds the endpoint's lock. remove may be called again after a failure.
 func (a *Agent) remove(r record) error {
-	if _, err := a.begin(r); err != nil {
+	if _, err := a.beginRemoval(r); err != nil {
 		return err
 	}
-	return a.end(r)
+	return a.endRemoval(r)
 }
 
-// begin records that an endpoint is going, and reports whether that is on disk.
-func (a *Agent) begin(r record) (recorded bool, err error) {
+// beginRemoval records that an endpoint is going, and reports whether that is on disk.
+func (a *Agent) beginRemoval(r record) (recorded bool, err error) {
 	if err := a.trip.step("ledger intent detach"); err != nil {
 		return false, err
 	}
@@ -68,68 +68,68 @@ func (a *Agent) begin(r record) (recorded bool, err error) {
 		// is read again, says "made", and gc finds the namespace gone
 		a.log.Warn("detach not recorded beforehand", "endpoint", r.Endpoint.ID, "error", err)
 	}
-	a.roll.setPending(r.Endpoint.ID, intentDetach)
+	a.records.setPending(r.Endpoint.ID, intentDetach)
 	return err == nil, nil
 }
 
-// end removes an endpoint whose removal is already recorded by begin.
-func (a *Agent) end(r record) error {
-	if err := a.undo(r); err != nil {
+// endRemoval removes an endpoint whose removal is already recorded by begin.
+func (a *Agent) endRemoval(r record) error {
+	if err := a.removeFromKernel(r); err != nil {
 		return err
 	}
 	if err := a.trip.step("ledger forget"); err != nil {
 		return err
 	}
-	return a.forget(r, time.Now())
+	return a.dropRecord(r, time.Now())
 }
 
-// undo removes from the kernel what the record's plan says and no other plan
+// removeFromKernel removes from the kernel what the record's plan says and no other plan
 // wants.
-func (a *Agent) undo(r record) error {
-	plan, pod, err := a.handovers.removal(r)
+func (a *Agent) removeFromKernel(r record) error {
+	plan, pod, err := a.handovers.removalPlan(r)
 	if err != nil {
 		return err
 	}
 	if pod != nil {
 		defer pod.Close()
 	}
-	return a.takeAway(r, plan, pod)
+	return a.removePlan(r, plan, pod)
 }
 
-// takeAway removes the plan and whatever else the container has on its parent's LAN, and
+// removePlan removes the plan and whatever else the container has on its parent's LAN, and
 // stops holding its namespace.
-func (a *Agent) takeAway(r record, plan heddle.Plan, pod kernel.Pod) error {
-	defer a.links.sharing(r)()
+func (a *Agent) removePlan(r record, plan heddle.Plan, pod kernel.Pod) error {
+	defer a.linkLocks.lockShared(r)()
 	// not wanted by this plan any more; wanted again if the removal fails
-	a.wants.discount(r)
-	err := errors.Join(a.tenures.evict(r, pod), a.kernel.Remove(plan, pod, a.wants.has))
+	a.wanted.dropRecord(r)
+	err := errors.Join(a.lanDevices.removeFromLAN(r, pod), a.kernel.Remove(plan, pod, a.wanted.has))
 	if err == nil {
-		err = a.holds.end(r)
+		err = a.holds.release(r)
 	}
 	if err != nil {
-		a.wants.count(r)
+		a.wanted.addRecord(r)
 	}
-	return a.quarantine.judge(r.Endpoint.ID, err)
+	return a.quarantine.update(r.Endpoint.ID, err)
 }
 
-// forget drops the record of an endpoint that undo has removed, from the ledger
+// dropRecord drops the record of an endpoint that undo has removed, from the ledger
 // first, and gives back what it held.
-func (a *Agent) forget(r record, freed time.Time) error {
+func (a *Agent) dropRecord(r record, freed time.Time) error {
 	if err := a.ledger.drop(r.Endpoint, freed); err != nil {
 		return err
 	}
-	a.erase(r)
+	a.forgetInMemory(r)
 	a.flows.forgetEndpoint(r.Endpoint)
-	if n, err := a.networks.of(r.Endpoint); err == nil {
+	if n, err := a.networks.ofEndpoint(r.Endpoint); err == nil {
 		a.release(n, r.Endpoint)
 	}
-	a.networks.tellEndpoint(events.Detached, r.Endpoint)
+	a.networks.endpointEvent(events.Detached, r.Endpoint)
 	return nil
 }
 
-// erase forgets an endpoint in memory.
-func (a *Agent) erase(r record) {
-	a.wants.discount(r)
-	a.roll.strike(r)
+// forgetInMemory forgets an endpoint in memory.
+func (a *Agent) forgetInMemory(r record) {
+	a.wanted.dropRecord(r)
+	a.records.remove(r)
 	a.quarantine.forget(r.Endpoint.ID)
 }

@@ -12,9 +12,9 @@ import (
 // storeTime bounds how long an operation waits for the store.
 const storeTime = 5 * time.Second
 
-// tend gives back blocks that the host does not need. It runs apart from follow, because
+// yieldBlocks gives back blocks that the host does not need. It runs apart from follow, because
 // the store may be slow.
-func (a *Agent) tend(ctx context.Context) {
+func (a *Agent) yieldBlocks(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -25,13 +25,13 @@ func (a *Agent) tend(ctx context.Context) {
 	}
 }
 
-// see makes the cluster's newest view part of the host's facts, and returns it. It adopts
+// adoptView makes the cluster's newest view part of the host's facts, and returns it. It adopts
 // nothing from a store that is not the cluster's.
-func (a *Agent) see() *cluster.View {
-	a.seeing.Lock()
-	defer a.seeing.Unlock()
+func (a *Agent) adoptView() *cluster.View {
+	a.viewLock.Lock()
+	defer a.viewLock.Unlock()
 	v := a.opt.Cluster.View()
-	if !closed(v) {
+	if !mustNotChange(v) {
 		a.setFabric(v)
 	}
 	return v
@@ -41,10 +41,10 @@ func (a *Agent) see() *cluster.View {
 func (a *Agent) setFabric(v *cluster.View) {
 	f := v.Fabric
 	var misfits []cluster.Refusal
-	f.Peers, misfits = fitPeers(f.Peers, a.host.now(), a.networks.ownSubnets())
+	f.Peers, misfits = usablePeers(f.Peers, a.host.now(), a.networks.ownSubnets())
 	f.Sources = a.blocks.ownSources()
-	a.paths.Set(f.Peers)
-	if err := a.paths.fill(&f); err != nil {
+	a.peerPaths.Set(f.Peers)
+	if err := a.peerPaths.addTo(&f); err != nil {
 		a.log.Warn("what is known about paths is not kept", "error", err)
 	}
 	a.host.setFabric(&f, misfits)
@@ -52,18 +52,18 @@ func (a *Agent) setFabric(v *cluster.View) {
 
 // loadFabric restores, at start, what the host last knew about its cluster, and makes the
 // paths to other hosts that its shared networks need.
-func (a *Agent) loadFabric(was recorded) error {
+func (a *Agent) loadFabric(was ledgerContents) error {
 	for i, n := range was.networks {
 		if !n.Shared {
 			continue
 		}
 		if a.opt.Cluster == nil {
-			if err := a.leave(&was.networks[i]); err != nil {
+			if err := a.leaveCluster(&was.networks[i]); err != nil {
 				return err
 			}
 			continue
 		}
-		for _, addr := range was.books[n.ID].sources {
+		for _, addr := range was.networkStates[n.ID].sources {
 			a.blocks.restoreSource(heddle.Pin{Network: n.ID, Addr: addr, Host: a.host.now().Name})
 		}
 	}
@@ -72,13 +72,13 @@ func (a *Agent) loadFabric(was recorded) error {
 	}
 	a.openPaths()
 	a.setFabric(a.opt.Cluster.View())
-	a.ways.weave(nil)
-	a.ways.unweave(nil)
+	a.hostPaths.update(nil)
+	a.hostPaths.removeOld(nil)
 	return nil
 }
 
-// leave turns a shared network into a network of this host alone.
-func (a *Agent) leave(n *heddle.Network) error {
+// leaveCluster turns a shared network into a network of this host alone.
+func (a *Agent) leaveCluster(n *heddle.Network) error {
 	if !a.opt.Alone {
 		return heddle.Errorf(heddle.NoStore, "use network", n.Name, "it spans several hosts, and this agent has no store", "start the agent with the --store that it had, or with '--store none' to leave the cluster: its networks are this host's own then")
 	}
@@ -86,13 +86,13 @@ func (a *Agent) leave(n *heddle.Network) error {
 	return a.ledger.putNetwork(*n)
 }
 
-// waiting bounds an operation that needs the store.
-func waiting(ctx context.Context) (context.Context, context.CancelFunc) {
+// withStoreTimeout bounds an operation that needs the store.
+func withStoreTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, storeTime, errors.New("the store did not answer in time"))
 }
 
-// storeAway refuses at once what needs a store that is known to be away.
-func storeAway(c cluster.API, op, object string) error {
+// checkStoreUp refuses at once what needs a store that is known to be away.
+func checkStoreUp(c cluster.API, op, object string) error {
 	if h := c.Health(); h.State == "down" {
 		return heddle.Errorf(heddle.StoreDown, op, object, h.Detail, "wait until the store is back ('heddle status')")
 	}

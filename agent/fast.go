@@ -41,7 +41,7 @@ func (a *Agent) securedPeers() (n int) {
 
 // withCounts adds what the fast path did for an endpoint.
 func (a *Agent) withCounts(r record) heddle.Endpoint {
-	e := r.shown()
+	e := r.withPort()
 	if len(r.Plan.Host.Programs) == 0 {
 		return e
 	}

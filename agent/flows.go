@@ -91,14 +91,14 @@ func (o *oldFlows) await(e heddle.Endpoint) {
 
 // flows makes the host forget connections whose endpoint is gone.
 type flows struct {
-	kernel Connections
-	log    *slog.Logger
-	roll   *roll
-	ports  *ports
-	// behind counts the goroutines that forget connections in the background.
-	behind *sync.WaitGroup
+	kernel  Connections
+	log     *slog.Logger
+	records *records
+	ports   *ports
+	// background counts the goroutines that forget connections in the background.
+	background *sync.WaitGroup
 	// listing is held while all connections of the host are listed.
-	listing mutex[atForgetting]
+	listing mutex[atFlowListing]
 	old     oldFlows
 }
 
@@ -109,7 +109,7 @@ func (w *flows) forgetAddresses(addrs ...netip.Addr) {
 	if !w.old.add(addrs) {
 		return
 	}
-	w.behind.Go(func() {
+	w.background.Go(func() {
 		w.listing.Lock()
 		defer w.listing.Unlock()
 		b := w.old.take()
@@ -125,9 +125,9 @@ func (w *flows) forgetAddresses(addrs ...netip.Addr) {
 	})
 }
 
-// awaitForgotten waits until the host has forgotten all connections that former owners of
+// waitForgotten waits until the host has forgotten all connections that former owners of
 // the endpoint's addresses had, or until the kernel has refused this once more.
-func (w *flows) awaitForgotten(e heddle.Endpoint) {
+func (w *flows) waitForgotten(e heddle.Endpoint) {
 	w.old.await(e)
 	if stuck := w.old.takeStuck(e); len(stuck) > 0 {
 		w.forgetAddresses(stuck...)
@@ -151,22 +151,22 @@ func (w *flows) forgetFlows(of ...heddle.Endpoint) {
 	if len(of) == 0 {
 		return
 	}
-	w.behind.Go(func() {
+	w.background.Go(func() {
 		w.listing.Lock()
 		defer w.listing.Unlock()
 		for _, e := range of {
-			if err := w.kernel.ForgetFlows(e, w.leads); err != nil {
+			if err := w.kernel.ForgetFlows(e, w.publishedTo); err != nil {
 				w.log.Warn("old connections not forgotten", "endpoint", e.ID, "error", err)
 			}
 		}
 	})
 }
 
-// leads reports whether a port of the host, on any of its addresses, is now published as
+// publishedTo reports whether a port of the host, on any of its addresses, is now published as
 // the container's port at the given address.
-func (w *flows) leads(p heddle.PortMapping, to netip.Addr) bool {
+func (w *flows) publishedTo(p heddle.PortMapping, to netip.Addr) bool {
 	return slices.ContainsFunc(w.ports.of(p), func(q published) bool {
-		r, _ := w.roll.get(q.by)
+		r, _ := w.records.get(q.by)
 		has := func(of netip.Prefix) bool { return of.Addr() == to }
 		return q.ContainerPort == p.ContainerPort && slices.ContainsFunc(r.Endpoint.Addrs, has)
 	})

@@ -12,7 +12,7 @@ import (
 
 // checkSubnetFree refuses a subnet that overlaps a network's. Only the network's mode can
 // judge an overlap with the host's interfaces.
-func (k *books) checkSubnetFree(subnet netip.Prefix) error {
+func (k *reservations) checkSubnetFree(subnet netip.Prefix) error {
 	for name, s := range k.networkSubnets() {
 		if i := slices.IndexFunc(s, subnet.Overlaps); i >= 0 {
 			return heddle.Errorf(heddle.SubnetOverlap, "reserve pool", subnet.String(), fmt.Sprintf("it overlaps subnet %s of network %s", s[i], name), "choose another subnet")
@@ -23,7 +23,7 @@ func (k *books) checkSubnetFree(subnet netip.Prefix) error {
 
 // networkSubnets are those of the networks of this host and of its cluster, by
 // name.
-func (k *books) networkSubnets() map[string][]netip.Prefix {
+func (k *reservations) networkSubnets() map[string][]netip.Prefix {
 	all := map[string][]netip.Prefix{}
 	for _, n := range k.networks.all() {
 		all[n.Name] = n.Subnets
@@ -44,7 +44,7 @@ const freeBits = 20
 
 // freeSubnetLocked starts its search at a random subnet: two hosts that choose at the same
 // time should not choose the same one.
-func (k *books) freeSubnetLocked(f heddle.Family) (netip.Prefix, error) {
+func (k *reservations) freeSubnetLocked(f heddle.Family) (netip.Prefix, error) {
 	taken, err := k.kernel.Destinations()
 	if err != nil {
 		return netip.Prefix{}, err
@@ -52,7 +52,7 @@ func (k *books) freeSubnetLocked(f heddle.Family) (netip.Prefix, error) {
 	for _, s := range k.networkSubnets() {
 		taken = append(taken, s...)
 	}
-	for _, p := range k.subnets {
+	for _, p := range k.poolByID {
 		taken = append(taken, p.Subnet)
 	}
 	if f := k.host.now().Fabric; f != nil {

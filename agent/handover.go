@@ -16,29 +16,29 @@ import (
 // where it is, and the agent makes those parts of the container's plan that the engine has
 // not made.
 type handovers struct {
-	kernel     Interpreter
-	namespaces Namespaces
-	ledger     *ledger
-	log        *slog.Logger
-	trip       tripwire
-	host       *hostView
-	networks   *register
-	roll       *roll
-	containers *containers
-	holds      *holds
-	tenures    *tenures
-	links      *links
-	activity   *activity
-	mending    *errands
-	ids        *keyed[atIDs, heddle.EndpointID]
+	kernel        PlanApplier
+	namespaces    Namespaces
+	ledger        *ledger
+	log           *slog.Logger
+	trip          tripwire
+	host          *hostView
+	networks      *register
+	records       *records
+	containers    *containers
+	holds         *holds
+	lanDevices    *lanDevices
+	linkLocks     *linkLocks
+	activity      *activity
+	repairJobs    *jobs
+	endpointLocks *keyed[atIDs, heddle.EndpointID]
 }
 
-// place is where the container's end of a link that is handed over was found.
-type place int
+// linkLocation is where the container's end of a link that is handed over was found.
+type linkLocation int
 
 const (
 	// nowhere: it is gone, together with its container or its other end.
-	nowhere place = iota
+	nowhere linkLocation = iota
 	// onHost: nobody has moved it.
 	onHost
 	// inContainer: it is in the container. The engine may not have finished with it, or
@@ -61,27 +61,27 @@ func checkHandover(n *network, req heddle.AttachRequest) error {
 	return nil
 }
 
-// handName is the name of the container's end while it is on the host.
-func (r record) handName() string {
+// handoverName is the name of the container's end while it is on the host.
+func (r record) handoverName() string {
 	if r.Endpoint.NIC != nil {
 		return r.Endpoint.NIC.Name
 	}
 	return r.Endpoint.ID.HandName()
 }
 
-// noticeHandover completes an endpoint that was offered: once its link is in the
+// completeHandover completes an endpoint that was offered: once its link is in the
 // container, it makes what is still missing there, and then records where the link is.
 // The caller holds the endpoint's lock.
-func (o *handovers) noticeHandover(r record) (record, place, error) {
-	where, seen, pod, err := o.containers.whereabouts(r)
+func (o *handovers) completeHandover(r record) (record, linkLocation, error) {
+	where, seen, pod, err := o.containers.locate(r)
 	if pod != nil {
 		defer pod.Close()
 	}
-	ready := where == inContainer && seen.Up && seen.Name != r.handName()
+	ready := where == inContainer && seen.Up && seen.Name != r.handoverName()
 	if err != nil || !ready || r.Endpoint.Inside == seen.Name && r.Inode == pod.Inode() {
 		return r, where, err
 	}
-	n, err := o.networks.of(r.Endpoint)
+	n, err := o.networks.ofEndpoint(r.Endpoint)
 	if err != nil {
 		return r, where, err
 	}
@@ -95,76 +95,76 @@ func (o *handovers) noticeHandover(r record) (record, place, error) {
 		return r, where, err
 	}
 	defer o.activity.begin()()
-	if err := o.holds.begin(next, pod); err != nil {
+	if err := o.holds.hold(next, pod); err != nil {
 		return r, where, err
 	}
-	if err := o.fillIn(r, next, pod); err != nil {
+	if err := o.applyMissing(r, next, pod); err != nil {
 		return r, where, err
 	}
-	if err := o.recordTaken(r, next); err != nil {
+	if err := o.replaceRecord(r, next); err != nil {
 		return r, where, err
 	}
-	if err := o.tenures.noteDevice(next.Endpoint.ID, pod); err != nil {
+	if err := o.lanDevices.noteDevice(next.Endpoint.ID, pod); err != nil {
 		return r, where, err
 	}
-	next, _ = o.roll.get(next.Endpoint.ID)
-	o.tenures.announce(next.Endpoint, pod)
+	next, _ = o.records.get(next.Endpoint.ID)
+	o.lanDevices.announce(next.Endpoint, pod)
 	return next, where, nil
 }
 
-// fillIn makes what next wants in the container. On the host it makes only what has changed
+// applyMissing makes what next wants in the container. On the host it makes only what has changed
 // since the endpoint was offered; the links there are unchanged.
-func (o *handovers) fillIn(offered, next record, pod kernel.Pod) error {
+func (o *handovers) applyMissing(offered, next record, pod kernel.Pod) error {
 	add, _ := heddle.Delta(offered.Plan.Host, next.Plan.Host)
 	add.Links = nil
 	if !add.Empty() {
-		defer o.links.sharing(next)()
+		defer o.linkLocks.lockShared(next)()
 	}
 	_, err := o.kernel.Apply(heddle.Plan{Host: add, Pod: next.Plan.Pod}, pod)
 	return err
 }
 
-// recordTaken puts next in the place of r. What next wants on the host, r wanted.
-func (o *handovers) recordTaken(r, next record) error {
+// replaceRecord puts next in the place of r. What next wants on the host, r wanted.
+func (o *handovers) replaceRecord(r, next record) error {
 	if err := o.trip.step("ledger taken"); err != nil {
 		return err
 	}
 	if err := o.ledger.putRecord(next); err != nil {
 		return err
 	}
-	o.roll.exchange(r, next)
+	o.records.replace(r, next)
 	return nil
 }
 
-// engineRest is how long the agent leaves an engine alone with an endpoint that was just
+// engineHeadStart is how long the agent leaves an engine alone with an endpoint that was just
 // offered: the engine configures it, and many containers end before this time is over.
-const engineRest = time.Second
+const engineHeadStart = time.Second
 
-// noticeHandovers looks after all endpoints that were offered at least so long ago, and
+// completeHandovers looks after all endpoints that were offered at least so long ago, and
 // after those whose addresses a LAN has to be told of.
-func (o *handovers) noticeHandovers(age time.Duration) {
+func (o *handovers) completeHandovers(age time.Duration) {
 	var noticed []<-chan struct{}
-	for _, r := range o.roll.filter(func(r record, op string) bool { return r.offered() && op == "" }) {
+	for _, r := range o.records.filter(func(r record, op string) bool { return r.offered() && op == "" }) {
 		id := r.Endpoint.ID
 		if time.Since(r.Endpoint.Created) < age && !o.onLAN(r) {
 			continue
 		}
-		noticed = append(noticed, o.mending.start("notice "+id.String(), work{what: "take over from its engine", endpoint: id.String()}, func(t *task) {
-			t.awaits("the kernel")
-			o.noticeOne(id)
+		noticed = append(noticed, o.repairJobs.start("notice "+id.String(), work{what: "take over from its engine", endpoint: id.String()}, func(t *task) {
+			t.waitFor("the kernel")
+			o.completeOne(id)
 		}))
 	}
-	awaitAll(context.Background(), noticeTime, noticed)
+	awaitAll(context.Background(), completeTime, noticed)
 }
 
-// noticeTime is how long others wait for the completion of endpoints that engines have moved
+// completeTime is how long others wait for the completion of endpoints that engines have moved
 // into containers: the kernel may be slow with one of them.
-const noticeTime = 5 * time.Second
+const completeTime = 5 * time.Second
 
-func (o *handovers) noticeOne(id heddle.EndpointID) {
-	defer o.ids.Lock(id)()
-	if r, known := o.roll.get(id); known && r.offered() && o.roll.pendingOf(id) == "" {
-		if _, _, err := o.noticeHandover(r); err != nil {
+func (o *handovers) completeOne(id heddle.EndpointID) {
+	defer o.endpointLocks.Lock(id)()
+	if r, known := o.records.get(id); known && r.offered() && o.records.pendingOf(id) == "" {
+		if _, _, err := o.completeHandover(r); err != nil {
 			o.log.Error("what an engine has put into a container is not completed", "endpoint", id, "error", err)
 		}
 	}

@@ -24,14 +24,14 @@ type holds struct {
 	lost       LostNICs
 	log        *slog.Logger
 	trip       tripwire
-	roll       *roll
+	records    *records
 	runDir     string
 	// root is the folder below which NIC managers have their runtime files; "/" if empty.
 	root string
 }
 
-// vigilEvery is how often the containers that have a NIC are looked at.
-const vigilEvery = time.Second
+// nicCheckInterval is how often the containers that have a NIC are looked at.
+const nicCheckInterval = time.Second
 
 // alias returns the alias of the endpoint's interface in the container.
 func (r record) alias() string {
@@ -43,7 +43,7 @@ func (r record) alias() string {
 
 func (h *holds) folder() string { return filepath.Join(h.runDir, "netns") }
 
-func (h *holds) of(id heddle.EndpointID) string {
+func (h *holds) file(id heddle.EndpointID) string {
 	sum := sha256.Sum256([]byte(id.String()))
 	return filepath.Join(h.folder(), holdPrefix+hex.EncodeToString(sum[:8]))
 }
@@ -59,21 +59,21 @@ func (h *holds) managers() nic.Managers {
 	return nic.Managers{Root: h.root}
 }
 
-// wayInto returns the path by which the endpoint's namespace is entered. It is the agent's
+// namespacePath returns the path by which the endpoint's namespace is entered. It is the agent's
 // own file if the agent holds the namespace, since the container's path may be gone.
-func (h *holds) wayInto(r record) string {
+func (h *holds) namespacePath(r record) string {
 	if r.Endpoint.NIC != nil {
-		if held, err := h.namespaces.OpenPod(h.of(r.Endpoint.ID)); err == nil {
+		if held, err := h.namespaces.OpenPod(h.file(r.Endpoint.ID)); err == nil {
 			held.Close()
-			return h.of(r.Endpoint.ID)
+			return h.file(r.Endpoint.ID)
 		}
 	}
 	return r.Endpoint.Netns
 }
 
-// begin holds the namespace that is about to get a NIC, and tells the NIC
+// hold holds the namespace that is about to get a NIC, and tells the NIC
 // managers to leave it alone.
-func (h *holds) begin(r record, pod kernel.Pod) error {
+func (h *holds) hold(r record, pod kernel.Pod) error {
 	if r.Endpoint.NIC == nil {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (h *holds) begin(r record, pod kernel.Pod) error {
 		return err
 	}
 	if !r.offered() {
-		if err := pod.Hold(h.of(r.Endpoint.ID)); err != nil {
+		if err := pod.Hold(h.file(r.Endpoint.ID)); err != nil {
 			return err
 		}
 	}
@@ -91,15 +91,15 @@ func (h *holds) begin(r record, pod kernel.Pod) error {
 	return h.managers().Keep(*r.Endpoint.NIC)
 }
 
-// end undoes begin. The NIC is already back on the host.
-func (h *holds) end(r record) error {
+// release undoes begin. The NIC is already back on the host.
+func (h *holds) release(r record) error {
 	if r.Endpoint.NIC == nil {
 		return nil
 	}
 	if err := h.trip.step("release namespace"); err != nil {
 		return err
 	}
-	if err := h.lost.Release(h.of(r.Endpoint.ID)); err != nil {
+	if err := h.lost.Release(h.file(r.Endpoint.ID)); err != nil {
 		return err
 	}
 	if err := h.trip.step("let managers"); err != nil {
@@ -108,15 +108,15 @@ func (h *holds) end(r record) error {
 	return h.managers().Free(r.Endpoint.NIC.MAC)
 }
 
-// leadsThere reports whether the container's own path still leads to the
+// pathIsCurrent reports whether the container's own path still leads to the
 // namespace that was given the NIC.
-func (h *holds) leadsThere(r record) bool {
+func (h *holds) pathIsCurrent(r record) bool {
 	pod, err := h.namespaces.OpenPod(r.Endpoint.Netns)
 	if err != nil {
 		return false
 	}
 	defer pod.Close()
-	held, err := h.namespaces.OpenPod(h.of(r.Endpoint.ID))
+	held, err := h.namespaces.OpenPod(h.file(r.Endpoint.ID))
 	if err != nil {
 		return r.Inode == pod.Inode()
 	}
@@ -124,26 +124,26 @@ func (h *holds) leadsThere(r record) bool {
 	return held.Inode() == pod.Inode()
 }
 
-// again restores the hold on a living container's namespace after somebody has removed it.
-func (h *holds) again(r record) error {
+// holdAgain restores the hold on a living container's namespace after somebody has removed it.
+func (h *holds) holdAgain(r record) error {
 	pod, err := h.namespaces.OpenPod(r.Endpoint.Netns)
 	if err != nil {
 		return nil // it has died since; the next look finds that
 	}
 	defer pod.Close()
-	return pod.Hold(h.of(r.Endpoint.ID))
+	return pod.Hold(h.file(r.Endpoint.ID))
 }
 
-// vigil looks after the containers that have a NIC: when one has died, its NIC
+// watchNICs looks after the containers that have a NIC: when one has died, its NIC
 // is brought back at once.
-func (a *Agent) vigil(ctx context.Context) {
+func (a *Agent) watchNICs(ctx context.Context) {
 	failed := map[heddle.EndpointID]string{}
-	for ; ; pause(ctx, vigilEvery) {
+	for ; ; pause(ctx, nicCheckInterval) {
 		if ctx.Err() != nil {
 			return
 		}
 		for _, h := range a.nics.all() {
-			back, err := a.bringBack(h.by)
+			back, err := a.detachIfDead(h.by)
 			switch {
 			case err == nil && back:
 				a.log.Info("container died; its NIC is back", "endpoint", h.by, "nic", h.name, "mac", h.mac)
@@ -160,15 +160,15 @@ func (a *Agent) vigil(ctx context.Context) {
 	}
 }
 
-// bringBack detaches an endpoint whose container has died.
-func (a *Agent) bringBack(id heddle.EndpointID) (back bool, err error) {
-	defer a.ids.Lock(id)()
-	r, known := a.roll.get(id)
+// detachIfDead detaches an endpoint whose container has died.
+func (a *Agent) detachIfDead(id heddle.EndpointID) (back bool, err error) {
+	defer a.endpointLocks.Lock(id)()
+	r, known := a.records.get(id)
 	switch {
-	case !known || a.roll.pendingOf(id) == intentAttach || r.offered():
+	case !known || a.records.pendingOf(id) == intentAttach || r.offered():
 		return false, nil
-	case a.holds.leadsThere(r):
-		return false, a.holds.again(r)
+	case a.holds.pathIsCurrent(r):
+		return false, a.holds.holdAgain(r)
 	}
 	defer a.activity.begin()()
 	defer a.metrics.observe("detach", time.Now(), &err)

@@ -8,7 +8,7 @@ import (
 
 // slowSights answers each look at the host when it is told to, with what it is told.
 type slowSights struct {
-	Sights
+	HostReader
 	asked chan chan heddle.HostFacts
 }
 
@@ -21,10 +21,10 @@ func (s slowSights) Facts() (heddle.HostFacts, error) {
 // TestStaleLook: what a look that began first has read does not replace what a later one has.
 func TestStaleLook(t *testing.T) {
 	s := slowSights{asked: make(chan chan heddle.HostFacts)}
-	h := &hostView{kernel: s, lookAgain: make(chan struct{}, 1)}
+	h := &hostView{kernel: s, viewAgain: make(chan struct{}, 1)}
 	over := make(chan error)
 	look := func() chan heddle.HostFacts {
-		go func() { over <- h.look() }()
+		go func() { over <- h.refresh() }()
 		return <-s.asked
 	}
 	end := func(answer chan heddle.HostFacts, kernel string) {

@@ -37,7 +37,7 @@ func leaseID(addr netip.Addr) heddle.EndpointID {
 }
 
 // lease is Agent.Lease.
-func (k *books) lease(ctx context.Context, pool string, addr netip.Addr, mac heddle.MAC) (netip.Prefix, error) {
+func (k *reservations) lease(ctx context.Context, pool string, addr netip.Addr, mac heddle.MAC) (netip.Prefix, error) {
 	p, err := poolByID(pool)
 	if err != nil {
 		return netip.Prefix{}, err
@@ -45,9 +45,9 @@ func (k *books) lease(ctx context.Context, pool string, addr netip.Addr, mac hed
 	if addr.IsValid() && !p.Subnet.Contains(addr) {
 		return netip.Prefix{}, heddle.Errorf(heddle.OutsidePool, "lease address", addr.String()+" from pool "+pool, "", "choose one inside "+p.Subnet.String())
 	}
-	n := k.networks.on(p.Subnet)
+	n := k.networks.withSubnet(p.Subnet)
 	if n != nil {
-		k.departures.await(n.ID)
+		k.removals.await(n.ID)
 	}
 	if old, known := k.leaseAt(p.ID, addr); known && addr.IsValid() {
 		if old.MAC == mac && !old.Released {
@@ -59,45 +59,45 @@ func (k *books) lease(ctx context.Context, pool string, addr netip.Addr, mac hed
 	switch {
 	case n == nil && !addr.IsValid():
 		return netip.Prefix{}, heddle.Errorf(heddle.NoNetwork, "lease address from pool", pool, "it has no network yet", "name an address, or create the network first")
-	case n == nil || addr.IsValid() && n.keeps(addr):
+	case n == nil || addr.IsValid() && n.ownsAddress(addr):
 		l.Addr = netip.PrefixFrom(addr, p.Subnet.Bits())
 	default:
 		var again bool
 		if l.Unasked {
-			l.Addr, again = k.takeAgain(n, p)
+			l.Addr, again = k.takeReturned(n, p)
 		}
 		if again {
 			break
 		}
 		// this may wait for the store, so nobody else may wait for it
-		if l.Addr, err = k.blocks.takeOne(ctx, n, p.Subnet, addr); err != nil {
+		if l.Addr, err = k.blocks.leaseOne(ctx, n, p.Subnet, addr); err != nil {
 			return netip.Prefix{}, err
 		}
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if err := k.keepLeaseLocked(l); err != nil {
-		k.giveLease(l)
+		k.freeLease(l)
 		return netip.Prefix{}, err
 	}
 	return l.Addr, nil
 }
 
-func (k *books) leaseAt(pool string, addr netip.Addr) (Lease, bool) {
+func (k *reservations) leaseAt(pool string, addr netip.Addr) (Lease, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	l, known := k.leases[leaseKey(pool, addr)]
 	return l, known
 }
 
-// keeps reports whether an address belongs to the network itself (a gateway or a reserved
+// ownsAddress reports whether an address belongs to the network itself (a gateway or a reserved
 // address): no container gets it, so a lease of it takes nothing from the pool.
-func (n *network) keeps(addr netip.Addr) bool {
+func (n *network) ownsAddress(addr netip.Addr) bool {
 	return slices.Contains(n.Gateways, addr) || slices.Contains(n.Reserved, addr)
 }
 
 // keepLeaseLocked records a lease, on disk first.
-func (k *books) keepLeaseLocked(l Lease) error {
+func (k *reservations) keepLeaseLocked(l Lease) error {
 	if err := k.trip.step("ledger lease"); err != nil {
 		return err
 	}
@@ -108,10 +108,10 @@ func (k *books) keepLeaseLocked(l Lease) error {
 	return nil
 }
 
-// takeOne takes an address of the network, of the cluster if need be.
-func (bs *blocks) takeOne(ctx context.Context, n *network, subnet netip.Prefix, addr netip.Addr) (netip.Prefix, error) {
+// leaseOne takes an address of the network, of the cluster if need be.
+func (bs *blocks) leaseOne(ctx context.Context, n *network, subnet netip.Prefix, addr netip.Addr) (netip.Prefix, error) {
 	if n.Shared && bs.cluster != nil {
-		return bs.takeOneShared(ctx, n, subnet, addr)
+		return bs.leaseOneShared(ctx, n, subnet, addr)
 	}
 	got, err := n.pool.TakeOne(subnet, addr, leaseID)
 	for err == nil && !addr.IsValid() && hostHas(bs.host.now(), n, []netip.Prefix{got}) {
@@ -121,8 +121,8 @@ func (bs *blocks) takeOne(ctx context.Context, n *network, subnet netip.Prefix, 
 	return got, err
 }
 
-// all is Agent.Leases.
-func (k *books) all() []Lease {
+// listLeases is Agent.Leases.
+func (k *reservations) listLeases() []Lease {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	var all []Lease

@@ -7,9 +7,9 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// leased reports whether an endpoint's wanted addresses are all leased, and
+// leasedAddresses reports whether an endpoint's wanted addresses are all leased, and
 // returns them.
-func (n *network) leased(ips []netip.Addr) (all []netip.Prefix, is bool) {
+func (n *network) leasedAddresses(ips []netip.Addr) (all []netip.Prefix, is bool) {
 	for _, s := range n.Subnets {
 		for _, ip := range ips {
 			if holder, held := n.pool.Holder(ip); held && s.Contains(ip) && holder == leaseID(ip) {
@@ -26,26 +26,26 @@ func (a *Agent) claimLeased(n *network, req heddle.AttachRequest) (addrs []netip
 	if !req.Handover {
 		return nil, false, nil
 	}
-	if addrs, is = n.leased(req.IPs); !is {
+	if addrs, is = n.leasedAddresses(req.IPs); !is {
 		return nil, false, nil
 	}
 	for _, e := range a.endpointsOn(n.ID) {
 		has := slices.IndexFunc(e.Addrs, func(p netip.Prefix) bool { return slices.Contains(addrs, p) })
-		if has >= 0 && e.ID != req.ID && !a.yields(e, req) {
+		if has >= 0 && e.ID != req.ID && !a.makeRoomFor(e, req) {
 			return nil, true, heddle.Errorf(heddle.AddressTaken, "attach endpoint", req.ID.String()+" with address "+e.Addrs[has].Addr().String(), "endpoint "+e.ID.String()+" has it", "detach that endpoint first, or choose another address")
 		}
 	}
 	return addrs, true, nil
 }
 
-// yields removes an endpoint that is over, for another one that wants its addresses.
+// makeRoomFor removes an endpoint that is over, for another one that wants its addresses.
 // The caller holds the lock of the other, which is not recorded: nobody who has the
 // first one's waits for that.
-func (a *Agent) yields(e heddle.Endpoint, to heddle.AttachRequest) bool {
+func (a *Agent) makeRoomFor(e heddle.Endpoint, to heddle.AttachRequest) bool {
 	if to.DryRun {
 		return false
 	}
-	r, gone, err := a.removeIf(e.ID, a.over, a.ids.LockAnother)
+	r, gone, err := a.removeIf(e.ID, a.isGone, a.endpointLocks.LockAnother)
 	if err != nil {
 		a.log.Error("an endpoint whose container is gone stays", "endpoint", e.ID, "error", err)
 		return false
@@ -59,13 +59,13 @@ func (a *Agent) yields(e heddle.Endpoint, to heddle.AttachRequest) bool {
 	return gone
 }
 
-// fit puts the leases on a network's subnets into its pool, which is new.
-func (k *books) fit(n *network) {
+// restoreLeases puts the leases on a network's subnets into its pool, which is new.
+func (k *reservations) restoreLeases(n *network) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, l := range k.leases {
 		p, err := poolByID(l.Pool)
-		if err != nil || !slices.Contains(n.Subnets, p.Subnet) || n.keeps(l.Addr.Addr()) {
+		if err != nil || !slices.Contains(n.Subnets, p.Subnet) || n.ownsAddress(l.Addr.Addr()) {
 			continue
 		}
 		if err := n.pool.Restore(leaseID(l.Addr.Addr()), []netip.Prefix{l.Addr}); err != nil {
@@ -80,6 +80,6 @@ func (n *network) holdsLeased(e heddle.Endpoint) bool {
 	for _, p := range e.Addrs {
 		ips = append(ips, p.Addr())
 	}
-	_, is := n.leased(ips)
+	_, is := n.leasedAddresses(ips)
 	return e.Handover && is
 }

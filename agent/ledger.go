@@ -42,10 +42,10 @@ type record struct {
 	// Device is the index of the container's interface there, if that is a device on a
 	// parent: the container may change its name, alias and MAC address.
 	Device int `json:"device,omitempty"`
-	// Under is the parent's interface index: the operator may change the parent's name.
-	Under int `json:"under,omitempty"`
-	// Beside are the MAC addresses that were on that parent before, and of no endpoint here.
-	Beside []heddle.MAC `json:"beside,omitempty"`
+	// ParentIndex is the parent's interface index: the operator may change the parent's name.
+	ParentIndex int `json:"under,omitempty"`
+	// OtherMACs are the MAC addresses that were on that parent before, and of no endpoint here.
+	OtherMACs []heddle.MAC `json:"beside,omitempty"`
 }
 
 // The operations that an intent can be about.
@@ -96,7 +96,7 @@ func openFile(path string, volatile bool, buckets ...[]byte) (db *bbolt.DB, err 
 	}()
 	// a truncated file is read beyond its end: let that be a panic, not a crash
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	if err := sound(path, volatile, buckets...); err != nil {
+	if err := checkFile(path, volatile, buckets...); err != nil {
 		return nil, heddle.Wrap(heddle.LedgerBroken, "check ledger", path, err, remedy)
 	}
 	db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Second, NoSync: volatile, NoFreelistSync: true, NoGrowSync: volatile})
@@ -183,7 +183,7 @@ func (l *ledger) putIntent(r record, op string) error {
 		return err
 	}
 	if op == intentAttach {
-		if err := l.reserve(); err != nil {
+		if err := l.reserveSpace(); err != nil {
 			return err
 		}
 	}
@@ -211,8 +211,8 @@ func (l *ledger) putRecord(r record) error {
 	return update(l.boot, r.Endpoint.ID.String(), func(tx *bbolt.Tx) error { return tx.Bucket(bucketEndpoints).Put(key, seal(key, value)) })
 }
 
-// settle clears the intent: the endpoint is made.
-func (l *ledger) settle(id heddle.EndpointID) error {
+// clearIntent clears the intent: the endpoint is made.
+func (l *ledger) clearIntent(id heddle.EndpointID) error {
 	return forget(l.boot, bucketIntents, id.String(), id.String())
 }
 

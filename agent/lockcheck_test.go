@@ -11,7 +11,7 @@ import (
 // TestLockOrder: who takes locks against their order is told which two.
 func TestLockOrder(t *testing.T) {
 	var (
-		early mutex[atReaching]
+		early mutex[atHostPathsUpdate]
 		late  rwMutex[atNetworks]
 		ids   keyed[atIDs, string]
 	)
@@ -35,11 +35,11 @@ func TestLockOrder(t *testing.T) {
 	}
 	late.Lock()
 	why := tries(inOrder)
-	if !strings.Contains(why, "atReaching") || !strings.Contains(why, "atNetworks") {
+	if !strings.Contains(why, "atHostPathsUpdate") || !strings.Contains(why, "atNetworks") {
 		t.Errorf("against the order: %q", why)
 	}
 	free := make(chan string)
-	var other mutex[atReaching]
+	var other mutex[atHostPathsUpdate]
 	go func() { free <- tries(func() { other.Lock(); other.Unlock() }) }()
 	if why := <-free; why != "" {
 		t.Errorf("by another goroutine: %s", why)

@@ -9,9 +9,9 @@ import (
 	"github.com/heddle-network/heddle/kernel/coexist"
 )
 
-// Interpreter makes, compares and removes plans: all that attach, detach, check, recovery
+// PlanApplier makes, compares and removes plans: all that attach, detach, check, recovery
 // and patrol want of a kernel. *kernel.Kernel is the real one, and says what each does.
-type Interpreter interface {
+type PlanApplier interface {
 	Apply(p heddle.Plan, pod kernel.Pod) (made []string, err error)
 	Mend(want heddle.State) (made []string, err error)
 	Diff(p heddle.Plan, pod kernel.Pod) ([]kernel.Difference, error)
@@ -28,14 +28,14 @@ type Namespaces interface {
 	IsOwn(pod kernel.Pod) bool
 }
 
-// Ends finds the ends of links that engines move.
-type Ends interface {
+// LinkEnds finds the ends of links that engines move.
+type LinkEnds interface {
 	Has(name, alias string) (bool, error)
 	FarEnd(near string, pod kernel.Pod) (*kernel.Seen, error)
 }
 
-// Sights is what can be seen of the host.
-type Sights interface {
+// HostReader is what can be seen of the host.
+type HostReader interface {
 	Facts() (heddle.HostFacts, error)
 	Destinations() ([]netip.Prefix, error)
 	HostRoutes() ([]netip.Prefix, error)
@@ -87,8 +87,8 @@ type Watcher interface {
 	Watch(context.Context) (<-chan kernel.Change, error)
 }
 
-// Gates are other firewalls' chains. *coexist.Firewalls opens the real ones.
-type Gates interface {
+// Firewalls are other firewalls' chains. *coexist.Firewalls opens the real ones.
+type Firewalls interface {
 	Admit() (changed []string, err error)
 	Stale() bool
 	Withdraw() error
@@ -97,17 +97,17 @@ type Gates interface {
 
 // Machine is all that the agent has of the host's kernel, each part for who uses it.
 type Machine struct {
-	Interpreter
+	PlanApplier
 	Namespaces
-	Ends
-	Sights
+	LinkEnds
+	HostReader
 	NICs
 	LostNICs
 	LAN
 	Connections
 	FastPath
 	Watcher
-	Gates Gates
+	Firewalls Firewalls
 	// Listen fails if somebody on the host listens on a port.
 	Listen func(heddle.PortMapping) error
 	Close  func() error
@@ -131,7 +131,7 @@ func openMachine(h Hooks) (m Machine, err error) {
 	m = Machine{k, k, k, k, k, k, k, k, k, k, nil, portFree, k.Close}
 	others, err := coexist.Open()
 	if err == nil {
-		m.Gates = others
+		m.Firewalls = others
 	}
 	return m, err
 }

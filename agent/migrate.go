@@ -14,26 +14,26 @@ import (
 // network has the name, or the subnet) stays on this host alone, and the status says so.
 func (a *Agent) migrate(ctx context.Context, n *network, v *cluster.View) error {
 	err := a.migrateNetwork(ctx, n, v)
-	a.troubles.noteLonely(n.Name, err)
+	a.problems.noteLocalOnly(n.Name, err)
 	return err
 }
 
 func (a *Agent) migrateNetwork(ctx context.Context, n *network, v *cluster.View) error {
 	there := slices.ContainsFunc(v.Networks, func(m heddle.Network) bool { return m.ID == n.ID })
 	if !there {
-		if err := storeAway(a.opt.Cluster, "share network", n.Name); err != nil {
+		if err := checkStoreUp(a.opt.Cluster, "share network", n.Name); err != nil {
 			return err // nobody waits for it
 		}
 	}
-	n.life.Lock() // nobody attaches meanwhile
-	defer n.life.Unlock()
-	if n.life.gone {
+	n.usage.Lock() // nobody attaches meanwhile
+	defer n.usage.Unlock()
+	if n.usage.deleted {
 		return nil
 	}
 	if !there {
 		shared := n.Network
 		shared.Shared, shared.Limits = true, nil
-		ctx, cancel := waiting(ctx)
+		ctx, cancel := withStoreTimeout(ctx)
 		defer cancel()
 		if _, err := a.opt.Cluster.CreateNetwork(ctx, shared, usedBlocks(n)); err != nil {
 			return err
@@ -42,7 +42,7 @@ func (a *Agent) migrateNetwork(ctx context.Context, n *network, v *cluster.View)
 	if err := a.blocks.checkOwned(n); err != nil {
 		return err
 	}
-	defer a.works.Lock(n.ID)()
+	defer a.networkLocks.Lock(n.ID)()
 	next, known := a.networks.share(n.ID)
 	if !known {
 		return noNetwork(n.Name)
@@ -50,7 +50,7 @@ func (a *Agent) migrateNetwork(ctx context.Context, n *network, v *cluster.View)
 	if err := a.ledger.putNetwork(next); err != nil {
 		return err
 	}
-	a.blocks.fit(next)
+	a.blocks.fitPool(next)
 	return nil
 }
 

@@ -14,11 +14,11 @@ import (
 // MAC to another host, where the endpoint of the same id gets them when it is
 // attached.
 func (a *Agent) Move(ctx context.Context, id heddle.EndpointID, to string) (heddle.Endpoint, error) {
-	r, known := a.roll.get(id)
+	r, known := a.records.get(id)
 	if !known {
 		return heddle.Endpoint{}, noEndpoint(id)
 	}
-	n, err := a.networks.of(r.Endpoint)
+	n, err := a.networks.ofEndpoint(r.Endpoint)
 	if err != nil {
 		return heddle.Endpoint{}, err
 	}
@@ -36,7 +36,7 @@ func (a *Agent) Move(ctx context.Context, id heddle.EndpointID, to string) (hedd
 	if _, err := a.Detach(ctx, id); err != nil {
 		return heddle.Endpoint{}, err
 	}
-	return r.Endpoint, a.blocks.send(ctx, n, r.Endpoint, to)
+	return r.Endpoint, a.blocks.sendAddresses(ctx, n, r.Endpoint, to)
 }
 
 // keepForMove keeps borrowed addresses from being given back when their endpoint
@@ -56,9 +56,9 @@ func (bs *blocks) keepForMove(network string, e heddle.Endpoint) (end func()) {
 	return func() { mark(false) }
 }
 
-// send lends the addresses of an endpoint that is detached.
-func (bs *blocks) send(ctx context.Context, n *network, e heddle.Endpoint, to string) error {
-	ctx, cancel := waiting(ctx)
+// sendAddresses lends the addresses of an endpoint that is detached.
+func (bs *blocks) sendAddresses(ctx context.Context, n *network, e heddle.Endpoint, to string) error {
+	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
 	self := bs.cluster.View().Self.Name
 	var errs []error
@@ -89,9 +89,9 @@ func (bs *blocks) inOwnBlock(network string, addr netip.Addr) bool {
 	return slices.ContainsFunc(bs.blocksOfLocked(network, bs.cluster.View()), func(b netip.Prefix) bool { return b.Contains(addr) })
 }
 
-// moved fills in what an endpoint that comes from another host brings along,
+// withMovedAddresses fills in what an endpoint that comes from another host brings along,
 // unless the request says otherwise.
-func (bs *blocks) moved(n *network, req heddle.AttachRequest) heddle.AttachRequest {
+func (bs *blocks) withMovedAddresses(n *network, req heddle.AttachRequest) heddle.AttachRequest {
 	if !n.Shared || bs.cluster == nil || len(req.IPs) > 0 {
 		return req
 	}

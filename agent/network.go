@@ -31,7 +31,7 @@ func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Net
 		if busy == nil {
 			return withLimits(mode, made), lines, err
 		}
-		t.awaits("another network's end")
+		t.waitFor("another network's end")
 		select {
 		case <-busy:
 		case <-given:
@@ -44,18 +44,18 @@ func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Net
 // create is CreateNetwork without waiting. If a network that is being made or removed is in
 // the way, it returns a channel (busy) that signals the end of that.
 func (a *Agent) create(mode heddle.Mode, want heddle.Network, dryRun bool, t *task) (made heddle.Network, lines []string, busy <-chan struct{}, err error) {
-	if err := a.host.look(); err != nil {
+	if err := a.host.refresh(); err != nil {
 		return made, nil, nil, err
 	}
 	if old, err := a.networks.find(want.Name); err == nil {
-		n, err := a.again(mode, old, want)
+		n, err := a.completeLike(mode, old, want)
 		if err != nil {
 			return made, nil, nil, err
 		}
 		if want.MTU == 0 {
 			n.MTU = old.MTU // it was taken from the parent then
 		}
-		made, lines, err = a.createdBefore(old, n)
+		made, lines, err = a.checkSame(old, n)
 		return made, lines, nil, err
 	}
 	n, err := a.complete(mode, want)
@@ -66,7 +66,7 @@ func (a *Agent) create(mode heddle.Mode, want heddle.Network, dryRun bool, t *ta
 	if next.plan, err = mode.Network(a.host.now(), n); err != nil {
 		return made, nil, nil, err
 	}
-	if busy, err := a.networks.inTheWay(next); err != nil {
+	if busy, err := a.networks.conflict(next); err != nil {
 		return made, nil, busy, err
 	}
 	if err := a.checkAgainstHost(mode, n); err != nil {
@@ -85,18 +85,18 @@ func (a *Agent) create(mode heddle.Mode, want heddle.Network, dryRun bool, t *ta
 	if busy, err := a.networks.reserve(next); err != nil {
 		return made, nil, busy, err
 	}
-	defer a.works.Lock(n.ID)()
+	defer a.networkLocks.Lock(n.ID)()
 	return n, nil, nil, a.makeNetwork(next)
 }
 
 // makeNetwork makes a network that is reserved. The caller holds its lock.
 func (a *Agent) makeNetwork(n *network) error {
 	err := a.makeReserved(n)
-	a.networks.made(n, err == nil)
+	a.networks.endMaking(n, err == nil)
 	if err != nil {
 		return err
 	}
-	a.gates.open() // if that fails, the network is there; the patrol tries again
+	a.otherFirewalls.open() // if that fails, the network is there; the patrol tries again
 	return nil
 }
 
@@ -106,7 +106,7 @@ func (a *Agent) makeReserved(n *network) error {
 		err = a.ledger.putPlan(n.ID, n.plan)
 	}
 	if err != nil {
-		a.wants.drop(n.plan.Host)
+		a.wanted.drop(n.plan.Host)
 		return err
 	}
 	if err = a.applyNetwork(n.plan); err == nil {
@@ -114,33 +114,33 @@ func (a *Agent) makeReserved(n *network) error {
 		err = a.ledger.putNetwork(n.Network)
 	}
 	if err != nil {
-		a.wants.drop(n.plan.Host)
-		if undo := a.kernel.Remove(n.plan, nil, a.wants.has); undo != nil {
+		a.wanted.drop(n.plan.Host)
+		if undo := a.kernel.Remove(n.plan, nil, a.wanted.has); undo != nil {
 			a.log.Error("undo of a network failed", "network", n.Name, "error", undo)
 		}
 		a.ledger.dropPlan(n.ID)
 		return err
 	}
-	n.equip()
-	a.books.fit(n)
+	n.initialize()
+	a.reservations.restoreLeases(n)
 	return nil
 }
 
 func (a *Agent) applyNetwork(p heddle.Plan) error {
-	defer a.links.sharingParent(p.Host)()
+	defer a.linkLocks.lockParentDevices(p.Host)()
 	_, err := a.kernel.Apply(p, nil)
 	return err
 }
 
-// mendNetwork makes those parts of a network that the kernel accepts.
-func (a *Agent) mendNetwork(s heddle.State) error {
-	defer a.links.sharingParent(s)()
+// applyAccepted makes those parts of a network that the kernel accepts.
+func (a *Agent) applyAccepted(s heddle.State) error {
+	defer a.linkLocks.lockParentDevices(s)()
 	_, err := a.kernel.Mend(s)
 	return err
 }
 
-func (n *network) equip() {
-	n.seats, n.life = newSeats(), &life{}
+func (n *network) initialize() {
+	n.identities, n.usage = newIdentities(), &usageLock{}
 	n.pool = ipam.For(n.Network)
 }
 
@@ -154,7 +154,7 @@ func (a *Agent) DeleteNetwork(name string) error {
 	if err != nil {
 		return err
 	}
-	a.departures.await(n.ID)
+	a.removals.await(n.ID)
 	t := a.tasks.begin(work{what: "delete", network: n.Name}, "the kernel")
 	defer t.end()
 	if n.Shared && a.opt.Cluster != nil {
@@ -165,9 +165,9 @@ func (a *Agent) DeleteNetwork(name string) error {
 
 // unmakeUnused removes a network from this host, unless it has endpoints.
 func (a *Agent) unmakeUnused(n *network) error {
-	n.life.Lock()
-	defer n.life.Unlock()
-	if n.life.gone {
+	n.usage.Lock()
+	defer n.usage.Unlock()
+	if n.usage.deleted {
 		return noNetwork(n.Name)
 	}
 	if used := a.endpointsOn(n.ID); len(used) > 0 {
@@ -176,7 +176,7 @@ func (a *Agent) unmakeUnused(n *network) error {
 	if err := a.disallow(n.ID); err != nil {
 		return err
 	}
-	defer a.works.Lock(n.ID)()
+	defer a.networkLocks.Lock(n.ID)()
 	now := a.networks.byID(n.ID)
 	if now == nil {
 		return noNetwork(n.Name)
@@ -184,7 +184,7 @@ func (a *Agent) unmakeUnused(n *network) error {
 	if err := a.unmake(now); err != nil {
 		return err
 	}
-	n.life.gone = true
+	n.usage.deleted = true
 	return nil
 }
 
@@ -195,7 +195,7 @@ func (a *Agent) disallow(id string) error {
 		if !slices.Contains(other.Allow, id) || other.Shared && a.opt.Cluster != nil {
 			continue
 		}
-		if err := a.joinHere(other, id, false); err != nil && !errors.Is(err, heddle.NoNetwork.Sentinel()) {
+		if err := a.setAllowedHere(other, id, false); err != nil && !errors.Is(err, heddle.NoNetwork.Sentinel()) {
 			return err
 		}
 	}
@@ -212,34 +212,34 @@ func (a *Agent) unmake(n *network) error {
 	if err := a.ledger.dropNetwork(n.Network); err != nil {
 		return err
 	}
-	last := a.networks.leave(n)
-	defer a.networks.changed()
+	last := a.networks.beginRemoval(n)
+	defer a.networks.signalChange()
 	err := a.removeNetwork(n.plan)
-	a.networks.left(n, err == nil)
+	a.networks.endRemoval(n, err == nil)
 	if err != nil {
 		return errors.Join(err, a.ledger.putNetwork(n.Network))
 	}
-	poke(a.lookAgain) // a network of the cluster may have its place now
+	signal(a.viewAgain) // a network of the cluster may have its place now
 	if last {
-		if err := a.gates.Withdraw(); err != nil {
+		if err := a.otherFirewalls.Withdraw(); err != nil {
 			a.log.Error("rules in other firewalls not withdrawn", "error", err)
 		}
-		a.gates.open() // the next network may have come meanwhile
+		a.otherFirewalls.open() // the next network may have come meanwhile
 	}
 	return a.ledger.dropPlan(n.ID)
 }
 
 func (a *Agent) removeNetwork(p heddle.Plan) error {
-	defer a.links.sharingParent(p.Host)()
-	return a.kernel.Remove(p, nil, a.wants.has)
+	defer a.linkLocks.lockParentDevices(p.Host)()
+	return a.kernel.Remove(p, nil, a.wanted.has)
 }
 
 func (a *Agent) endpointsOn(id string) []heddle.Endpoint {
 	names := a.networks.names()
 	var all []heddle.Endpoint
-	a.roll.each(func(r record, _ string) {
+	a.records.each(func(r record, _ string) {
 		if id == "" || r.Endpoint.Network == id {
-			e := r.shown()
+			e := r.withPort()
 			if name, there := names[e.Network]; there {
 				e.NetworkName = name
 			}
@@ -275,12 +275,12 @@ func (a *Agent) Endpoints() []heddle.Endpoint { return a.endpointsOn("") }
 
 // Endpoint returns one endpoint.
 func (a *Agent) Endpoint(id heddle.EndpointID) (heddle.Endpoint, error) {
-	r, ok := a.roll.get(id)
+	r, ok := a.records.get(id)
 	if !ok {
 		return heddle.Endpoint{}, noEndpoint(id)
 	}
 	e := a.withCounts(r)
-	if n, err := a.networks.of(e); err == nil {
+	if n, err := a.networks.ofEndpoint(e); err == nil {
 		e.NetworkName = n.Name
 	}
 	return e, nil

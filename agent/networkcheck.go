@@ -28,7 +28,7 @@ func (a *Agent) complete(mode heddle.Mode, n heddle.Network) (heddle.Network, er
 	if err != nil {
 		return n, err
 	}
-	if n, err = a.address(mode, n); err != nil {
+	if n, err = a.completeAddresses(mode, n); err != nil {
 		return n, err
 	}
 	if _, giver := mode.(heddle.NICGiver); giver {
@@ -41,11 +41,11 @@ func (a *Agent) complete(mode heddle.Mode, n heddle.Network) (heddle.Network, er
 	if _, spans := mode.(heddle.Reacher); len(n.Subnets) > 0 && !spans { // each host has its own
 		n.MTU = parts.ResolveMTU(a.host.now(), n)
 	}
-	return keepParentsAddresses(mode, a.host.now(), n)
+	return reserveParentAddresses(mode, a.host.now(), n)
 }
 
-// address checks the network's subnets and gateways, and fills in the missing.
-func (a *Agent) address(mode heddle.Mode, n heddle.Network) (heddle.Network, error) {
+// completeAddresses checks the network's subnets and gateways, and fills in the missing.
+func (a *Agent) completeAddresses(mode heddle.Mode, n heddle.Network) (heddle.Network, error) {
 	guest, ok := mode.(heddle.LANMode)
 	if !ok {
 		return ipam.Check(n)
@@ -71,9 +71,9 @@ func hostAddresses(mode heddle.Mode, h heddle.HostFacts, parent heddle.LinkFact)
 	return all
 }
 
-// keepParentsAddresses reserves, on a network within its parent's subnet, the
+// reserveParentAddresses reserves, on a network within its parent's subnet, the
 // addresses of the parent and its gateways.
-func keepParentsAddresses(mode heddle.Mode, h heddle.HostFacts, n heddle.Network) (heddle.Network, error) {
+func reserveParentAddresses(mode heddle.Mode, h heddle.HostFacts, n heddle.Network) (heddle.Network, error) {
 	parent, ok := h.Link(n.Parent)
 	if !ok || !mayShareSubnet(mode) {
 		return n, nil
@@ -125,7 +125,7 @@ func mayShareSubnet(mode heddle.Mode) bool {
 	return ok && s.SharesParentSubnet()
 }
 
-func (a *Agent) createdBefore(old *network, n heddle.Network) (heddle.Network, []string, error) {
+func (a *Agent) checkSame(old *network, n heddle.Network) (heddle.Network, []string, error) {
 	n.ID, n.Created, n.Allow = old.ID, old.Created, old.Allow
 	if !sameNetwork(old.Network, n) {
 		return old.Network, nil, heddle.Errorf(heddle.NetworkExists, "create network", n.Name, "it exists with other settings", "choose another name, or delete the network first ('heddle network show "+n.Name+"' shows its settings)")
@@ -152,7 +152,7 @@ func (a *Agent) checkAgainstHost(mode heddle.Mode, n heddle.Network) error {
 	if a.hostOverlaps(mode, n) == nil {
 		return nil
 	}
-	if err := a.host.look(); err != nil { // a network that went a moment ago is still in the old
+	if err := a.host.refresh(); err != nil { // a network that went a moment ago is still in the old
 		return err
 	}
 	return a.hostOverlaps(mode, n)
@@ -165,7 +165,7 @@ func (a *Agent) hostOverlaps(mode heddle.Mode, n heddle.Network) error {
 		}
 		for _, s := range n.Subnets {
 			for _, addr := range l.Addrs {
-				if s.Overlaps(addr.Masked()) && !addr.Addr().IsLinkLocalUnicast() && !((a.standsOn(mode, n, l) || hasCommonSubnet(mode)) && within(s, addr)) {
+				if s.Overlaps(addr.Masked()) && !addr.Addr().IsLinkLocalUnicast() && !((a.usesInterface(mode, n, l) || hasCommonSubnet(mode)) && within(s, addr)) {
 					return heddle.Errorf(heddle.SubnetOverlap, "create network", n.Name, fmt.Sprintf("its subnet %s overlaps address %s of the host's interface %s", s, addr, l.Name), "choose another subnet")
 				}
 			}
@@ -193,10 +193,10 @@ func within(s, outer netip.Prefix) bool {
 	return outer.Contains(s.Addr()) && s.Bits() >= outer.Bits()
 }
 
-// beside refuses a network that cannot be on the host together with another: they have
+// conflictsWith refuses a network that cannot be on the host together with another: they have
 // the name or a subnet in common, or a parent that they do not share, or want one object
 // in different ways.
-func (n *network) beside(other *network) error {
+func (n *network) conflictsWith(other *network) error {
 	switch {
 	case other.ID == n.ID:
 		return nil

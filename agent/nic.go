@@ -21,10 +21,10 @@ func (a *Agent) claimNIC(giver heddle.NICGiver, n *network, req heddle.AttachReq
 	case !n.pool.Gives() && len(req.IPs) > 0:
 		return e, heddle.Errorf(heddle.BadOption, "attach endpoint", req.ID.String()+" with an address of its choice", "network "+n.Name+" has no subnet: the NIC keeps the addresses that it has", "leave --ip out")
 	}
-	if err := a.host.look(); err != nil {
+	if err := a.host.refresh(); err != nil {
 		return e, err
 	}
-	nic, err := a.fitNIC(giver, n, req)
+	nic, err := a.chooseNIC(giver, n, req)
 	if err != nil {
 		return e, err
 	}
@@ -40,7 +40,7 @@ func (a *Agent) claimNIC(giver heddle.NICGiver, n *network, req heddle.AttachReq
 		}
 	}
 	if err != nil {
-		a.nics.give(req.ID)
+		a.nics.free(req.ID)
 		return e, err
 	}
 	e.NIC, e.MAC, e.MTU = &nic, nic.MAC, nic.Was.MTU
@@ -48,7 +48,7 @@ func (a *Agent) claimNIC(giver heddle.NICGiver, n *network, req heddle.AttachReq
 		e.Addrs = keptAddrs(nic)
 	}
 	a.forgetStaleDefault(pod)
-	e.Slot = n.seats.takeSlot()
+	e.Slot = n.identities.takeSlot()
 	e.DefaultRoute = a.defaults.claimFor(n, req, pod, &nic)
 	return e, nil
 }
@@ -63,10 +63,10 @@ func keptAddrs(nic heddle.NIC) (all []netip.Prefix) {
 	return all
 }
 
-// fitNIC reserves the NIC asked for, or the first of the pool that is free and
+// chooseNIC reserves the NIC asked for, or the first of the pool that is free and
 // can be given away.
-func (a *Agent) fitNIC(giver heddle.NICGiver, n *network, req heddle.AttachRequest) (heddle.NIC, error) {
-	wish, err := wishedNIC(req)
+func (a *Agent) chooseNIC(giver heddle.NICGiver, n *network, req heddle.AttachRequest) (heddle.NIC, error) {
+	wish, err := requestedNIC(req)
 	if err != nil {
 		return heddle.NIC{}, err
 	}
@@ -78,12 +78,12 @@ func (a *Agent) fitNIC(giver heddle.NICGiver, n *network, req heddle.AttachReque
 		}
 		nic, err := a.kernel.Snapshot(name)
 		if err == nil {
-			err = a.spare(n, nic, req)
+			err = a.checkNotNeeded(n, nic, req)
 		}
 		if err == nil {
 			return nic, nil
 		}
-		a.nics.give(req.ID)
+		a.nics.free(req.ID)
 		var known *heddle.Error
 		if wish != "" || len(pool) == 1 || !errors.As(err, &known) {
 			return heddle.NIC{}, err
@@ -92,8 +92,8 @@ func (a *Agent) fitNIC(giver heddle.NICGiver, n *network, req heddle.AttachReque
 	}
 }
 
-// wishedNIC is the NIC that a request names, by whichever field.
-func wishedNIC(req heddle.AttachRequest) (string, error) {
+// requestedNIC is the NIC that a request names, by whichever field.
+func requestedNIC(req heddle.AttachRequest) (string, error) {
 	wish := req.NIC
 	if mac, err := heddle.ParseMAC(wish); err == nil {
 		wish = string(mac)
@@ -115,8 +115,8 @@ func linkOf(h heddle.HostFacts, member string) (heddle.LinkFact, bool) {
 	return h.Links[i], true
 }
 
-// spare refuses a NIC that the host or another network needs.
-func (a *Agent) spare(n *network, nic heddle.NIC, req heddle.AttachRequest) error {
+// checkNotNeeded refuses a NIC that the host or another network needs.
+func (a *Agent) checkNotNeeded(n *network, nic heddle.NIC, req heddle.AttachRequest) error {
 	for _, other := range a.networks.all() {
 		mode, err := a.modes.find(other.Mode)
 		if _, giver := mode.(heddle.NICGiver); err == nil && !giver && other.Parent == nic.Name {
@@ -143,7 +143,7 @@ func (a *Agent) spare(n *network, nic heddle.NIC, req heddle.AttachRequest) erro
 func (a *Agent) hostWithNICs() heddle.HostFacts {
 	facts := a.host.now()
 	facts.Links = slices.Clone(facts.Links)
-	for _, given := range a.roll.givenAway() {
+	for _, given := range a.records.givenNICs() {
 		if _, here := linkOf(facts, given.NIC.Name); !here {
 			facts.Links = append(facts.Links, given.NIC.Fact())
 		}
@@ -151,9 +151,9 @@ func (a *Agent) hostWithNICs() heddle.HostFacts {
 	return facts
 }
 
-// standsOn reports whether a network that may share a subnet with the interface
+// usesInterface reports whether a network that may share a subnet with the interface
 // stands on it.
-func (a *Agent) standsOn(mode heddle.Mode, n heddle.Network, l heddle.LinkFact) bool {
+func (a *Agent) usesInterface(mode heddle.Mode, n heddle.Network, l heddle.LinkFact) bool {
 	if giver, ok := mode.(heddle.NICGiver); ok {
 		return slices.ContainsFunc(giver.Pool(n), func(member string) bool { return member == l.Name || member == string(l.MAC) })
 	}

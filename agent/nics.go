@@ -75,8 +75,8 @@ func (c *nics) holderOfLocked(member string) (heldNIC, bool) {
 	return heldNIC{}, false
 }
 
-// give gives back the NIC that an endpoint had, if it had one.
-func (c *nics) give(id heddle.EndpointID) {
+// free gives back the NIC that an endpoint had, if it had one.
+func (c *nics) free(id heddle.EndpointID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	maps.DeleteFunc(c.held, func(_ string, h heldNIC) bool { return h.by == id })

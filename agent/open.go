@@ -23,30 +23,30 @@ func (a *Agent) open() (err error) {
 	if err := a.openKernel(); err != nil {
 		return err
 	}
-	a.departures.namespaces = a.kernel
-	if a.host, err = openHostView(a.kernel, a.opt.Name, a.lookAgain); err != nil {
+	a.removals.namespaces = a.kernel
+	if a.host, err = openHostView(a.kernel, a.opt.Name, a.viewAgain); err != nil {
 		return err
 	}
 	a.nics = &nics{host: a.host, quarantine: a.quarantine, held: map[string]heldNIC{}}
-	a.ways = &ways{kernel: a.kernel, log: a.log, host: a.host, wants: a.wants, modes: a.modes}
+	a.hostPaths = &hostPaths{kernel: a.kernel, log: a.log, host: a.host, wanted: a.wanted, modes: a.modes}
 	if a.ledger, err = openLedger(a.opt.StateDir, a.opt.RunDir, a.host.now().BootID); err != nil {
 		return err
 	}
-	a.blocks = &blocks{cluster: a.opt.Cluster, ledger: a.ledger, log: a.log, host: a.host, networks: a.networks, roll: a.roll, ready: &a.ready,
+	a.blocks = &blocks{cluster: a.opt.Cluster, ledger: a.ledger, log: a.log, host: a.host, networks: a.networks, records: a.records, ready: &a.ready,
 		lent: map[heddle.Pin]bool{}, moving: map[heddle.Pin]bool{}, yielding: map[heddle.Block]bool{}, idle: map[heddle.Block]time.Time{}}
-	a.books = &books{cluster: a.opt.Cluster, kernel: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip, host: a.host, networks: a.networks,
-		roll: a.roll, departures: a.departures, blocks: a.blocks, keepFor: a.opt.LeaseTime, given: map[string][]given{}}
-	a.flows = &flows{kernel: a.kernel, log: a.log, roll: a.roll, ports: a.ports, behind: &a.finished}
-	a.holds = &holds{namespaces: a.kernel, lost: a.kernel, log: a.log, trip: a.trip, roll: a.roll, runDir: a.opt.RunDir, root: a.opt.Root}
-	a.containers = &containers{namespaces: a.kernel, ends: a.kernel, log: a.log, roll: a.roll, departures: a.departures, holds: a.holds}
-	a.tenures = &tenures{kernel: a.kernel, ledger: a.ledger, log: a.log, networks: a.networks, roll: a.roll}
-	a.defaults = &defaults{kernel: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip, host: a.host, networks: a.networks, roll: a.roll,
-		containers: a.containers, pods: &a.pods, ids: &a.ids, holders: map[uint64]heddle.EndpointID{}, unsettled: map[uint64]unsettledRoute{}}
-	a.handovers = &handovers{kernel: a.kernel, namespaces: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip, host: a.host, networks: a.networks, roll: a.roll,
-		containers: a.containers, holds: a.holds, tenures: a.tenures, links: &a.links, activity: &a.activity, mending: a.mending, ids: &a.ids}
-	a.plans = &plans{kernel: a.kernel, networks: a.networks, roll: a.roll, ways: a.ways, wants: a.wants}
-	a.mender = &mender{kernel: a.kernel, namespaces: a.kernel, log: a.log, gates: a.gates, networks: a.networks, roll: a.roll, ways: a.ways, plans: a.plans,
-		troubles: a.troubles, handovers: a.handovers, links: &a.links, works: &a.works, ids: &a.ids, mending: a.mending}
+	a.reservations = &reservations{cluster: a.opt.Cluster, kernel: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip, host: a.host, networks: a.networks,
+		records: a.records, removals: a.removals, blocks: a.blocks, leaseLimit: a.opt.LeaseTime, returned: map[string][]returnedAddr{}}
+	a.flows = &flows{kernel: a.kernel, log: a.log, records: a.records, ports: a.ports, background: &a.finished}
+	a.holds = &holds{namespaces: a.kernel, lost: a.kernel, log: a.log, trip: a.trip, records: a.records, runDir: a.opt.RunDir, root: a.opt.Root}
+	a.containers = &containers{namespaces: a.kernel, ends: a.kernel, log: a.log, records: a.records, removals: a.removals, holds: a.holds}
+	a.lanDevices = &lanDevices{kernel: a.kernel, ledger: a.ledger, log: a.log, networks: a.networks, records: a.records}
+	a.defaults = &defaults{kernel: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip, host: a.host, networks: a.networks, records: a.records,
+		containers: a.containers, podLocks: &a.podLocks, endpointLocks: &a.endpointLocks, holders: map[uint64]heddle.EndpointID{}, unsettled: map[uint64]unsettledRoute{}}
+	a.handovers = &handovers{kernel: a.kernel, namespaces: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip, host: a.host, networks: a.networks, records: a.records,
+		containers: a.containers, holds: a.holds, lanDevices: a.lanDevices, linkLocks: &a.linkLocks, activity: &a.activity, repairJobs: a.repairJobs, endpointLocks: &a.endpointLocks}
+	a.plans = &plans{kernel: a.kernel, networks: a.networks, records: a.records, hostPaths: a.hostPaths, wanted: a.wanted}
+	a.repairer = &repairer{kernel: a.kernel, namespaces: a.kernel, log: a.log, otherFirewalls: a.otherFirewalls, networks: a.networks, records: a.records, hostPaths: a.hostPaths, plans: a.plans,
+		problems: a.problems, handovers: a.handovers, linkLocks: &a.linkLocks, networkLocks: &a.networkLocks, endpointLocks: &a.endpointLocks, jobs: a.repairJobs}
 	return nil
 }
 
@@ -56,13 +56,13 @@ func (a *Agent) openKernel() (err error) {
 	if open == nil {
 		open = openMachine
 	}
-	a.kernel, err = open(Hooks{Tripwire: a.opt.Tripwire, Wanted: a.wants.by, GivenAway: a.roll.givenAway, Lost: func(nic, what string) {
+	a.kernel, err = open(Hooks{Tripwire: a.opt.Tripwire, Wanted: a.wanted.plansFor, GivenAway: a.records.givenNICs, Lost: func(nic, what string) {
 		a.log.Warn("a container has taken something off a NIC: put it back yourself", "nic", nic, "lost", what)
 	}})
 	if err != nil {
 		return err
 	}
-	a.gates = &gates{Gates: a.kernel.Gates, log: a.log, networks: a.networks}
+	a.otherFirewalls = &otherFirewalls{Firewalls: a.kernel.Firewalls, log: a.log, networks: a.networks}
 	if a.opt.NoFastPath {
 		return a.kernel.SwitchOffFastPath()
 	}
@@ -97,20 +97,20 @@ func (a *Agent) Close() error {
 	if a.stop != nil {
 		a.stop()
 	}
-	a.following.close()
-	a.mending.close()
-	a.departures.hurryAll()
+	a.followJobs.close()
+	a.repairJobs.close()
+	a.removals.startAll()
 	a.finished.Wait()
 	var errs []error
-	if a.paths != nil {
-		a.paths.Close()
+	if a.peerPaths != nil {
+		a.peerPaths.Close()
 	}
 	if a.ledger != nil {
 		a.saveCursors()
 		errs = append(errs, a.ledger.close())
 	}
-	if a.gates != nil {
-		errs = append(errs, a.gates.Close())
+	if a.otherFirewalls != nil {
+		errs = append(errs, a.otherFirewalls.Close())
 	}
 	if a.kernel.Close != nil {
 		errs = append(errs, a.kernel.Close())

@@ -10,11 +10,11 @@ import (
 // plans combines all plans of this host and compares them with the kernel. It has no state
 // of its own.
 type plans struct {
-	kernel   Interpreter
-	networks *register
-	roll     *roll
-	ways     *ways
-	wants    *wants
+	kernel    PlanApplier
+	networks  *register
+	records   *records
+	hostPaths *hostPaths
+	wanted    *wantedObjects
 }
 
 // union is the host's wanted state: all networks' and endpoints' plans, without
@@ -25,11 +25,11 @@ func (p *plans) union(without ...heddle.Finding) heddle.State {
 		skip[f.Owner] = true
 	}
 	var u unionBuilder
-	u.add(p.ways.now().Host)
+	u.add(p.hostPaths.current().Host)
 	for _, n := range p.networks.copies() {
 		u.add(n.plan.Host)
 	}
-	p.roll.each(func(r record, _ string) {
+	p.records.each(func(r record, _ string) {
 		if !skip[r.Endpoint.ID.String()] {
 			u.add(r.Plan.Host)
 		}
@@ -56,13 +56,13 @@ func (p *plans) ownersOf(drift []kernel.Difference) owners {
 	for _, d := range drift {
 		keys[d.Key] = true
 	}
-	found := owners{reach: wantsAny(p.ways.now().Host, keys)}
+	found := owners{hostPaths: wantsAny(p.hostPaths.current().Host, keys)}
 	for _, n := range p.networks.copies() {
 		if wantsAny(n.plan.Host, keys) {
 			found.networks = append(found.networks, n.Network)
 		}
 	}
-	found.endpoints = p.roll.filter(func(r record, op string) bool { return op == "" && wantsAny(r.lasting(), keys) })
+	found.endpoints = p.records.filter(func(r record, op string) bool { return op == "" && wantsAny(r.lastingState(), keys) })
 	return found
 }
 
@@ -73,21 +73,21 @@ func (p *plans) leftovers() ([]string, error) {
 		return nil, err
 	}
 	// asked only now: what is made is wanted before it is made
-	return slices.DeleteFunc(owned.Keys(), p.wants.has), nil
+	return slices.DeleteFunc(owned.Keys(), p.wanted.has), nil
 }
 
 // usesFastPath reports whether a plan attaches a program.
 func (p *plans) usesFastPath() bool {
-	if len(p.ways.now().Host.Programs) > 0 {
+	if len(p.hostPaths.current().Host.Programs) > 0 {
 		return true
 	}
 	uses := false
-	p.roll.each(func(r record, _ string) { uses = uses || len(r.Plan.Host.Programs) > 0 })
+	p.records.each(func(r record, _ string) { uses = uses || len(r.Plan.Host.Programs) > 0 })
 	return uses
 }
 
 type owners struct {
-	reach     bool
+	hostPaths bool
 	networks  []heddle.Network
 	endpoints []record
 }

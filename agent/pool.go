@@ -7,8 +7,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// PoolAsk asks for a subnet that a network is to have, before there is one.
-type PoolAsk struct {
+// PoolRequest asks for a subnet that a network is to have, before there is one.
+type PoolRequest struct {
 	// Subnet is the zero prefix to get a free one.
 	Subnet netip.Prefix `json:"subnet,omitzero"`
 	// Range narrows the addresses given out unasked; it lies in the subnet.
@@ -20,7 +20,7 @@ type PoolAsk struct {
 }
 
 // family is that of the subnet that is asked for, if none is named.
-func (p PoolAsk) family() heddle.Family {
+func (p PoolRequest) family() heddle.Family {
 	if p.V6 {
 		return heddle.IPv6
 	}
@@ -40,17 +40,17 @@ type Pool struct {
 	Asked   time.Time    `json:"asked"`
 }
 
-// poolTime is how long a pool is kept without a network: its engine died between
+// poolExpiry is how long a pool is kept without a network: its engine died between
 // asking for it and creating one.
-const poolTime = 10 * time.Minute
+const poolExpiry = 10 * time.Minute
 
-// wayTime is how long a pool without a network keeps others from its subnet: an
+// abandonedAfter is how long a pool without a network keeps others from its subnet: an
 // engine that asks for a pool creates the network at once.
-const wayTime = 30 * time.Second
+const abandonedAfter = 30 * time.Second
 
-// request is Agent.RequestPool.
-func (k *books) request(ask PoolAsk) (Pool, error) {
-	if err := k.host.look(); err != nil {
+// requestPool is Agent.RequestPool.
+func (k *reservations) requestPool(ask PoolRequest) (Pool, error) {
+	if err := k.host.refresh(); err != nil {
 		return Pool{}, err
 	}
 	k.mu.Lock()
@@ -73,10 +73,10 @@ func (k *books) request(ask PoolAsk) (Pool, error) {
 		return Pool{}, heddle.Errorf(heddle.BadSubnet, "reserve range", ask.Range.String()+" of pool "+ask.Subnet.String(), "the range does not lie in the subnet", "choose a range in the subnet")
 	}
 	p := newPool(ask.Subnet, ask.Range.Masked())
-	if old, known := k.subnets[p.ID]; known {
+	if old, known := k.poolByID[p.ID]; known {
 		p = old
 	}
-	if err := k.clearWayLocked(p); err != nil {
+	if err := k.removeAbandonedPoolsLocked(p); err != nil {
 		return Pool{}, err
 	}
 	if err := k.trip.step("ledger pool"); err != nil {
@@ -85,18 +85,18 @@ func (k *books) request(ask PoolAsk) (Pool, error) {
 	if err := k.ledger.putPool(p); err != nil {
 		return Pool{}, err
 	}
-	k.subnets[p.ID] = p
-	return k.filled(p), nil
+	k.poolByID[p.ID] = p
+	return k.withGateway(p), nil
 }
 
-// clearWayLocked ends pools that a new one overlaps, and that got no network in time. If
+// removeAbandonedPoolsLocked ends pools that a new one overlaps, and that got no network in time. If
 // one of them is in use, it changes nothing.
-func (k *books) clearWayLocked(p Pool) error {
+func (k *reservations) removeAbandonedPoolsLocked(p Pool) error {
 	var dead []string
-	for _, other := range k.subnets {
+	for _, other := range k.poolByID {
 		switch {
 		case other.ID == p.ID || !other.Subnet.Overlaps(p.Subnet):
-		case k.networks.on(other.Subnet) == nil && time.Since(other.Asked) > wayTime:
+		case k.networks.withSubnet(other.Subnet) == nil && time.Since(other.Asked) > abandonedAfter:
 			dead = append(dead, other.ID)
 		default:
 			return heddle.Errorf(heddle.SubnetOverlap, "reserve pool", p.ID, "it overlaps pool "+other.ID, "choose another subnet")
@@ -119,11 +119,11 @@ func (k *books) clearWayLocked(p Pool) error {
 	return nil
 }
 
-// release is Agent.ReleasePool.
-func (k *books) release(id string) error {
+// releasePool is Agent.ReleasePool.
+func (k *reservations) releasePool(id string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if _, known := k.subnets[id]; !known {
+	if _, known := k.poolByID[id]; !known {
 		return nil
 	}
 	if err := k.trip.step("ledger release pool"); err != nil {
@@ -132,20 +132,20 @@ func (k *books) release(id string) error {
 	return k.dropPoolLocked(id)
 }
 
-func (k *books) dropPoolLocked(id string) error {
+func (k *reservations) dropPoolLocked(id string) error {
 	if err := k.ledger.dropPool(id); err != nil {
 		return err
 	}
-	delete(k.subnets, id)
-	delete(k.given, id)
+	delete(k.poolByID, id)
+	delete(k.returned, id)
 	return nil
 }
 
 // forgetPoolsLocked drops the pools that never got a network; what is leased of them,
 // expireLocked drops.
-func (k *books) forgetPoolsLocked() {
-	for id, p := range k.subnets {
-		if k.networks.on(p.Subnet) != nil || time.Since(p.Asked) < poolTime {
+func (k *reservations) forgetPoolsLocked() {
+	for id, p := range k.poolByID {
+		if k.networks.withSubnet(p.Subnet) != nil || time.Since(p.Asked) < poolExpiry {
 			continue
 		}
 		if err := k.dropPoolLocked(id); err != nil {

@@ -17,7 +17,7 @@ func TestClearWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.close()
-	a := &books{ledger: l, networks: newRegister(newWants(), teller{}), roll: newRoll(newWants()), log: slog.New(slog.DiscardHandler), leases: map[string]Lease{}, subnets: map[string]Pool{}, given: map[string][]given{}}
+	a := &reservations{ledger: l, networks: newRegister(newWantedObjects(), reporter{}), records: newRecords(newWantedObjects()), log: slog.New(slog.DiscardHandler), leases: map[string]Lease{}, poolByID: map[string]Pool{}, returned: map[string][]returnedAddr{}}
 	prefix := netip.MustParsePrefix
 	put := func(p Pool, age time.Duration) {
 		t.Helper()
@@ -25,32 +25,32 @@ func TestClearWay(t *testing.T) {
 		if err := l.putPool(p); err != nil {
 			t.Fatal(err)
 		}
-		a.subnets[p.ID] = p
+		a.poolByID[p.ID] = p
 	}
 	old, other := newPool(prefix("10.9.0.0/24"), prefix("10.9.0.128/25")), newPool(prefix("10.8.0.0/24"), netip.Prefix{})
-	put(old, wayTime+time.Second)
-	put(other, wayTime+time.Second)
-	a.given[old.ID] = []given{{old.Subnet.Addr(), time.Now()}}
+	put(old, abandonedAfter+time.Second)
+	put(other, abandonedAfter+time.Second)
+	a.returned[old.ID] = []returnedAddr{{old.Subnet.Addr(), time.Now()}}
 	if err := a.keepLeaseLocked(Lease{Pool: old.ID, Addr: old.Gateway}); err != nil {
 		t.Fatal(err)
 	}
 	young := newPool(prefix("10.9.1.0/24"), netip.Prefix{})
 	put(young, 0)
 	whole := newPool(prefix("10.9.0.0/16"), netip.Prefix{})
-	if err := a.clearWayLocked(whole); !errors.Is(err, heddle.SubnetOverlap.Sentinel()) || len(a.subnets) != 3 || len(a.leases) != 1 {
-		t.Errorf("with one asked for just now: %v, left %v, %v", err, a.subnets, a.leases)
+	if err := a.removeAbandonedPoolsLocked(whole); !errors.Is(err, heddle.SubnetOverlap.Sentinel()) || len(a.poolByID) != 3 || len(a.leases) != 1 {
+		t.Errorf("with one asked for just now: %v, left %v, %v", err, a.poolByID, a.leases)
 	}
-	put(young, wayTime+time.Second)
+	put(young, abandonedAfter+time.Second)
 	a.networks.put(&network{Network: heddle.Network{Name: "net", Subnets: []netip.Prefix{young.Subnet}}})
-	if err := a.clearWayLocked(whole); !errors.Is(err, heddle.SubnetOverlap.Sentinel()) || len(a.subnets) != 3 {
-		t.Errorf("with one that has a network: %v, left %v", err, a.subnets)
+	if err := a.removeAbandonedPoolsLocked(whole); !errors.Is(err, heddle.SubnetOverlap.Sentinel()) || len(a.poolByID) != 3 {
+		t.Errorf("with one that has a network: %v, left %v", err, a.poolByID)
 	}
-	a.networks = newRegister(newWants(), teller{})
-	if err := a.clearWayLocked(whole); err != nil {
+	a.networks = newRegister(newWantedObjects(), reporter{})
+	if err := a.removeAbandonedPoolsLocked(whole); err != nil {
 		t.Error(err)
 	}
 	leases, pools, err := l.leases()
-	if err != nil || len(pools) != 1 || pools[other.ID].ID != other.ID || len(leases) > 0 || len(a.leases) > 0 || len(a.given) > 0 {
-		t.Errorf("left %v, %v, %v, %v", pools, leases, a.given, err)
+	if err != nil || len(pools) != 1 || pools[other.ID].ID != other.ID || len(leases) > 0 || len(a.leases) > 0 || len(a.returned) > 0 {
+		t.Errorf("left %v, %v, %v, %v", pools, leases, a.returned, err)
 	}
 }

@@ -33,9 +33,9 @@ func poolByID(id string) (Pool, error) {
 	return newPool(subnet.Masked(), part), nil
 }
 
-// filled is the pool with its network's gateway.
-func (k *books) filled(p Pool) Pool {
-	if n := k.networks.on(p.Subnet); n != nil {
+// withGateway is the pool with its network's gateway.
+func (k *reservations) withGateway(p Pool) Pool {
+	if n := k.networks.withSubnet(p.Subnet); n != nil {
 		if gw, ok := n.GatewayFor(p.Subnet.Addr()); ok {
 			p.Gateway = netip.PrefixFrom(gw, p.Subnet.Bits())
 		}
@@ -43,13 +43,13 @@ func (k *books) filled(p Pool) Pool {
 	return p
 }
 
-// pools is Agent.Pools.
-func (k *books) pools() []Pool {
+// listPools is Agent.Pools.
+func (k *reservations) listPools() []Pool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	var all []Pool
-	for _, p := range k.subnets {
-		all = append(all, k.filled(p))
+	for _, p := range k.poolByID {
+		all = append(all, k.withGateway(p))
 	}
 	slices.SortFunc(all, func(x, y Pool) int { return strings.Compare(x.ID, y.ID) })
 	return all
@@ -66,7 +66,7 @@ func (a *Agent) PoolOf(subnet netip.Prefix) (Pool, bool) {
 }
 
 // subnetOf is the subnet of a network that is there.
-func (k *books) subnetOf(ask PoolAsk) (netip.Prefix, error) {
+func (k *reservations) subnetOf(ask PoolRequest) (netip.Prefix, error) {
 	n := k.networks.byID(ask.Network)
 	if n == nil {
 		return netip.Prefix{}, heddle.Errorf(heddle.NoNetwork, "find network", "with ID "+ask.Network, "", "name another one: 'heddle network list' shows those there are")

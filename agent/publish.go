@@ -20,21 +20,21 @@ func (a *Agent) Publish(ctx context.Context, id heddle.EndpointID, ports []heddl
 	if err := ctx.Err(); err != nil {
 		return heddle.Endpoint{}, heddle.Wrap(heddle.Waited, "publish ports of endpoint", id.String(), err, "call again")
 	}
-	if err := checkNumber(id, ports); err != nil {
+	if err := checkPortCount(id, ports); err != nil {
 		return heddle.Endpoint{}, err
 	}
-	defer a.ids.Lock(id)()
+	defer a.endpointLocks.Lock(id)()
 	defer a.activity.begin()()
-	r, known := a.roll.get(id)
-	if !known || a.departures.has(id) {
+	r, known := a.records.get(id)
+	if !known || a.removals.has(id) {
 		return heddle.Endpoint{}, noEndpoint(id)
 	}
-	n, err := a.networks.of(r.Endpoint)
+	n, err := a.networks.ofEndpoint(r.Endpoint)
 	if err != nil {
 		return heddle.Endpoint{}, err
 	}
 	if samePorts(r.Endpoint.Ports, ports) {
-		return r.shown(), nil
+		return r.withPort(), nil
 	}
 	if ports, err = a.ports.chosen(ports); err != nil {
 		return heddle.Endpoint{}, err
@@ -57,7 +57,7 @@ func (a *Agent) Publish(ctx context.Context, id heddle.EndpointID, ports []heddl
 		return heddle.Endpoint{}, errors.Join(err, a.ports.exchange(id, ports, r.Endpoint.Ports))
 	}
 	a.flows.forgetFlows(r.Endpoint, next.Endpoint)
-	return next.shown(), nil
+	return next.withPort(), nil
 }
 
 // samePorts reports whether an endpoint has exactly the ports asked for. A host port of 0
@@ -85,24 +85,24 @@ func (a *Agent) exchange(n *network, old, next record) (record, error) {
 	if err := a.ledger.putRecord(next); err != nil {
 		return old, err
 	}
-	a.roll.exchange(old, next)
+	a.records.replace(old, next)
 	add, gone := heddle.Delta(old.Plan.Host, next.Plan.Host)
-	defer a.links.sharing(record{Endpoint: next.Endpoint, Plan: heddle.Plan{Host: heddle.Append(old.Plan.Host, next.Plan.Host)}})()
+	defer a.linkLocks.lockShared(record{Endpoint: next.Endpoint, Plan: heddle.Plan{Host: heddle.Append(old.Plan.Host, next.Plan.Host)}})()
 	if _, err = a.kernel.Apply(heddle.Plan{Host: add}, nil); err == nil {
-		err = a.kernel.Remove(heddle.Plan{Host: gone}, nil, a.wants.has)
+		err = a.kernel.Remove(heddle.Plan{Host: gone}, nil, a.wanted.has)
 	}
 	if err != nil {
-		a.roll.exchange(next, old)
-		return old, errors.Join(err, a.ledger.putRecord(old), a.kernel.Remove(heddle.Plan{Host: add}, nil, a.wants.has))
+		a.records.replace(next, old)
+		return old, errors.Join(err, a.ledger.putRecord(old), a.kernel.Remove(heddle.Plan{Host: add}, nil, a.wanted.has))
 	}
-	a.networks.tellEndpoint(events.Updated, next.Endpoint)
+	a.networks.endpointEvent(events.Updated, next.Endpoint)
 	return next, nil
 }
 
 // upToDate is the record with all that the endpoint's guard and its published ports need:
 // one that an older agent wrote lacks some.
 func (a *Agent) upToDate(r record) record {
-	n, err := a.networks.of(r.Endpoint)
+	n, err := a.networks.ofEndpoint(r.Endpoint)
 	if err != nil {
 		return r
 	}

@@ -28,10 +28,10 @@ func newQuarantine(log *slog.Logger) *quarantine {
 	return &quarantine{log: log, why: map[heddle.EndpointID]string{}}
 }
 
-// judge notes whether a removal has ended in quarantine, and returns why it failed: the
+// update notes whether a removal has ended in quarantine, and returns why it failed: the
 // quarantine if that is among the reasons. An endpoint that is in quarantine stays there
 // until its removal succeeds, whatever else may fail meanwhile.
-func (q *quarantine) judge(id heddle.EndpointID, err error) error {
+func (q *quarantine) update(id heddle.EndpointID, err error) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	why := heddle.Quarantined.In(err)
@@ -82,25 +82,25 @@ func (q *quarantine) parts() []heddle.PartStatus {
 	return []heddle.PartStatus{{Name: "quarantine", State: "warn", Detail: fmt.Sprintf("%d: %s", len(all), strings.Join(all, "; "))}}
 }
 
-// keepQuarantine tries repeatedly to end the quarantine of endpoints.
-func (a *Agent) keepQuarantine(ctx context.Context) {
+// retryQuarantine tries repeatedly to end the quarantine of endpoints.
+func (a *Agent) retryQuarantine(ctx context.Context) {
 	for next := patrolEvery; pause(ctx, next); {
 		began := time.Now()
-		stay := a.tryQuarantined()
-		next = quarantineAfter(time.Since(began), stay)
+		stay := a.retryQuarantined()
+		next = quarantinePause(time.Since(began), stay)
 	}
 }
 
-// quarantineAfter returns how long to wait after a round that took so long and left so many
+// quarantinePause returns how long to wait after a round that took so long and left so many
 // endpoints in quarantine. Searching all namespaces is slow on a full host, and should take
 // at most a tenth of the time. Time spent waiting for namespaces to end does not count as search.
-func quarantineAfter(took time.Duration, stay int) time.Duration {
+func quarantinePause(took time.Duration, stay int) time.Duration {
 	return max(patrolEvery, (took-time.Duration(stay)*kernel.EndTime)*patrolTenth)
 }
 
-// tryQuarantined tries to end the quarantine of all that are in it, and returns how many
+// retryQuarantined tries to end the quarantine of all that are in it, and returns how many
 // stay.
-func (a *Agent) tryQuarantined() (stay int) {
+func (a *Agent) retryQuarantined() (stay int) {
 	for id := range a.quarantine.reasons() {
 		before, _ := a.quarantine.of(id)
 		gone, err := a.collect(id, func(record) bool { _, is := a.quarantine.of(id); return is })

@@ -32,7 +32,7 @@ func TestJudge(t *testing.T) {
 		{errors.Join(busy, nil, errors.Join(hidden("it is elsewhere"))), heddle.Quarantined, "it is elsewhere"},
 		{nil, "", ""},
 	} {
-		err := q.judge(id, step.err)
+		err := q.update(id, step.err)
 		if (err == nil) != (step.err == nil) {
 			t.Errorf("%v became %v", step.err, err)
 		}
@@ -60,7 +60,7 @@ func TestQuarantineAfter(t *testing.T) {
 		{2 * time.Second, 1, 5 * time.Second}, // it did not wait
 		{7 * time.Second, 0, 70 * time.Second},
 	} {
-		if got := quarantineAfter(c.took, c.stay); got != c.want {
+		if got := quarantinePause(c.took, c.stay); got != c.want {
 			t.Errorf("after %s, with %d that stay: %s, want %s", c.took, c.stay, got, c.want)
 		}
 	}

@@ -18,7 +18,7 @@ func (a *Agent) recover() error {
 	if err != nil {
 		return err
 	}
-	if err := allKnown(was); err != nil {
+	if err := checkNetworksKnown(was); err != nil {
 		return err
 	}
 	modes := make([]heddle.Mode, len(was.networks))
@@ -27,33 +27,33 @@ func (a *Agent) recover() error {
 			return err
 		}
 	}
-	a.books.leases, a.books.subnets = was.leases, was.pools
+	a.reservations.leases, a.reservations.poolByID = was.leases, was.pools
 	if err := a.loadFabric(was); err != nil {
 		return err
 	}
 	for i, n := range was.networks {
-		a.replay(n, modes[i], was.books[n.ID])
+		a.restoreNetwork(n, modes[i], was.networkStates[n.ID])
 	}
 	for i, r := range was.endpoints {
 		was.endpoints[i] = a.upToDate(r)
-		a.roll.enter(was.endpoints[i], undoable(was.intents[r.Endpoint.ID.String()]))
+		a.records.add(was.endpoints[i], undoable(was.intents[r.Endpoint.ID.String()]))
 	}
 	for _, r := range was.endpoints {
-		if err := a.settleRecord(r, undoable(was.intents[r.Endpoint.ID.String()])); err != nil {
+		if err := a.restoreRecord(r, undoable(was.intents[r.Endpoint.ID.String()])); err != nil {
 			return err
 		}
 	}
 	// nobody has the addresses freed since the host started, but an agent that was killed
 	// may not have forgotten their connections
-	for _, b := range was.books {
+	for _, b := range was.networkStates {
 		a.flows.forgetAddresses(slices.Collect(maps.Keys(b.freed))...)
 	}
 	if a.opt.Cluster != nil {
 		a.blocks.returnUnused()
 	}
-	a.handovers.noticeHandovers(0)
+	a.handovers.completeHandovers(0)
 	// one comparison of the whole host finds what has to be repaired
-	for _, repaired := range a.mender.reconcile() {
+	for _, repaired := range a.repairer.reconcile() {
 		<-repaired
 	}
 	a.defaults.settleAll(was.intents)
@@ -69,7 +69,7 @@ func (a *Agent) recover() error {
 	}
 	if a.networks.none() {
 		// another firewall that does not answer must not keep the agent away
-		if err := a.gates.Withdraw(); err != nil {
+		if err := a.otherFirewalls.Withdraw(); err != nil {
 			a.log.Error("rules in other firewalls not withdrawn", "error", err)
 		}
 	}
@@ -85,10 +85,10 @@ func undoable(intent string) string {
 	return intent
 }
 
-// allKnown refuses a state folder that does not know the networks of endpoints
+// checkNetworksKnown refuses a state folder that does not know the networks of endpoints
 // that are made: it is not the one they were made with, and going on would take
 // their networks for leftovers.
-func allKnown(was recorded) error {
+func checkNetworksKnown(was ledgerContents) error {
 	for _, r := range was.endpoints {
 		known := func(n heddle.Network) bool { return n.ID == r.Endpoint.Network }
 		if !slices.ContainsFunc(was.networks, known) {
@@ -116,11 +116,11 @@ func (a *Agent) prune(unclaimed bool) (removed []string, err error) {
 		a.log.Warn("endpoints without a record are left alone; 'heddle audit' shows them, 'heddle gc' removes them")
 		return nil, nil
 	}
-	swept, err := a.holds.sweep()
+	swept, err := a.holds.removeStrays()
 	if err != nil { // one NIC must not keep the agent away
 		a.log.Error("what is left of NICs is not all removed", "error", err)
 	}
-	pruned, err := a.kernel.Prune(a.wants.has)
+	pruned, err := a.kernel.Prune(a.wanted.has)
 	return append(swept, pruned...), err
 }
 
@@ -138,14 +138,14 @@ func (a *Agent) hasPorts() (bool, error) {
 	return slices.ContainsFunc(owned.State.Links, port) || slices.ContainsFunc(owned.State.Routes, beside), err
 }
 
-// replay restores a network, its addresses and its plan. The plan is computed anew,
+// restoreNetwork restores a network, its addresses and its plan. The plan is computed anew,
 // since the host may have changed; one that cannot be made (its parent is gone)
 // is reported and does not keep the agent from starting.
-func (a *Agent) replay(recorded heddle.Network, mode heddle.Mode, was book) {
+func (a *Agent) restoreNetwork(recorded heddle.Network, mode heddle.Mode, was networkState) {
 	n := &network{Network: recorded, mode: mode}
-	n.equip()
+	n.initialize()
 	if n.Shared {
-		a.blocks.fitNew(n)
+		a.blocks.fitNewPool(n)
 	}
 	n.pool.SetCursor(was.cursors)
 	for address, since := range was.freed {
@@ -161,7 +161,7 @@ func (a *Agent) replay(recorded heddle.Network, mode heddle.Mode, was book) {
 		}
 	}
 	n.plan = plan
-	a.wants.add(plan.Host)
+	a.wanted.add(plan.Host)
 	if err := a.ledger.putPlan(n.ID, plan); err != nil {
 		// a full disk must not keep the agent from coming back
 		a.log.Warn("plan not recorded", "network", n.Name, "error", err)
@@ -169,30 +169,30 @@ func (a *Agent) replay(recorded heddle.Network, mode heddle.Mode, was book) {
 	if _, err := a.kernel.Apply(plan, nil); err != nil {
 		a.log.Error("network cannot be made", "network", n.Name, "error", err)
 	}
-	a.books.fit(n)
+	a.reservations.restoreLeases(n)
 	a.networks.put(n)
 }
 
-// settleRecord undoes an endpoint with an open intent: an attach that nobody
+// restoreRecord undoes an endpoint with an open intent: an attach that nobody
 // got an answer to, or a detach that has begun. Others get back what they hold.
-func (a *Agent) settleRecord(r record, intent string) error {
-	n, err := a.networks.of(r.Endpoint)
+func (a *Agent) restoreRecord(r record, intent string) error {
+	n, err := a.networks.ofEndpoint(r.Endpoint)
 	if err != nil {
 		return err
 	}
 	if intent != "" {
 		a.log.Info("undoing an operation cut off", "operation", intent, "endpoint", r.Endpoint.ID)
-		if err := a.undo(r); err != nil {
+		if err := a.removeFromKernel(r); err != nil {
 			// it keeps its record and intent; gc tries again
 			a.log.Error("an operation cut off is not undone", "operation", intent, "endpoint", r.Endpoint.ID, "error", err)
-			return a.restore(n, r.Endpoint)
+			return a.restoreClaims(n, r.Endpoint)
 		}
 		for _, addr := range r.Endpoint.Addrs {
 			n.pool.RestoreQuarantine(addr.Addr(), time.Now())
 		}
-		a.erase(r)
+		a.forgetInMemory(r)
 		a.flows.forgetEndpoint(r.Endpoint)
 		return a.ledger.drop(r.Endpoint, time.Now())
 	}
-	return a.restore(n, r.Endpoint)
+	return a.restoreClaims(n, r.Endpoint)
 }

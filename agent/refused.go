@@ -21,20 +21,20 @@ func (a *Agent) refuses(name string) bool {
 
 // dropRefused deletes the record of a network that no host accepts.
 func (a *Agent) dropRefused(name string) error {
-	if err := storeAway(a.opt.Cluster, "delete network", name); err != nil {
+	if err := checkStoreUp(a.opt.Cluster, "delete network", name); err != nil {
 		return err
 	}
-	ctx, cancel := waiting(context.Background())
+	ctx, cancel := withStoreTimeout(context.Background())
 	defer cancel()
 	return a.opt.Cluster.DropNetwork(ctx, name)
 }
 
-// fitPeers leaves out peers whose underlay address belongs to this host or to one of its
+// usablePeers leaves out peers whose underlay address belongs to this host or to one of its
 // networks: packets for them would not leave the host. The cluster's records cannot show
 // this.
-func fitPeers(peers []heddle.Host, h heddle.HostFacts, own []netip.Prefix) (fit []heddle.Host, left []cluster.Refusal) {
+func usablePeers(peers []heddle.Host, h heddle.HostFacts, own []netip.Prefix) (fit []heddle.Host, left []cluster.Refusal) {
 	for _, p := range peers {
-		if why := misplaced(p, h, own); why != "" {
+		if why := peerConflict(p, h, own); why != "" {
 			left = append(left, cluster.Refusal{Key: "host " + p.Name, Writer: p.Name, Reason: why})
 			continue
 		}
@@ -43,7 +43,7 @@ func fitPeers(peers []heddle.Host, h heddle.HostFacts, own []netip.Prefix) (fit 
 	return fit, left
 }
 
-func misplaced(p heddle.Host, h heddle.HostFacts, own []netip.Prefix) string {
+func peerConflict(p heddle.Host, h heddle.HostFacts, own []netip.Prefix) string {
 	for _, u := range p.Underlay {
 		if l, here := h.Holder(u); here {
 			return fmt.Sprintf("its underlay address %s is this host's own, on %s", u, l.Name)
@@ -59,7 +59,7 @@ func misplaced(p heddle.Host, h heddle.HostFacts, own []netip.Prefix) string {
 // that wrote them.
 func (a *Agent) refusedPart() heddle.PartStatus {
 	v := a.opt.Cluster.View()
-	all := slices.Concat(a.host.notPeers(), v.Refused)
+	all := slices.Concat(a.host.listUnfitPeers(), v.Refused)
 	part := heddle.PartStatus{Name: "records", State: "ok", Detail: "all are taken on"}
 	if len(all) == 0 {
 		return part

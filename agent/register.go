@@ -13,10 +13,10 @@ import (
 // removed. Readers get copies. Events about a network are sent in order, with its lock
 // held.
 type register struct {
-	wants  *wants
-	teller teller
-	// news signals that networks came, changed or went; its capacity is one.
-	news chan struct{}
+	wanted   *wantedObjects
+	reporter reporter
+	// changedSignal signals that networks came, changed or went; its capacity is one.
+	changedSignal chan struct{}
 
 	mu     rwMutex[atNetworks]
 	byName map[string]*network
@@ -26,8 +26,8 @@ type register struct {
 	changes uint64
 }
 
-func newRegister(w *wants, t teller) *register {
-	return &register{wants: w, teller: t, news: make(chan struct{}, 1), byName: map[string]*network{}, underway: map[string]*underway{}}
+func newRegister(w *wantedObjects, t reporter) *register {
+	return &register{wanted: w, reporter: t, changedSignal: make(chan struct{}, 1), byName: map[string]*network{}, underway: map[string]*underway{}}
 }
 
 // find returns a copy of the record of the network with the name, or else with the ID:
@@ -46,8 +46,8 @@ func (g *register) find(name string) (*network, error) {
 	return &c, nil
 }
 
-// of returns a copy of the record of an endpoint's network, whatever it is called by now.
-func (g *register) of(e heddle.Endpoint) (*network, error) {
+// ofEndpoint returns a copy of the record of an endpoint's network, whatever it is called by now.
+func (g *register) ofEndpoint(e heddle.Endpoint) (*network, error) {
 	if n := g.byID(e.Network); n != nil {
 		return n, nil
 	}
@@ -74,8 +74,8 @@ func (g *register) byIDLocked(id string) *network {
 	return nil
 }
 
-// on returns a copy of the record of the network that has the subnet, nil if none has.
-func (g *register) on(subnet netip.Prefix) *network {
+// withSubnet returns a copy of the record of the network that has the subnet, nil if none has.
+func (g *register) withSubnet(subnet netip.Prefix) *network {
 	for _, n := range g.copies() {
 		if slices.Contains(n.Subnets, subnet) {
 			return n
@@ -135,8 +135,8 @@ func (g *register) unplanned() (all []heddle.Network) {
 	return all
 }
 
-// behind lists the networks whose plans do not match what else is on the host now.
-func (g *register) behind(host heddle.HostFacts) (all []heddle.Network) {
+// outdated lists the networks whose plans do not match what else is on the host now.
+func (g *register) outdated(host heddle.HostFacts) (all []heddle.Network) {
 	for _, n := range g.copies() {
 		if !heeds(n.plan.Host, host) {
 			all = append(all, n.Network)
@@ -184,20 +184,20 @@ func (g *register) replace(name string, next heddle.Network, plan heddle.Plan) {
 	stored.Network, stored.plan, stored.unplanned = next, plan, nil
 	delete(g.byName, name)
 	g.byName[next.Name] = stored
-	g.teller.change(before, next)
+	g.reporter.networkUpdated(before, next)
 	g.mu.Unlock()
-	g.changed()
+	g.signalChange()
 }
 
-// changed says that networks have changed.
-func (g *register) changed() { poke(g.news) }
+// signalChange says that networks have changed.
+func (g *register) signalChange() { signal(g.changedSignal) }
 
-// tellEndpoint says what happened to an endpoint. The caller holds its lock, so that its
+// endpointEvent says what happened to an endpoint. The caller holds its lock, so that its
 // events are in order.
-func (g *register) tellEndpoint(what events.Action, e heddle.Endpoint) {
+func (g *register) endpointEvent(what events.Action, e heddle.Endpoint) {
 	name := e.NetworkName
 	if n := g.byID(e.Network); n != nil {
 		name = n.Name
 	}
-	g.teller.note(events.Event{Kind: events.Endpoint, Action: what, Object: e.ID.String(), Network: name, Labels: e.Labels, Detail: joinedAddrs(e)})
+	g.reporter.send(events.Event{Kind: events.Endpoint, Action: what, Object: e.ID.String(), Network: name, Labels: e.Labels, Detail: joinedAddrs(e)})
 }

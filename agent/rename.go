@@ -17,7 +17,7 @@ func (a *Agent) NetworkByID(id string) (heddle.Network, error) {
 
 // NetworksChanged receives after networks came, changed or went; it has room for
 // one, so one reader sees each change.
-func (a *Agent) NetworksChanged() <-chan struct{} { return a.networks.news }
+func (a *Agent) NetworksChanged() <-chan struct{} { return a.networks.changedSignal }
 
 // NameNetwork gives a network the name and the other data that Docker has for it, on all
 // hosts that have the network. Its endpoints stay.
@@ -39,7 +39,7 @@ func (a *Agent) name(n *network, name string, d *heddle.DockerNetwork) error {
 	t := a.tasks.begin(work{what: "rename", network: n.Name}, "the kernel")
 	defer t.end()
 	if !n.Shared || a.opt.Cluster == nil {
-		defer a.works.Lock(n.ID)()
+		defer a.networkLocks.Lock(n.ID)()
 		if n = a.networks.byID(n.ID); n == nil {
 			return noNetwork(name)
 		}
@@ -54,16 +54,16 @@ func (a *Agent) name(n *network, name string, d *heddle.DockerNetwork) error {
 	if other, err := a.networks.find(name); err == nil && other.ID != n.ID {
 		return taken(name)
 	}
-	if err := storeAway(a.opt.Cluster, "name network", name); err != nil {
+	if err := checkStoreUp(a.opt.Cluster, "name network", name); err != nil {
 		return err
 	}
-	ctx, cancel := waiting(context.Background())
+	ctx, cancel := withStoreTimeout(context.Background())
 	defer cancel()
-	t.awaits("the store")
+	t.waitFor("the store")
 	err := a.opt.Cluster.RenameNetwork(ctx, n.ID, name, func(next *heddle.Network) { next.Docker = d })
 	if err == nil {
-		t.awaits("the kernel")
-		err = a.settleNow(ctx, n.ID)
+		t.waitFor("the kernel")
+		err = a.followNow(ctx, n.ID)
 	}
 	return err
 }
@@ -80,13 +80,13 @@ func (a *Agent) rename(n *network, next heddle.Network) error {
 	}
 	named := *n
 	named.Network, named.plan = next, plan
-	if _, err := a.networks.occupy(&named, func() {}); err != nil {
+	if _, err := a.networks.claim(&named, func() {}); err != nil {
 		return err
 	}
 	err = a.replan(n, next, plan)
-	a.networks.renamed(n.ID)
+	a.networks.endRenaming(n.ID)
 	if err == nil {
-		poke(a.lookAgain) // a network of the cluster may have its name now
+		signal(a.viewAgain) // a network of the cluster may have its name now
 	}
 	return err
 }

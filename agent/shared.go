@@ -29,10 +29,10 @@ func (a *Agent) checkShared(mode heddle.Mode, n heddle.Network) error {
 	if !a.opt.spans(mode) {
 		return nil
 	}
-	if err := storeAway(a.opt.Cluster, "create network", n.Name); err != nil {
+	if err := checkStoreUp(a.opt.Cluster, "create network", n.Name); err != nil {
 		return err
 	}
-	ctx, cancel := waiting(context.Background())
+	ctx, cancel := withStoreTimeout(context.Background())
 	defer cancel()
 	return a.opt.Cluster.CheckNetwork(ctx, n)
 }
@@ -40,13 +40,13 @@ func (a *Agent) checkShared(mode heddle.Mode, n heddle.Network) error {
 // share records a new network in the store, and makes it here. If that fails, it
 // is taken out of the store again.
 func (a *Agent) share(n heddle.Network, t *task) (heddle.Network, error) {
-	if err := storeAway(a.opt.Cluster, "create network", n.Name); err != nil {
+	if err := checkStoreUp(a.opt.Cluster, "create network", n.Name); err != nil {
 		return n, err
 	}
-	ctx, cancel := waiting(context.Background())
+	ctx, cancel := withStoreTimeout(context.Background())
 	defer cancel()
 	n.Shared = true
-	t.awaits("the store")
+	t.waitFor("the store")
 	made, err := a.opt.Cluster.CreateNetwork(ctx, n, nil)
 	if errors.Is(err, heddle.NetworkExists.Sentinel()) && sameNetwork(made, n) {
 		err = nil // made on another host a moment ago
@@ -54,15 +54,15 @@ func (a *Agent) share(n heddle.Network, t *task) (heddle.Network, error) {
 	if err != nil {
 		return n, err
 	}
-	t.awaits("the kernel")
-	unfit := a.settleNow(ctx, made.ID)
+	t.waitFor("the kernel")
+	unfit := a.followNow(ctx, made.ID)
 	if unfit == nil || made.ID != n.ID {
 		return made, unfit
 	}
 	if err := a.opt.Cluster.DeleteNetwork(ctx, made.ID); err != nil {
 		a.log.Error("undo of a shared network failed", "network", n.Name, "error", err)
 	}
-	if err := a.settleNow(ctx, made.ID); err != nil {
+	if err := a.followNow(ctx, made.ID); err != nil {
 		a.log.Error("undo of a shared network failed", "network", n.Name, "error", err)
 	}
 	return n, unfit
@@ -73,17 +73,17 @@ func (a *Agent) deleteShared(n *network, t *task) error {
 	if used := a.endpointsOn(n.ID); len(used) > 0 {
 		return inUse(n.Name, used)
 	}
-	if err := storeAway(a.opt.Cluster, "delete network", n.Name); err != nil {
+	if err := checkStoreUp(a.opt.Cluster, "delete network", n.Name); err != nil {
 		return err
 	}
-	ctx, cancel := waiting(context.Background())
+	ctx, cancel := withStoreTimeout(context.Background())
 	defer cancel()
-	t.awaits("the store, and the other hosts")
+	t.waitFor("the store, and the other hosts")
 	if err := a.opt.Cluster.DeleteNetwork(ctx, n.ID); err != nil {
 		return err
 	}
-	t.awaits("the kernel")
-	if err := a.settleNow(ctx, n.ID); err != nil {
+	t.waitFor("the kernel")
+	if err := a.followNow(ctx, n.ID); err != nil {
 		a.log.Error("a network that the cluster deleted stays", "network", n.Name, "error", err)
 	}
 	return nil
@@ -91,10 +91,10 @@ func (a *Agent) deleteShared(n *network, t *task) error {
 
 // changeShared changes a network's record in the store, which all hosts follow.
 func (a *Agent) changeShared(n *network, change func(*heddle.Network) error) error {
-	if err := storeAway(a.opt.Cluster, "change network", n.Name); err != nil {
+	if err := checkStoreUp(a.opt.Cluster, "change network", n.Name); err != nil {
 		return err
 	}
-	ctx, cancel := waiting(context.Background())
+	ctx, cancel := withStoreTimeout(context.Background())
 	defer cancel()
 	return a.opt.Cluster.ChangeNetwork(ctx, n.ID, change)
 }
@@ -113,13 +113,13 @@ func (a *Agent) adoptNetwork(n heddle.Network) error {
 	}
 	local, err := a.networks.find(n.Name)
 	if err == nil && local.ID != n.ID {
-		if err := a.makeWay(local, n); err != nil {
+		if err := a.removeUnused(local, n); err != nil {
 			return err
 		}
 		local, err = nil, noNetwork(n.Name)
 	}
 	if err != nil {
-		return a.takeOn(n)
+		return a.makeFromCluster(n)
 	}
 	if local.unplanned != nil {
 		return local.unplanned
@@ -141,17 +141,17 @@ func (a *Agent) adoptNetwork(n heddle.Network) error {
 	return a.replan(local, n, plan)
 }
 
-// makeWay removes an unused network whose name the cluster has given to another. The
+// removeUnused removes an unused network whose name the cluster has given to another. The
 // caller holds that one's lock; while this one is at work, another try is made later.
-func (a *Agent) makeWay(local *network, n heddle.Network) error {
+func (a *Agent) removeUnused(local *network, n heddle.Network) error {
 	if !local.Shared || len(a.endpointsOn(local.ID)) > 0 {
 		return heddle.Errorf(heddle.NetworkExists, "make the cluster's network", n.Name, "this host has a network of its own with that name", "delete that one, and the cluster's follows; or create that one again under another name")
 	}
-	if !local.life.TryLock() {
+	if !local.usage.TryLock() {
 		return taken(n.Name)
 	}
-	defer local.life.Unlock()
-	unlock := a.works.TryLock(local.ID)
+	defer local.usage.Unlock()
+	unlock := a.networkLocks.TryLock(local.ID)
 	if unlock == nil {
 		return taken(n.Name)
 	}
@@ -163,19 +163,19 @@ func (a *Agent) makeWay(local *network, n heddle.Network) error {
 	if err := a.unmake(now); err != nil {
 		return err
 	}
-	local.life.gone = true
+	local.usage.deleted = true
 	return nil
 }
 
-// takeOn makes a network that another host has created. If this host would refuse to create
+// makeFromCluster makes a network that another host has created. If this host would refuse to create
 // it, the network is not made here; other hosts may still have it. The caller holds its
 // lock.
-func (a *Agent) takeOn(n heddle.Network) error {
+func (a *Agent) makeFromCluster(n heddle.Network) error {
 	mode, err := a.modes.find(n.Mode)
 	if err != nil {
 		return err
 	}
-	if err := a.host.look(); err != nil {
+	if err := a.host.refresh(); err != nil {
 		return err
 	}
 	if err := heddle.CheckNetworkName(n.Name); err != nil {
@@ -191,7 +191,7 @@ func (a *Agent) takeOn(n heddle.Network) error {
 	if next.plan, err = mode.Network(a.host.now(), n); err != nil {
 		return err
 	}
-	if _, err := a.networks.inTheWay(next); err != nil { // one that is underway ends, and this is tried again
+	if _, err := a.networks.conflict(next); err != nil { // one that is underway ends, and this is tried again
 		return err
 	}
 	if err := a.checkAgainstHost(mode, n); err != nil {
@@ -209,7 +209,7 @@ func (a *Agent) takeOn(n heddle.Network) error {
 	if err := a.makeNetwork(next); err != nil {
 		return err
 	}
-	a.blocks.fit(n)
+	a.blocks.fitPool(n)
 	return nil
 }
 

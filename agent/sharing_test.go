@@ -17,10 +17,10 @@ func TestSharing(t *testing.T) {
 		waits bool
 	}{{nil, false}, {[]heddle.Link{own}, false}, {[]heddle.Link{own, hand}, false}, {[]heddle.Link{trunk, own}, true}} {
 		a := &Agent{}
-		others := a.links.byName.Lock("hs0123456789aa")
+		others := a.linkLocks.byName.Lock("hs0123456789aa")
 		done := make(chan bool)
 		go func() {
-			a.links.sharing(record{Endpoint: heddle.Endpoint{ID: id, Handover: true}, Plan: heddle.Plan{Host: heddle.State{Links: c.links}}})()
+			a.linkLocks.lockShared(record{Endpoint: heddle.Endpoint{ID: id, Handover: true}, Plan: heddle.Plan{Host: heddle.State{Links: c.links}}})()
 			close(done)
 		}()
 		limit := 20 * time.Second

@@ -15,18 +15,18 @@ import (
 func (a *Agent) Status() heddle.Status {
 	host := a.host.now()
 	s := heddle.Status{Host: host.Name, Version: heddle.Version, Kernel: host.Kernel, BootID: host.BootID,
-		UpSeconds: int64(time.Since(a.started).Seconds()), Ready: a.ready.Load(), Repairs: a.mender.done.Load()}
-	s.Parts = append(s.Parts, a.agentPart(), a.ledgerPart(), a.firewallPart(&s), a.troubles.stuckPart(a.defaults.told()))
+		UpSeconds: int64(time.Since(a.started).Seconds()), Ready: a.ready.Load(), Repairs: a.repairer.repaired.Load()}
+	s.Parts = append(s.Parts, a.agentPart(), a.ledgerPart(), a.firewallPart(&s), a.problems.repairPart(a.defaults.told()))
 	s.Parts = append(s.Parts, a.fastPart(&s)...)
 	s.Parts = append(s.Parts, a.clusterParts()...)
 	s.Parts = append(s.Parts, a.shows.parts()...)
 	quarantine := a.quarantine.parts()
-	s.Late = a.tasks.since(lateAfter, nil)
+	s.Late = a.tasks.olderThan(lateAfter, nil)
 	s.Parts = append(s.Parts, workPart(s.Late))
 	var pending int
-	s.Endpoints, pending = a.roll.sizes()
+	s.Endpoints, pending = a.records.sizes()
 	counts := map[string]int{}
-	a.roll.each(func(r record, _ string) { counts[r.Endpoint.Network]++ })
+	a.records.each(func(r record, _ string) { counts[r.Endpoint.Network]++ })
 	for _, n := range a.networks.copies() {
 		s.Networks = append(s.Networks, heddle.NetworkStatus{Name: n.Name, Mode: n.Mode, Endpoints: counts[n.ID], Free: n.free(host)})
 	}
@@ -82,7 +82,7 @@ func (a *Agent) firewallPart(s *heddle.Status) heddle.PartStatus {
 		total += n
 	}
 	state, detail := "ok", fmt.Sprintf("%d packets dropped", total)
-	if repairs := a.mender.done.Load(); repairs > 0 {
+	if repairs := a.repairer.repaired.Load(); repairs > 0 {
 		state, detail = "warn", fmt.Sprintf("%s, %d objects put back", detail, repairs)
 	}
 	return heddle.PartStatus{Name: "firewall", State: state, Detail: detail}
@@ -106,7 +106,7 @@ func pendingPart(all, pending int) heddle.PartStatus {
 
 // shows are the parts of the status that others know about.
 type shows struct {
-	mu  rwMutex[atShows]
+	mu  rwMutex[atStatusParts]
 	all []func() heddle.PartStatus
 }
 

@@ -15,9 +15,9 @@ func (h *holds) strayHolds() []string {
 	// listed first: what is held is recorded before
 	entries, _ := os.ReadDir(h.folder()) // none if there never was one
 	wanted := map[string]bool{}
-	h.roll.each(func(r record, _ string) {
+	h.records.each(func(r record, _ string) {
 		if r.Endpoint.NIC != nil {
-			wanted[filepath.Base(h.of(r.Endpoint.ID))] = true
+			wanted[filepath.Base(h.file(r.Endpoint.ID))] = true
 		}
 	})
 	var all []string
@@ -33,7 +33,7 @@ func (h *holds) strayHolds() []string {
 func (h *holds) strayFiles() []heddle.MAC {
 	kept := h.managers().Kept()
 	wanted := map[heddle.MAC]bool{}
-	h.roll.each(func(r record, _ string) {
+	h.records.each(func(r record, _ string) {
 		if r.Endpoint.NIC != nil {
 			wanted[r.Endpoint.NIC.MAC] = true
 		}
@@ -47,8 +47,8 @@ func (h *holds) strayFiles() []heddle.MAC {
 	return all
 }
 
-// strays finds what is left of endpoints that had a NIC.
-func (h *holds) strays() []heddle.Finding {
+// listStrays finds what is left of endpoints that had a NIC.
+func (h *holds) listStrays() []heddle.Finding {
 	var all []heddle.Finding
 	for _, path := range h.strayHolds() {
 		all = append(all, heddle.Finding{Kind: "leftover", Object: "hold/" + path, Detail: "a namespace held for no endpoint"})
@@ -77,13 +77,13 @@ func (h *holds) inTransit(l kernel.MarkedNIC) bool {
 	if err != nil {
 		return false
 	}
-	_, known := h.roll.get(id)
+	_, known := h.records.get(id)
 	return known
 }
 
-// sweep removes what strays finds; NICs without a record get their names back,
+// removeStrays removes what strays finds; NICs without a record get their names back,
 // which is all that is known of them.
-func (h *holds) sweep() (removed []string, err error) {
+func (h *holds) removeStrays() (removed []string, err error) {
 	var errs []error
 	for _, path := range h.strayHolds() {
 		nics, err := h.lost.Rescue(path)

@@ -13,9 +13,9 @@ import (
 // this fails for a network, the next patrol tries again.
 func (a *Agent) heedSurroundings() {
 	var heeded []<-chan struct{}
-	for _, n := range a.networks.behind(a.host.now()) {
-		heeded = append(heeded, a.mending.start("surroundings "+n.ID, work{what: "heed what the host has besides", network: n.Name}, func(t *task) {
-			t.awaits("the kernel")
+	for _, n := range a.networks.outdated(a.host.now()) {
+		heeded = append(heeded, a.repairJobs.start("surroundings "+n.ID, work{what: "heed what the host has besides", network: n.Name}, func(t *task) {
+			t.waitFor("the kernel")
 			a.heedAround(n.ID)
 		}))
 	}
@@ -25,15 +25,15 @@ func (a *Agent) heedSurroundings() {
 		return
 	}
 	a.log.Info("somebody listens on ports that masquerading uses; it keeps clear of them", "ports", newly)
-	a.mending.start("shadows", work{what: "keep clear of the host's ports"}, func(t *task) {
-		t.awaits("the kernel")
+	a.repairJobs.start("shadows", work{what: "keep clear of the host's ports"}, func(t *task) {
+		t.waitFor("the kernel")
 		awaitAll(context.Background(), lateAfter/2, heeded)
-		if len(a.networks.behind(a.host.now())) == 0 { // nothing new leaves by them
+		if len(a.networks.outdated(a.host.now())) == 0 { // nothing new leaves by them
 			if err := a.flows.forgetShadows(newly); err != nil {
 				a.log.Warn("connections that left by the host's ports not forgotten", "ports", newly, "error", err)
 				return
 			}
-			a.host.setClear(now)
+			a.host.setUnmasqueraded(now)
 		}
 	})
 }
@@ -60,7 +60,7 @@ func heeds(p heddle.State, h heddle.HostFacts) bool {
 
 // heedAround brings a network's plan in line with what else is on the host.
 func (a *Agent) heedAround(id string) {
-	defer a.works.Lock(id)()
+	defer a.networkLocks.Lock(id)()
 	n, host := a.networks.byID(id), a.host.now()
 	if n == nil || heeds(n.plan.Host, host) {
 		return

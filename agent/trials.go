@@ -11,14 +11,14 @@ type trials struct {
 	// untried says that the modes are known to work.
 	untried bool
 	// trying is held while a case is tried out.
-	trying keyed[atTrying, trial.Case]
+	trying keyed[atTrial, trial.Case]
 
-	mu    rwMutex[atTrials]
-	tried map[trial.Case]bool
+	mu      rwMutex[atTrials]
+	working map[trial.Case]bool
 }
 
 func newTrials(m modes, untried bool) *trials {
-	return &trials{modes: m, untried: untried, tried: map[trial.Case]bool{}}
+	return &trials{modes: m, untried: untried, working: map[trial.Case]bool{}}
 }
 
 // probe refuses a network whose mode does not work on this kernel, with the
@@ -42,10 +42,10 @@ func (t *trials) probe(mode heddle.Mode, n heddle.Network) error {
 	return refusal
 }
 
-// ahead tries a mode before there is a network of it: the call that creates the first
+// tryAhead tries a mode before there is a network of it: the call that creates the first
 // network has a limited time, and a trial takes a second or more on a busy host. A failure
 // is not reported here: the mode is tried again when a network is asked for.
-func (t *trials) ahead(mode string) {
+func (t *trials) tryAhead(mode string) {
 	m, err := t.modes.find(mode)
 	if err != nil || t.untried {
 		return
@@ -57,7 +57,7 @@ func (t *trials) ahead(mode string) {
 			return
 		}
 	}
-	t.found(works...) // if both families work together, each works alone
+	t.markWorking(works...) // if both families work together, each works alone
 }
 
 // try runs a trial, unless one has succeeded before.
@@ -71,7 +71,7 @@ func (t *trials) try(m heddle.Mode, c trial.Case) error {
 	}
 	err := trial.Run(m, c)
 	if err == nil {
-		t.found(c)
+		t.markWorking(c)
 	}
 	return err
 }
@@ -80,14 +80,14 @@ func (t *trials) try(m heddle.Mode, c trial.Case) error {
 func (t *trials) knownToWork(c trial.Case) bool {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	return t.untried || t.tried[c]
+	return t.untried || t.working[c]
 }
 
-// found notes that cases work.
-func (t *trials) found(works ...trial.Case) {
+// markWorking notes that cases work.
+func (t *trials) markWorking(works ...trial.Case) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, c := range works {
-		t.tried[c] = true
+		t.working[c] = true
 	}
 }

@@ -6,27 +6,27 @@ import "github.com/heddle-network/heddle/events"
 // its addresses or its objects meanwhile; no lock has to be held for that.
 type underway struct {
 	*network
-	// over is closed when the network is made, renamed or gone, or was not made.
-	over chan struct{}
+	// done is closed when the network is made, renamed or gone, or was not made.
+	done chan struct{}
 }
 
-// inTheWay returns why a network cannot be made. If the reason is a network that is being
+// conflict returns why a network cannot be made. If the reason is a network that is being
 // made or removed, it also returns a channel that is closed when that ends.
-func (g *register) inTheWay(n *network) (busy <-chan struct{}, err error) {
+func (g *register) conflict(n *network) (busy <-chan struct{}, err error) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
-	return g.inTheWayLocked(n)
+	return g.conflictLocked(n)
 }
 
-func (g *register) inTheWayLocked(n *network) (busy <-chan struct{}, err error) {
+func (g *register) conflictLocked(n *network) (busy <-chan struct{}, err error) {
 	for _, other := range g.byName {
-		if err := n.beside(other); err != nil {
+		if err := n.conflictsWith(other); err != nil {
 			return nil, err
 		}
 	}
 	for _, other := range g.underway {
-		if err := n.beside(other.network); err != nil {
-			return other.over, err
+		if err := n.conflictsWith(other.network); err != nil {
+			return other.done, err
 		}
 	}
 	return nil, nil
@@ -35,23 +35,23 @@ func (g *register) inTheWayLocked(n *network) (busy <-chan struct{}, err error) 
 // reserve claims what a network needs before it is made, as inTheWay allows; its plan is
 // wanted from then on.
 func (g *register) reserve(n *network) (busy <-chan struct{}, err error) {
-	return g.occupy(n, func() { g.wants.add(n.plan.Host) })
+	return g.claim(n, func() { g.wanted.add(n.plan.Host) })
 }
 
-// occupy claims what a network needs, as inTheWay allows, and does what is to be done at
+// claim claims what a network needs, as inTheWay allows, and does what is to be done at
 // that moment, while nothing else comes or goes.
-func (g *register) occupy(n *network, then func()) (busy <-chan struct{}, err error) {
+func (g *register) claim(n *network, then func()) (busy <-chan struct{}, err error) {
 	for {
 		g.mu.RLock()
 		seen := g.changes
-		busy, err := g.inTheWayLocked(n)
+		busy, err := g.conflictLocked(n)
 		g.mu.RUnlock()
 		if err != nil {
 			return busy, err
 		}
 		g.mu.Lock()
 		if g.changes == seen { // comparing takes a while, and is not done with all others locked out
-			g.begunLocked(n)
+			g.beginLocked(n)
 			then()
 			g.mu.Unlock()
 			return nil, nil
@@ -60,62 +60,62 @@ func (g *register) occupy(n *network, then func()) (busy <-chan struct{}, err er
 	}
 }
 
-// begunLocked notes a network that is being made, renamed or removed.
-func (g *register) begunLocked(n *network) {
+// beginLocked notes a network that is being made, renamed or removed.
+func (g *register) beginLocked(n *network) {
 	g.changes++
 	g.underway[n.ID] = &underway{n, make(chan struct{})}
 }
 
-// concludeLocked notes the end of that.
-func (g *register) concludeLocked(id string) {
+// endLocked notes the end of that.
+func (g *register) endLocked(id string) {
 	g.changes++
-	close(g.underway[id].over)
+	close(g.underway[id].done)
 	delete(g.underway, id)
 }
 
-// made notes that a network which was reserved is made, or was not.
-func (g *register) made(n *network, is bool) {
+// endMaking notes that a network which was reserved is made, or was not.
+func (g *register) endMaking(n *network, is bool) {
 	g.mu.Lock()
 	if is {
 		g.byName[n.Name] = n
-		g.teller.network(events.Created, n.Network, "")
+		g.reporter.networkEvent(events.Created, n.Network, "")
 	}
-	g.concludeLocked(n.ID)
+	g.endLocked(n.ID)
 	g.mu.Unlock()
 	if is {
-		g.changed()
+		g.signalChange()
 	}
 }
 
-// renamed notes that a network which was occupied has its name, or keeps its old one.
-func (g *register) renamed(id string) {
+// endRenaming notes that a network which was occupied has its name, or keeps its old one.
+func (g *register) endRenaming(id string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.concludeLocked(id)
+	g.endLocked(id)
 }
 
-// leave notes that a network is being removed, and reports whether it is the last; its
+// beginRemoval notes that a network is being removed, and reports whether it is the last; its
 // plan is wanted no more.
-func (g *register) leave(n *network) (last bool) {
+func (g *register) beginRemoval(n *network) (last bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	stored := g.byName[n.Name]
 	delete(g.byName, n.Name)
-	g.begunLocked(stored)
-	g.wants.drop(n.plan.Host)
+	g.beginLocked(stored)
+	g.wanted.drop(n.plan.Host)
 	return len(g.byName)+len(g.underway) == 1
 }
 
-// left notes that a network which was to leave is gone, or is there again as a whole: the
+// endRemoval notes that a network which was to leave is gone, or is there again as a whole: the
 // patrol puts back what is gone already.
-func (g *register) left(n *network, gone bool) {
+func (g *register) endRemoval(n *network, gone bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if gone {
-		g.teller.network(events.Removed, n.Network, "")
+		g.reporter.networkEvent(events.Removed, n.Network, "")
 	} else {
 		g.byName[n.Name] = g.underway[n.ID].network
-		g.wants.add(n.plan.Host)
+		g.wanted.add(n.plan.Host)
 	}
-	g.concludeLocked(n.ID)
+	g.endLocked(n.ID)
 }

@@ -20,13 +20,13 @@ func TestGivenBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := time.Now()
-	a := &books{blocks: &blocks{host: &hostView{}}, given: map[string][]given{p.ID: {{at(9), now.Add(-againTime)}, {at(8), now}, {at(7), now}, {at(3), now}}}}
+	a := &reservations{blocks: &blocks{host: &hostView{}}, returned: map[string][]returnedAddr{p.ID: {{at(9), now.Add(-reuseTime)}, {at(8), now}, {at(7), now}, {at(3), now}}}}
 	for _, want := range []netip.Addr{at(8), at(3)} {
-		if got, ok := a.takeAgain(n, p); !ok || got.Addr() != want || got.Bits() != 24 {
+		if got, ok := a.takeReturned(n, p); !ok || got.Addr() != want || got.Bits() != 24 {
 			t.Errorf("got %s, %v, not %s", got, ok, want)
 		}
 	}
-	if got, ok := a.takeAgain(n, p); ok || len(a.given) > 0 {
-		t.Errorf("got %s, and %v is left", got, a.given)
+	if got, ok := a.takeReturned(n, p); ok || len(a.returned) > 0 {
+		t.Errorf("got %s, and %v is left", got, a.returned)
 	}
 }

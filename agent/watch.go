@@ -21,10 +21,10 @@ const (
 	patrolTenth  = 10
 	// settleAfter is how long events are collected before they are looked at.
 	settleAfter = 100 * time.Millisecond
-	// ownNoise is how long after an operation of our own its events are taken
+	// echoTime is how long after an operation of our own its events are taken
 	// for echoes: then only the firewall's frame is compared, which is what
 	// reloads of others take away, and which costs the same at any size.
-	ownNoise = 500 * time.Millisecond
+	echoTime = 500 * time.Millisecond
 )
 
 // watch starts the patrol: whatever somebody else removes of ours is put back
@@ -43,7 +43,7 @@ func (a *Agent) watch(ctx context.Context) error {
 }
 
 func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
-	tick := time.NewTicker(ownNoise)
+	tick := time.NewTicker(echoTime)
 	defer tick.Stop()
 	var due, soonest time.Time // of the next full comparison: without an event, and with one
 	var missing map[heddle.EndpointID]time.Time
@@ -64,24 +64,24 @@ func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
 		case <-tick.C:
 			// others' tables send no event; a rule that somebody has added behind
 			// ours has no effect yet
-			if a.gates.Stale() {
-				a.gates.open()
+			if a.otherFirewalls.Stale() {
+				a.otherFirewalls.open()
 			}
 		}
-		a.handovers.noticeHandovers(engineRest)
+		a.handovers.completeHandovers(engineHeadStart)
 		if time.Now().Before(due) {
 			continue
 		}
 		began := time.Now()
-		a.mending.start("housekeeping", work{what: "look after what is over"}, func(t *task) {
-			t.awaits("the kernel")
+		a.repairJobs.start("housekeeping", work{what: "look after what is over"}, func(t *task) {
+			t.waitFor("the kernel")
 			a.saveCursors()
 			missing = a.collectVanished(missing)
-			a.books.tend()
+			a.reservations.cleanUp()
 		})
-		a.defaults.retry(a.mending)
-		a.planAgain()
-		a.mender.reconcile()
+		a.defaults.retry(a.repairJobs)
+		a.replanUnplanned()
+		a.repairer.reconcile()
 		took, now := time.Since(began), time.Now()
 		due, soonest = now.Add(a.patrolAfter(took)), now.Add(took*2)
 	}
@@ -104,17 +104,17 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// planAgain looks at the host anew, has the networks follow what changed, and plans
+// replanUnplanned looks at the host anew, has the networks follow what changed, and plans
 // those that could not be planned before: their parent may have come.
-func (a *Agent) planAgain() {
-	if err := a.host.look(); err != nil {
+func (a *Agent) replanUnplanned() {
+	if err := a.host.refresh(); err != nil {
 		a.log.Error("host not looked at", "error", err)
 		return
 	}
 	a.heedSurroundings()
 	for _, n := range a.networks.unplanned() {
-		a.mending.start("plan "+n.ID, work{what: "make", network: n.Name}, func(t *task) {
-			t.awaits("the kernel")
+		a.repairJobs.start("plan "+n.ID, work{what: "make", network: n.Name}, func(t *task) {
+			t.waitFor("the kernel")
 			a.planNetwork(n.ID)
 		})
 	}
@@ -122,7 +122,7 @@ func (a *Agent) planAgain() {
 
 // planNetwork makes a network that could not be planned before.
 func (a *Agent) planNetwork(id string) {
-	defer a.works.Lock(id)()
+	defer a.networkLocks.Lock(id)()
 	n := a.networks.byID(id)
 	if n == nil || n.unplanned == nil {
 		return
@@ -136,12 +136,12 @@ func (a *Agent) planNetwork(id string) {
 	}
 }
 
-// lasting is what an endpoint wants on the host for long: of one that is offered, the
+// lastingState is what an endpoint wants on the host for long: of one that is offered, the
 // container's end is about to go, and when it has gone is its engine's to ask for again.
-func (r record) lasting() heddle.State {
+func (r record) lastingState() heddle.State {
 	s := r.Plan.Host
 	if r.offered() {
-		s.Links = slices.DeleteFunc(slices.Clone(s.Links), func(l heddle.Link) bool { return l.Name == r.handName() })
+		s.Links = slices.DeleteFunc(slices.Clone(s.Links), func(l heddle.Link) bool { return l.Name == r.handoverName() })
 	}
 	return s
 }

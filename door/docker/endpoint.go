@@ -84,7 +84,7 @@ func (s *Server) deleteEndpoint(ctx context.Context, q endpointRef) (any, error)
 	if err := endpointID(q.EndpointID).Check(); err != nil {
 		return empty{}, nil // it was never created
 	}
-	if err := s.agent.Forgo(ctx, endpointID(q.EndpointID)); err != nil {
+	if err := s.agent.LeaveNow(ctx, endpointID(q.EndpointID)); err != nil {
 		return nil, err
 	}
 	return empty{}, s.endpoints.drop(q.EndpointID)

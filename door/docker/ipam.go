@@ -33,7 +33,7 @@ func (s *Server) addressSpaces(context.Context, empty) (any, error) {
 // requestPool is called before CreateNetwork, and knows neither the network nor its mode.
 // It also returns the gateway, so that the engine does not request an address for it.
 func (s *Server) requestPool(_ context.Context, q requestPool) (any, error) {
-	ask := agent.PoolAsk{V6: q.V6, Network: q.Options[KeyID]}
+	ask := agent.PoolRequest{V6: q.V6, Network: q.Options[KeyID]}
 	for key := range q.Options {
 		if key != KeyID {
 			return nil, heddle.Errorf(heddle.BadOption, "request address pool", "",

@@ -31,7 +31,7 @@ func TestKernel(t *testing.T) {
 func openFake(t *testing.T) *room {
 	h := fake.NewHost(heddle.HostFacts{Name: "h", Links: []heddle.LinkFact{uplink}})
 	k := h.Open()
-	r := &room{t: t, Interpreter: k, end: func(i int) { h.End(fmt.Sprint(i)) },
+	r := &room{t: t, PlanApplier: k, end: func(i int) { h.End(fmt.Sprint(i)) },
 		tripwire: func(f func(string) error) { k.Tripwire = f }, wanted: func(f func(string) int) { k.Wanted = f }}
 	for i := range r.pods {
 		h.Begin(fmt.Sprint(i))
@@ -58,7 +58,7 @@ func openReal(t *testing.T) *room {
 		return err
 	}))
 	t.Cleanup(func() { k.Close() })
-	r := &room{t: t, Interpreter: k, tripwire: func(f func(string) error) { k.Tripwire = f }, wanted: func(f func(string) int) { k.Wanted = f }}
+	r := &room{t: t, PlanApplier: k, tripwire: func(f func(string) error) { k.Tripwire = f }, wanted: func(f func(string) int) { k.Wanted = f }}
 	for i := range r.pods {
 		pod, err := k.OpenPod(cell.Netns(t, name(fmt.Sprintf("pod%d-", i))))
 		cell.Must(t, err)

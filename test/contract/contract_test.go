@@ -27,8 +27,8 @@ func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
 // room is a host with two containers. Its notes are what was seen.
 type room struct {
 	t testing.TB
-	// Interpreter is what the contract is about.
-	agent.Interpreter
+	// PlanApplier is what the contract is about.
+	agent.PlanApplier
 	pods [2]kernel.Pod
 	// end ends a container.
 	end func(pod int)

@@ -197,7 +197,7 @@ func TestLeft(t *testing.T) {
 			if lives := p == a; (err == nil) != lives || strings.Contains(out, ",UP") {
 				t.Errorf("its engine lets go of %s, a process is there: %t: %s %v", p.Name, lives, out, err)
 			}
-			cell.Must(t, w.Agent.Forgo(ctx, p.Endpoint.ID))
+			cell.Must(t, w.Agent.LeaveNow(ctx, p.Endpoint.ID))
 			world.Soon(t, "the endpoint is gone", func() error {
 				if e, err := w.Agent.Endpoint(p.Endpoint.ID); err == nil {
 					return errors.New(e.ID.String())

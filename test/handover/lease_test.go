@@ -20,7 +20,7 @@ func addr(s string) netip.Addr     { return netip.MustParseAddr(s) }
 // TestPool: a subnet is spoken for before there is a network, and stays so.
 func TestPool(t *testing.T) {
 	w := world.New(t)
-	asked := agent.PoolAsk{Subnet: prefix("10.99.0.0/24"), Range: prefix("10.99.0.128/25")}
+	asked := agent.PoolRequest{Subnet: prefix("10.99.0.0/24"), Range: prefix("10.99.0.128/25")}
 	p, err := w.RequestPool(asked)
 	cell.Must(t, err)
 	if p.ID != "10.99.0.0/24,10.99.0.128/25" || p.Gateway != prefix("10.99.0.1/24") {
@@ -32,10 +32,10 @@ func TestPool(t *testing.T) {
 		t.Errorf("asked again %+v, %v", again, err)
 	}
 	for _, s := range []string{"10.99.0.0/24", "10.99.0.0/16", "10.99.0.64/26"} {
-		_, err = w.RequestPool(agent.PoolAsk{Subnet: prefix(s)})
+		_, err = w.RequestPool(agent.PoolRequest{Subnet: prefix(s)})
 		wantCode(t, err, heddle.SubnetOverlap)
 	}
-	_, err = w.RequestPool(agent.PoolAsk{Subnet: prefix("10.98.0.0/24"), Range: prefix("10.97.0.0/25")})
+	_, err = w.RequestPool(agent.PoolRequest{Subnet: prefix("10.98.0.0/24"), Range: prefix("10.97.0.0/25")})
 	wantCode(t, err, heddle.BadSubnet)
 	_, err = w.Lease(ctx, p.ID, netip.Addr{}, "")
 	wantCode(t, err, heddle.NoNetwork)
@@ -44,9 +44,9 @@ func TestPool(t *testing.T) {
 	cell.Must(t, w.ReleasePool(p.ID))
 	cell.Must(t, w.ReleasePool(p.ID))
 	n := w.Network(t, "net", "bridge")
-	_, err = w.RequestPool(agent.PoolAsk{Subnet: n.Subnets[0]})
+	_, err = w.RequestPool(agent.PoolRequest{Subnet: n.Subnets[0]})
 	wantCode(t, err, heddle.SubnetOverlap)
-	p, err = w.RequestPool(agent.PoolAsk{Network: n.ID, V6: true})
+	p, err = w.RequestPool(agent.PoolRequest{Network: n.ID, V6: true})
 	if err != nil || p.Subnet != n.Subnets[1] || p.Gateway.Addr() != n.Gateways[1] {
 		t.Errorf("the pool of a network is %+v, %v", p, err)
 	}
@@ -63,7 +63,7 @@ func TestFreeSubnets(t *testing.T) {
 	t.Cleanup(func() { world.Place{}.TrySh("ip link del far") })
 	var all []netip.Prefix
 	for i := range 40 {
-		p, err := w.RequestPool(agent.PoolAsk{V6: i%2 == 1})
+		p, err := w.RequestPool(agent.PoolRequest{V6: i%2 == 1})
 		cell.Must(t, err)
 		for _, other := range append(all, prefix("10.128.0.0/10"), prefix("10.192.0.0/11"), prefix("10.224.0.0/12")) {
 			if p.Subnet.Overlaps(other) {
@@ -80,7 +80,7 @@ func TestFreeSubnets(t *testing.T) {
 // TestLease: leased addresses are nobody else's, whatever happens between.
 func TestLease(t *testing.T) {
 	w := world.New(t)
-	p, err := w.RequestPool(agent.PoolAsk{Subnet: prefix("10.99.0.0/29")})
+	p, err := w.RequestPool(agent.PoolRequest{Subnet: prefix("10.99.0.0/29")})
 	cell.Must(t, err)
 	early, err := w.Lease(ctx, p.ID, addr("10.99.0.4"), "")
 	if err != nil || early != prefix("10.99.0.4/29") {
@@ -253,7 +253,7 @@ func TestCutOff(t *testing.T) {
 		name string
 		do   func() error
 	}{
-		{"request pool", func() error { _, err := w.RequestPool(agent.PoolAsk{Network: n.ID}); return err }},
+		{"request pool", func() error { _, err := w.RequestPool(agent.PoolRequest{Network: n.ID}); return err }},
 		{"lease", func() error { _, err := w.Lease(ctx, pool, ip, ""); return err }},
 		{"lease v6", func() error { _, err := w.Lease(ctx, n.Subnets[1].String(), ip6, ""); return err }},
 		{"attach", func() (err error) { reply, err = w.Attach(ctx, request); return err }},

@@ -113,8 +113,8 @@ func (w *world) begin(killedAfter int) error {
 	open := func(h agent.Hooks) (agent.Machine, error) {
 		k := w.host.Open()
 		k.Tripwire, k.Wanted = h.Tripwire, h.Wanted
-		return agent.Machine{Interpreter: k, Namespaces: k, Ends: k, Sights: k, NICs: k, LostNICs: k, LAN: k, Connections: k, FastPath: k, Watcher: k,
-			Gates: fake.Gates{}, Listen: func(heddle.PortMapping) error { return nil }, Close: k.Close}, nil
+		return agent.Machine{PlanApplier: k, Namespaces: k, LinkEnds: k, HostReader: k, NICs: k, LostNICs: k, LAN: k, Connections: k, FastPath: k, Watcher: k,
+			Firewalls: fake.Gates{}, Listen: func(heddle.PortMapping) error { return nil }, Close: k.Close}, nil
 	}
 	a, err := agent.New(agent.Options{StateDir: filepath.Join(w.dir, "state"), RunDir: filepath.Join(w.dir, "run"), Root: w.dir,
 		Modes: w.modes, Machine: open, Patrol: patrol, Untried: true, Tripwire: l.step})

@@ -10,39 +10,39 @@ import (
 	"github.com/heddle-network/heddle/cluster"
 )
 
-// books hold what engines asked for before there is an endpoint or a network, and the
+// reservations hold what engines asked for before there is an endpoint or a network, and the
 // records of it on disk. The lock is held while records are written, so that callers only
 // hear of what is on disk.
-type books struct {
-	cluster    cluster.API // nil for a host alone
-	kernel     Sights
-	ledger     *ledger
-	log        *slog.Logger
-	trip       tripwire
-	host       *hostView
-	networks   *register
-	roll       *roll
-	departures *departures
-	blocks     *blocks
-	// keepFor is how long an address without an endpoint stays leased; 0 means leaseTime.
-	keepFor time.Duration
+type reservations struct {
+	cluster  cluster.API // nil for a host alone
+	kernel   HostReader
+	ledger   *ledger
+	log      *slog.Logger
+	trip     tripwire
+	host     *hostView
+	networks *register
+	records  *records
+	removals *removals
+	blocks   *blocks
+	// leaseLimit is how long an address without an endpoint stays leased; 0 means leaseTime.
+	leaseLimit time.Duration
 
-	mu mutex[atBooks]
+	mu mutex[atReservations]
 	// leases are set aside for endpoints to come, subnets for networks to come.
-	leases  map[string]Lease
-	subnets map[string]Pool
-	// given are the addresses that were given back last, by pool.
-	given map[string][]given
+	leases   map[string]Lease
+	poolByID map[string]Pool
+	// returned are the addresses that were given back last, by pool.
+	returned map[string][]returnedAddr
 }
 
 // RequestPool reserves a subnet. A request for a certain subnet always returns the same
 // pool. Otherwise each call returns another free subnet, which overlaps nothing on this
 // host or in the cluster. The pool is on disk before RequestPool returns.
-func (a *Agent) RequestPool(ask PoolAsk) (Pool, error) {
+func (a *Agent) RequestPool(ask PoolRequest) (Pool, error) {
 	if !a.ready.Load() {
 		return Pool{}, heddle.Errorf(heddle.Stopping, "reserve pool", ask.Subnet.String(), "", "call again when the agent is back")
 	}
-	return a.books.request(ask)
+	return a.reservations.requestPool(ask)
 }
 
 // ReleasePool ends a pool. It succeeds if there is no such pool.
@@ -50,11 +50,11 @@ func (a *Agent) ReleasePool(id string) error {
 	if !a.ready.Load() {
 		return heddle.Errorf(heddle.Stopping, "release pool", id, "", "call again when the agent is back")
 	}
-	return a.books.release(id)
+	return a.reservations.releasePool(id)
 }
 
 // Pools lists the pools, by ID.
-func (a *Agent) Pools() []Pool { return a.books.pools() }
+func (a *Agent) Pools() []Pool { return a.reservations.listPools() }
 
 // Lease takes an address of a pool: the one asked for or, with the zero address,
 // a free one. The lease is on disk before Lease returns. Asking again for the same address
@@ -65,7 +65,7 @@ func (a *Agent) Lease(ctx context.Context, pool string, addr netip.Addr, mac hed
 	if !a.ready.Load() {
 		return netip.Prefix{}, heddle.Errorf(heddle.Stopping, "lease address from pool", pool, "", "call again when the agent is back")
 	}
-	return a.books.lease(ctx, pool, addr, mac)
+	return a.reservations.lease(ctx, pool, addr, mac)
 }
 
 // Unlease gives an address back. It succeeds if nobody has the address. An address that
@@ -74,8 +74,8 @@ func (a *Agent) Unlease(pool string, addr netip.Addr) error {
 	if !a.ready.Load() {
 		return heddle.Errorf(heddle.Stopping, "release address", addr.String(), "", "call again when the agent is back")
 	}
-	return a.books.unlease(pool, addr)
+	return a.reservations.unlease(pool, addr)
 }
 
 // Leases lists what is set aside, by pool and address.
-func (a *Agent) Leases() []Lease { return a.books.all() }
+func (a *Agent) Leases() []Lease { return a.reservations.listLeases() }

@@ -26,4 +26,4 @@ func (a *Agent) ChoosesMAC(n heddle.Network) bool {
 // TryAhead tries a mode before there is a network of it: the call that creates the first
 // network has a limited time, and a trial takes a second or more on a busy host. A failure
 // is not reported here: the mode is tried again when a network is asked for.
-func (a *Agent) TryAhead(mode string) { a.trials.ahead(mode) }
+func (a *Agent) TryAhead(mode string) { a.trials.tryAhead(mode) }

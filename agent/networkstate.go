@@ -16,10 +16,10 @@ type network struct {
 	mode heddle.Mode
 	plan heddle.Plan
 	// unplanned is why the network has no plan: its parent is not there (yet).
-	unplanned error
-	pool      ipam.Source
-	seats     *seats
-	life      *life
+	unplanned  error
+	pool       ipam.Source
+	identities *identities
+	usage      *usageLock
 }
 
 // blocks is the network's source of addresses if it gives them out of blocks.
@@ -31,11 +31,11 @@ func (n *network) blocks() (ipam.Blocks, bool) {
 	return b, ok
 }
 
-// life is held for reading while endpoints are made, for writing while their
+// usageLock is held for reading while endpoints are made, for writing while their
 // network is deleted.
-type life struct {
-	rwMutex[atLife]
-	gone bool
+type usageLock struct {
+	rwMutex[atUsage]
+	deleted bool
 }
 
 // modes are those that the agent has.

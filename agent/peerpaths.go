@@ -19,25 +19,25 @@ import (
 	"github.com/heddle-network/heddle/peer"
 )
 
-// paths is what the host found out about the ways to its peers. What the plans
+// peerPaths is what the host found out about the ways to its peers. What the plans
 // need of it is kept under the run folder, for an agent that starts again.
-type paths struct {
+type peerPaths struct {
 	*peer.Peers
 	cluster cluster.API
 	host    *hostView
 	log     *slog.Logger
 	file    string
-	// spoiled is called when checksums were found to arrive spoiled.
-	spoiled func()
+	// onSpoiled is called when checksums were found to arrive spoiled.
+	onSpoiled func()
 
-	mu    mutex[atPaths]
-	found found
+	mu    mutex[atPeerPaths]
+	found pathFindings
 	// checksums has the verdicts of the self-test, by the peers' IDs.
 	checksums map[string]verdict
 }
 
-// found goes into the plans.
-type found struct {
+// pathFindings goes into the plans.
+type pathFindings struct {
 	MTU map[string]int `json:"mtu,omitempty"`
 	// SoftChecksums stays on until the host boots anew.
 	SoftChecksums bool `json:"softChecksums,omitempty"`
@@ -45,21 +45,21 @@ type found struct {
 
 // openPaths starts looking at the peers.
 func (a *Agent) openPaths() {
-	a.paths = &paths{cluster: a.opt.Cluster, host: a.host, log: a.log, file: filepath.Join(a.opt.RunDir, "paths.json"), checksums: map[string]verdict{}}
-	if err := a.paths.load(); err != nil {
-		a.log.Warn("what was known about paths is not read", "file", a.paths.file, "error", err)
+	a.peerPaths = &peerPaths{cluster: a.opt.Cluster, host: a.host, log: a.log, file: filepath.Join(a.opt.RunDir, "paths.json"), checksums: map[string]verdict{}}
+	if err := a.peerPaths.load(); err != nil {
+		a.log.Warn("what was known about paths is not read", "file", a.peerPaths.file, "error", err)
 	}
 	v := a.opt.Cluster.View()
-	a.paths.Peers = peer.New(peer.Options{Self: v.Self, Log: a.log})
-	a.paths.Set(v.Peers)
-	a.paths.spoiled = func() {
-		a.see()
-		a.ways.weave(nil)
-		poke(a.lookAgain)
+	a.peerPaths.Peers = peer.New(peer.Options{Self: v.Self, Log: a.log})
+	a.peerPaths.Set(v.Peers)
+	a.peerPaths.onSpoiled = func() {
+		a.adoptView()
+		a.hostPaths.update(nil)
+		signal(a.viewAgain)
 	}
 }
 
-func (p *paths) load() error {
+func (p *peerPaths) load() error {
 	text, err := os.ReadFile(p.file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -71,7 +71,7 @@ func (p *paths) load() error {
 }
 
 // saveLocked writes the file anew.
-func (p *paths) saveLocked() error {
+func (p *peerPaths) saveLocked() error {
 	text, err := json.Marshal(p.found)
 	if err != nil {
 		return err
@@ -83,8 +83,8 @@ func (p *paths) saveLocked() error {
 	return os.Rename(next, p.file)
 }
 
-// fill adds what is known about the paths to what the cluster agreed on.
-func (p *paths) fill(f *heddle.Fabric) error {
+// addTo adds what is known about the paths to what the cluster agreed on.
+func (p *peerPaths) addTo(f *heddle.Fabric) error {
 	now := p.Paths()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -107,11 +107,11 @@ func (a *Agent) Peers() []heddle.PeerStatus {
 	if a.opt.Cluster == nil {
 		return nil
 	}
-	return a.paths.status()
+	return a.peerPaths.status()
 }
 
 // status is that of the other hosts of the cluster, by name.
-func (w *paths) status() []heddle.PeerStatus {
+func (w *peerPaths) status() []heddle.PeerStatus {
 	v := w.cluster.View()
 	connected := v.Revision > 0 && w.cluster.Health().State != "down"
 	now := w.Paths()
@@ -123,7 +123,7 @@ func (w *paths) status() []heddle.PeerStatus {
 	return all
 }
 
-func (w *paths) peerStatus(v *cluster.View, h heddle.Host, p peer.Path, connected bool) heddle.PeerStatus {
+func (w *peerPaths) peerStatus(v *cluster.View, h heddle.Host, p peer.Path, connected bool) heddle.PeerStatus {
 	s := heddle.PeerStatus{Name: h.Name, ID: h.ID, Path: "none", State: string(cmp.Or(p.State, peer.Unknown)), Since: p.Since,
 		PathMTU: p.MTU, RTTSeconds: p.RTT.Seconds(), Checksums: string(w.verdict(h.ID)), Store: "away"}
 	if f, ok := heddle.Path(v.Self, h); ok {
@@ -145,7 +145,7 @@ func (w *paths) peerStatus(v *cluster.View, h heddle.Host, p peer.Path, connecte
 }
 
 // part says which peers do not answer, and whether checksums were spoiled.
-func (w *paths) part(started time.Time) heddle.PartStatus {
+func (w *peerPaths) part(started time.Time) heddle.PartStatus {
 	var silent []string
 	all := w.status()
 	least := 0

@@ -9,19 +9,19 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// recorded is all that the ledger has when the agent starts.
-type recorded struct {
-	endpoints []record
-	intents   map[string]string // endpoint id -> operation
-	networks  []heddle.Network
-	books     map[string]book // network id -> its book
-	leases    map[string]Lease
-	pools     map[string]Pool
-	unclaimed bool // the kernel has objects of endpoints whose records are lost
+// ledgerContents is all that the ledger has when the agent starts.
+type ledgerContents struct {
+	endpoints     []record
+	intents       map[string]string // endpoint id -> operation
+	networks      []heddle.Network
+	networkStates map[string]networkState // network id -> its book
+	leases        map[string]Lease
+	pools         map[string]Pool
+	unclaimed     bool // the kernel has objects of endpoints whose records are lost
 }
 
-// book is what is recorded of one network's addresses and plan.
-type book struct {
+// networkState is what is recorded of one network's addresses and plan.
+type networkState struct {
 	cursors map[heddle.Family]netip.Addr
 	sources []netip.Addr // that the host keeps for itself
 	freed   map[netip.Addr]time.Time
@@ -29,7 +29,7 @@ type book struct {
 }
 
 // all reads the ledger. A record that is broken is an error.
-func (l *ledger) all() (r recorded, err error) {
+func (l *ledger) all() (r ledgerContents, err error) {
 	if r.endpoints, r.intents, err = l.endpoints(); err != nil {
 		return r, err
 	}
@@ -39,9 +39,9 @@ func (l *ledger) all() (r recorded, err error) {
 	if r.leases, r.pools, err = l.leases(); err != nil {
 		return r, err
 	}
-	r.books = map[string]book{}
+	r.networkStates = map[string]networkState{}
 	for _, n := range r.networks {
-		if r.books[n.ID], err = l.book(n.ID); err != nil {
+		if r.networkStates[n.ID], err = l.networkState(n.ID); err != nil {
 			return r, err
 		}
 	}
@@ -49,7 +49,7 @@ func (l *ledger) all() (r recorded, err error) {
 	return r, err
 }
 
-func (l *ledger) book(network string) (b book, err error) {
+func (l *ledger) networkState(network string) (b networkState, err error) {
 	if b.cursors, err = l.cursors(network); err != nil {
 		return b, err
 	}

@@ -37,7 +37,7 @@ func TestRecorded(t *testing.T) {
 		return l
 	}
 	was, err := open(t).all()
-	b := was.books["n1"]
+	b := was.networkStates["n1"]
 	if err != nil || len(was.endpoints) != 1 || was.intents[id.String()] != intentDefault || len(was.networks) != 1 ||
 		b.cursors[heddle.IPv4] != addr || len(b.sources) != 1 || b.plan == nil || len(b.freed) != 1 {
 		t.Fatalf("%+v, %v", was, err)
@@ -63,8 +63,8 @@ func TestRecorded(t *testing.T) {
 			move(t, db, c.bucket, c.key)
 			was, err := l.all()
 			if string(c.bucket) == "plans" {
-				if err != nil || was.books["n1"].plan != nil {
-					t.Errorf("%+v, %v", was.books, err)
+				if err != nil || was.networkStates["n1"].plan != nil {
+					t.Errorf("%+v, %v", was.networkStates, err)
 				}
 				return
 			}

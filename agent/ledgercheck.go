@@ -30,11 +30,11 @@ type boltFile struct {
 	buckets  []string
 }
 
-var native = binary.NativeEndian
+var byteOrder = binary.NativeEndian
 
-// sound reports what is wrong with a ledger file; a missing one is not wrong. An
+// checkFile reports what is wrong with a ledger file; a missing one is not wrong. An
 // empty one is: bbolt would begin it anew, without a word.
-func sound(path string, bothMetas bool, buckets ...[]byte) error {
+func checkFile(path string, bothMetas bool, buckets ...[]byte) error {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -70,12 +70,12 @@ func (f *boltFile) meta(both bool) (root uint64, err error) {
 		m := f.data[at : at+metaSize]
 		h := fnv.New64a()
 		h.Write(m[:56])
-		if native.Uint32(m) != boltMagic || uint64(native.Uint32(m[8:])) != f.pageSize || native.Uint64(m[56:]) != h.Sum64() {
+		if byteOrder.Uint32(m) != boltMagic || uint64(byteOrder.Uint32(m[8:])) != f.pageSize || byteOrder.Uint64(m[56:]) != h.Sum64() {
 			continue
 		}
 		valid++
-		if txid := native.Uint64(m[48:]); valid == 1 || txid > newest {
-			newest, root, f.end = txid, native.Uint64(m[16:]), native.Uint64(m[40:])
+		if txid := byteOrder.Uint64(m[48:]); valid == 1 || txid > newest {
+			newest, root, f.end = txid, byteOrder.Uint64(m[16:]), byteOrder.Uint64(m[40:])
 		}
 	}
 	if valid == 0 || both && valid < 2 {
@@ -90,8 +90,8 @@ func (f *boltFile) page(id uint64, top bool) error {
 		return fmt.Errorf("page %d is beyond the end", id)
 	}
 	p := f.data[id*f.pageSize:]
-	last := id + uint64(native.Uint32(p[12:]))
-	if native.Uint64(p) != id || last >= f.end || (last+1)*f.pageSize > uint64(len(f.data)) {
+	last := id + uint64(byteOrder.Uint32(p[12:]))
+	if byteOrder.Uint64(p) != id || last >= f.end || (last+1)*f.pageSize > uint64(len(f.data)) {
 		return fmt.Errorf("page %d is damaged", id)
 	}
 	for n := id; n <= last; n++ {
@@ -104,7 +104,7 @@ func (f *boltFile) page(id uint64, top bool) error {
 }
 
 func (f *boltFile) elements(id uint64, p []byte, top bool) error {
-	flags, count := native.Uint16(p[8:]), uint64(native.Uint16(p[10:]))
+	flags, count := byteOrder.Uint16(p[8:]), uint64(byteOrder.Uint16(p[10:]))
 	if flags != branchPage && flags != leafPage || pageHeader+count*element > uint64(len(p)) {
 		return fmt.Errorf("page %d is damaged", id)
 	}
@@ -112,9 +112,9 @@ func (f *boltFile) elements(id uint64, p []byte, top bool) error {
 	for i := range count {
 		at := pageHeader + i*element
 		e := p[at:]
-		leaf, pos, ksize, vsize := native.Uint32(e), uint64(native.Uint32(e[4:])), uint64(native.Uint32(e[8:])), uint64(native.Uint32(e[12:]))
+		leaf, pos, ksize, vsize := byteOrder.Uint32(e), uint64(byteOrder.Uint32(e[4:])), uint64(byteOrder.Uint32(e[8:])), uint64(byteOrder.Uint32(e[12:]))
 		if flags == branchPage {
-			pos, ksize, vsize = uint64(native.Uint32(e)), uint64(native.Uint32(e[4:])), 0
+			pos, ksize, vsize = uint64(byteOrder.Uint32(e)), uint64(byteOrder.Uint32(e[4:])), 0
 		}
 		if at+pos+ksize+vsize > uint64(len(p)) || pos < element {
 			return fmt.Errorf("element %d of page %d is beyond the end", i, id)
@@ -127,7 +127,7 @@ func (f *boltFile) elements(id uint64, p []byte, top bool) error {
 		var err error
 		switch value := p[at+pos+ksize : at+pos+ksize+vsize]; {
 		case flags == branchPage:
-			err = f.page(native.Uint64(e[8:]), top)
+			err = f.page(byteOrder.Uint64(e[8:]), top)
 		case leaf == 1 && top:
 			f.buckets = append(f.buckets, key)
 			err = f.bucket(id, value)
@@ -146,10 +146,10 @@ func (f *boltFile) bucket(id uint64, value []byte) error {
 	if len(value) < 16 {
 		return fmt.Errorf("bucket in page %d is damaged", id)
 	}
-	if root := native.Uint64(value); root != 0 {
+	if root := byteOrder.Uint64(value); root != 0 {
 		return f.page(root, false)
 	}
-	if len(value) < 16+pageHeader || native.Uint16(value[24:]) != leafPage {
+	if len(value) < 16+pageHeader || byteOrder.Uint16(value[24:]) != leafPage {
 		return fmt.Errorf("bucket in page %d is damaged", id)
 	}
 	return f.elements(id, value[16:], false)

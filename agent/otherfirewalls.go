@@ -2,16 +2,16 @@ package agent
 
 import "log/slog"
 
-// gates are the chains of other firewalls that have to accept our traffic. They have no
+// otherFirewalls are the chains of other firewalls that have to accept our traffic. They have no
 // state besides what is in the kernel.
-type gates struct {
-	Gates
+type otherFirewalls struct {
+	Firewalls
 	log      *slog.Logger
 	networks *register
 }
 
 // open calls admit, and only logs a failure.
-func (g *gates) open() {
+func (g *otherFirewalls) open() {
 	if err := g.admit(); err != nil {
 		g.log.Error("other firewalls not opened for our traffic", "error", err)
 	}
@@ -19,7 +19,7 @@ func (g *gates) open() {
 
 // admit lets our traffic through other firewalls' forward chains, while there
 // is a network.
-func (g *gates) admit() error {
+func (g *otherFirewalls) admit() error {
 	if g.networks.none() {
 		return nil
 	}

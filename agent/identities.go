@@ -2,18 +2,18 @@ package agent
 
 import "github.com/heddle-network/heddle"
 
-// seats are what each endpoint of a network has for itself besides its addresses: a MAC
+// identities are what each endpoint of a network has for itself besides its addresses: a MAC
 // address and an ordinal.
-type seats struct {
-	mu    mutex[atSeats]
+type identities struct {
+	mu    mutex[atIdentities]
 	macs  map[heddle.MAC]heddle.EndpointID
 	slots slots
 }
 
-func newSeats() *seats { return &seats{macs: map[heddle.MAC]heddle.EndpointID{}} }
+func newIdentities() *identities { return &identities{macs: map[heddle.MAC]heddle.EndpointID{}} }
 
 // takeMAC reserves the MAC address asked for, or one that is the endpoint's own.
-func (s *seats) takeMAC(n *network, h heddle.HostFacts, req heddle.AttachRequest) (heddle.MAC, error) {
+func (s *identities) takeMAC(n *network, h heddle.HostFacts, req heddle.AttachRequest) (heddle.MAC, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if f, ok := n.mode.(heddle.FixedMAC); ok {
@@ -42,45 +42,45 @@ func (s *seats) takeMAC(n *network, h heddle.HostFacts, req heddle.AttachRequest
 }
 
 // takeSlot reserves an ordinal.
-func (s *seats) takeSlot() int {
+func (s *identities) takeSlot() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.slots.take()
 }
 
 // restore takes again what an endpoint has.
-func (s *seats) restore(e heddle.Endpoint) {
+func (s *identities) restore(e heddle.Endpoint) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.macs[e.MAC] = e.ID
 	s.slots.mark(e.Slot)
 }
 
-// give gives back what an endpoint had.
-func (s *seats) give(e heddle.Endpoint) {
+// free gives back what an endpoint had.
+func (s *identities) free(e heddle.Endpoint) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.macs[e.MAC] == e.ID {
 		delete(s.macs, e.MAC)
 	}
-	s.slots.give(e.Slot)
+	s.slots.free(e.Slot)
 }
 
 // slots hands out ordinals, the lowest free one first.
 type slots struct {
-	used []bool
-	from int // no slot below is free
+	used   []bool
+	lowest int // no slot below is free
 }
 
 func (s *slots) take() int {
-	for i := s.from; i < len(s.used); i++ {
+	for i := s.lowest; i < len(s.used); i++ {
 		if !s.used[i] {
-			s.used[i], s.from = true, i+1
+			s.used[i], s.lowest = true, i+1
 			return i
 		}
 	}
 	s.used = append(s.used, true)
-	s.from = len(s.used)
+	s.lowest = len(s.used)
 	return len(s.used) - 1
 }
 
@@ -91,9 +91,9 @@ func (s *slots) mark(i int) {
 	s.used[i] = true
 }
 
-func (s *slots) give(i int) {
+func (s *slots) free(i int) {
 	if i < len(s.used) {
 		s.used[i] = false
-		s.from = min(s.from, i)
+		s.lowest = min(s.lowest, i)
 	}
 }

@@ -7,36 +7,36 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// ways are the paths to other hosts: what shared networks need to reach them.
-type ways struct {
-	kernel Interpreter
+// hostPaths are the paths to other hosts: what shared networks need to reach them.
+type hostPaths struct {
+	kernel PlanApplier
 	log    *slog.Logger
 	host   *hostView
-	wants  *wants
+	wanted *wantedObjects
 	modes  modes
 
-	// making is held while they change.
-	making mutex[atReaching]
+	// updating is held while they change.
+	updating mutex[atHostPathsUpdate]
 
-	mu rwMutex[atWays]
+	mu rwMutex[atHostPaths]
 	// plan is theirs; only who holds making changes it. left are plans that it was before,
 	// of which not all is removed yet. err is why it could not be made.
 	plan heddle.Plan
-	left []heddle.Plan
+	old  []heddle.Plan
 	err  error
 }
 
-// weave moves the paths that all shared networks need to the plan for the present fabric.
+// update moves the paths that all shared networks need to the plan for the present fabric.
 // The old parts are removed later, when the networks' routes no longer use them
 // (unweave).
-func (w *ways) weave(t *task) {
+func (w *hostPaths) update(t *task) {
 	if w.host.now().Fabric == nil {
 		return
 	}
-	w.making.Lock()
-	defer w.making.Unlock()
-	t.awaits("the kernel")
-	old, next := w.now(), w.planned()
+	w.updating.Lock()
+	defer w.updating.Unlock()
+	t.waitFor("the kernel")
+	old, next := w.current(), w.wantedPlan()
 	add, gone := heddle.Delta(old.Host, next.Host)
 	if add.Empty() && gone.Empty() {
 		w.set(next)
@@ -45,16 +45,16 @@ func (w *ways) weave(t *task) {
 	if len(add.Links) > 0 {
 		add = next.Host // what lies on a device goes with it when it is made anew
 	}
-	w.wants.add(next.Host)
+	w.wanted.add(next.Host)
 	var err error
 	if !add.Empty() {
 		_, err = w.kernel.Apply(heddle.Plan{Host: add}, nil)
 	}
 	if err != nil && !gone.Empty() {
 		// an old range may be in the way of a new one
-		w.wants.drop(old.Host)
-		err = w.kernel.Remove(heddle.Plan{Host: gone}, nil, w.wants.has)
-		w.wants.add(old.Host)
+		w.wanted.drop(old.Host)
+		err = w.kernel.Remove(heddle.Plan{Host: gone}, nil, w.wanted.has)
+		w.wanted.add(old.Host)
 		if err == nil {
 			_, err = w.kernel.Apply(next, nil)
 		}
@@ -65,7 +65,7 @@ func (w *ways) weave(t *task) {
 		_, err = w.kernel.Mend(next.Host)
 	}
 	w.mu.Lock()
-	w.left = append(w.left, old)
+	w.old = append(w.old, old)
 	w.mu.Unlock()
 	w.set(next)
 	if !add.Empty() {
@@ -73,38 +73,38 @@ func (w *ways) weave(t *task) {
 	}
 }
 
-// unweave removes what the ways to other hosts needed before, and do not any more.
-func (w *ways) unweave(t *task) {
-	w.making.Lock()
-	defer w.making.Unlock()
-	t.awaits("the kernel")
+// removeOld removes what the ways to other hosts needed before, and do not any more.
+func (w *hostPaths) removeOld(t *task) {
+	w.updating.Lock()
+	defer w.updating.Unlock()
+	t.waitFor("the kernel")
 	w.mu.Lock()
-	left := w.left
-	w.left = nil
+	left := w.old
+	w.old = nil
 	w.mu.Unlock()
 	for _, old := range left {
-		w.wants.drop(old.Host)
-		_, gone := heddle.Delta(old.Host, w.now().Host)
+		w.wanted.drop(old.Host)
+		_, gone := heddle.Delta(old.Host, w.current().Host)
 		if gone.Empty() {
 			continue
 		}
-		if err := w.kernel.Remove(heddle.Plan{Host: gone}, nil, w.wants.has); err != nil {
+		if err := w.kernel.Remove(heddle.Plan{Host: gone}, nil, w.wanted.has); err != nil {
 			w.log.Error("ways to other hosts not all removed", "error", err)
 		}
 	}
 }
 
-// mend puts back what is missing.
-func (w *ways) mend() (made []string, err error) {
-	w.making.Lock()
-	defer w.making.Unlock()
-	made, err = w.kernel.Mend(w.now().Host)
+// repair puts back what is missing.
+func (w *hostPaths) repair() (made []string, err error) {
+	w.updating.Lock()
+	defer w.updating.Unlock()
+	made, err = w.kernel.Mend(w.current().Host)
 	w.setError(err)
 	return made, err
 }
 
-// planned is what the shared networks need to reach other hosts, by mode.
-func (w *ways) planned() heddle.Plan {
+// wantedPlan is what the shared networks need to reach other hosts, by mode.
+func (w *hostPaths) wantedPlan() heddle.Plan {
 	var p heddle.Plan
 	host := w.host.now()
 	for _, m := range w.modes {
@@ -117,8 +117,8 @@ func (w *ways) planned() heddle.Plan {
 	return p
 }
 
-// now is the plan of the ways that are wanted.
-func (w *ways) now() heddle.Plan {
+// current is the plan of the ways that are wanted.
+func (w *hostPaths) current() heddle.Plan {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	return w.plan
@@ -126,20 +126,20 @@ func (w *ways) now() heddle.Plan {
 
 // set notes the ways that are wanted. The plan counted as wanted before is the same, or in
 // left.
-func (w *ways) set(p heddle.Plan) {
+func (w *hostPaths) set(p heddle.Plan) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.plan = p
 }
 
-// hasLeft reports whether there are old ways to other hosts.
-func (w *ways) hasLeft() bool {
+// hasOld reports whether there are old ways to other hosts.
+func (w *hostPaths) hasOld() bool {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
-	return len(w.left) > 0
+	return len(w.old) > 0
 }
 
-func (w *ways) setError(err error) {
+func (w *hostPaths) setError(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err != nil && (w.err == nil || w.err.Error() != err.Error()) {
@@ -148,8 +148,8 @@ func (w *ways) setError(err error) {
 	w.err = err
 }
 
-// broken returns why not all paths could be made; nil if all are there.
-func (w *ways) broken() error {
+// problem returns why not all paths could be made; nil if all are there.
+func (w *hostPaths) problem() error {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	return w.err

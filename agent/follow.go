@@ -16,12 +16,12 @@ import (
 // and the newest does not is never made.
 
 const (
-	// reachTime is how long the networks wait for the paths to other hosts; most networks
+	// pathsWait is how long the networks wait for the paths to other hosts; most networks
 	// have routes over them.
-	reachTime = time.Second
-	// viewsApart is the least time between two looks at a cluster that changes all the
+	pathsWait = time.Second
+	// viewInterval is the least time between two looks at a cluster that changes all the
 	// time.
-	viewsApart = 100 * time.Millisecond
+	viewInterval = 100 * time.Millisecond
 )
 
 // follow keeps the host in line with the cluster: networks made on other hosts
@@ -30,91 +30,91 @@ func (a *Agent) follow(ctx context.Context) {
 	tick := time.NewTicker(patrolEvery)
 	defer tick.Stop()
 	for {
-		a.heedCluster(ctx)
-		if !pause(ctx, viewsApart) {
+		a.followCluster(ctx)
+		if !pause(ctx, viewInterval) {
 			return
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-a.opt.Cluster.Changed():
-		case <-a.paths.Changed():
-		case <-a.lookAgain:
+		case <-a.peerPaths.Changed():
+		case <-a.viewAgain:
 		case <-tick.C:
 		}
 	}
 }
 
-// heedCluster starts the settling of all networks, and then the removal of old paths to other
+// followCluster starts the settling of all networks, and then the removal of old paths to other
 // hosts, over which they had routes. It waits for neither: the returned channel is closed
 // when the old paths are removed.
-func (a *Agent) heedCluster(ctx context.Context) <-chan struct{} {
-	v := a.see()
-	reached := a.following.start("reach", work{what: "reach other hosts"}, a.ways.weave)
-	awaitAll(ctx, reachTime, []<-chan struct{}{reached})
+func (a *Agent) followCluster(ctx context.Context) <-chan struct{} {
+	v := a.adoptView()
+	reached := a.followJobs.start("reach", work{what: "reach other hosts"}, a.hostPaths.update)
+	awaitAll(ctx, pathsWait, []<-chan struct{}{reached})
 	names := map[string]string{}
 	for _, n := range a.networks.all() {
 		if n.Shared || a.Spans(n.Mode) {
 			names[n.ID] = n.Name
 		}
 	}
-	maps.Copy(names, a.troubles.unfitNames())
+	maps.Copy(names, a.problems.missingNames())
 	for _, n := range v.Networks {
 		names[n.ID] = n.Name
 	}
 	var settled []<-chan struct{}
 	for id, name := range names {
-		settled = append(settled, a.heed(id, name))
+		settled = append(settled, a.startFollowing(id, name))
 	}
-	poke(a.adopted)
-	if !a.ways.hasLeft() {
+	signal(a.adopted)
+	if !a.hostPaths.hasOld() {
 		gone := make(chan struct{})
 		close(gone)
 		return gone
 	}
-	return a.following.start("left", work{what: "remove old ways to other hosts"}, func(t *task) {
+	return a.followJobs.start("left", work{what: "remove old ways to other hosts"}, func(t *task) {
 		awaitAll(context.Background(), lateAfter/2, settled)
-		a.ways.unweave(t)
+		a.hostPaths.removeOld(t)
 	})
 }
 
-// heed starts the settling of a network.
-func (a *Agent) heed(id, name string) <-chan struct{} {
-	return a.following.start(id, work{what: "follow the cluster", network: name}, func(t *task) {
-		t.awaits("the kernel")
-		a.settle(context.Background(), id)
-		poke(a.adopted)
+// startFollowing starts the settling of a network.
+func (a *Agent) startFollowing(id, name string) <-chan struct{} {
+	return a.followJobs.start(id, work{what: "follow the cluster", network: name}, func(t *task) {
+		t.waitFor("the kernel")
+		a.followNetwork(context.Background(), id)
+		signal(a.adopted)
 	})
 }
 
-// settleNow settles a network and what it depends on. Old paths to other hosts stay until
+// followNow settles a network and what it depends on. Old paths to other hosts stay until
 // the other networks are settled, too: if this network is deleted, it waits a moment for that.
-func (a *Agent) settleNow(ctx context.Context, id string) error {
-	a.see()
-	a.ways.weave(nil)
-	err := a.settle(ctx, id)
-	if a.networks.byID(id) == nil && a.ways.hasLeft() {
-		awaitAll(ctx, lateAfter, []<-chan struct{}{a.heedCluster(ctx)})
+func (a *Agent) followNow(ctx context.Context, id string) error {
+	a.adoptView()
+	a.hostPaths.update(nil)
+	err := a.followNetwork(ctx, id)
+	if a.networks.byID(id) == nil && a.hostPaths.hasOld() {
+		awaitAll(ctx, lateAfter, []<-chan struct{}{a.followCluster(ctx)})
 	} else {
-		poke(a.lookAgain)
+		signal(a.viewAgain)
 	}
 	return err
 }
 
-// settle brings a network in line with the newest view of the cluster, and notes if it
+// followNetwork brings a network in line with the newest view of the cluster, and notes if it
 // cannot be on this host.
-func (a *Agent) settle(ctx context.Context, id string) error {
-	v := a.see()
+func (a *Agent) followNetwork(ctx context.Context, id string) error {
+	v := a.adoptView()
 	local := a.networks.byID(id)
-	if local != nil && !local.Shared && a.opt.spans(local.mode) && v.Revision > 0 && !closed(v) {
+	if local != nil && !local.Shared && a.opt.spans(local.mode) && v.Revision > 0 && !mustNotChange(v) {
 		if err := a.migrate(ctx, local, v); err != nil {
 			return err
 		}
-		v = a.see()
+		v = a.adoptView()
 	}
 	n, there := inView(v, id)
-	if !there && !closed(v) {
-		a.troubles.noteUnfit(id, "", nil)
+	if !there && !mustNotChange(v) {
+		a.problems.noteMissing(id, "", nil)
 		if local = a.networks.byID(id); local == nil || !local.Shared || v.Revision == 0 {
 			return nil
 		}
@@ -130,18 +130,18 @@ func (a *Agent) settle(ctx context.Context, id string) error {
 		}
 		return err
 	}
-	a.blocks.fit(n)
+	a.blocks.fitPool(n)
 	err := a.adoptNewest(id)
-	a.troubles.noteUnfit(id, n.Name, err)
+	a.problems.noteMissing(id, n.Name, err)
 	return err
 }
 
 // adoptNewest adopts the network as it is in the view once nobody else works on it.
 func (a *Agent) adoptNewest(id string) error {
-	defer a.works.Lock(id)()
-	v := a.see()
+	defer a.networkLocks.Lock(id)()
+	v := a.adoptView()
 	n, there := inView(v, id)
-	if closed(v) {
+	if mustNotChange(v) {
 		local := a.networks.byID(id)
 		if there = local != nil && local.Shared; there {
 			n = local.Network
@@ -153,10 +153,10 @@ func (a *Agent) adoptNewest(id string) error {
 	return a.adoptNetwork(n)
 }
 
-// closed reports whether a view must not change anything on the host: the store is not the
+// mustNotChange reports whether a view must not change anything on the host: the store is not the
 // cluster's, or the host has been removed from the cluster. The status reports this. What
 // is there stays, and follows this host's own changes.
-func closed(v *cluster.View) bool { return v.Strange != nil || v.Removed }
+func mustNotChange(v *cluster.View) bool { return v.Strange != nil || v.Removed }
 
 func inView(v *cluster.View, id string) (heddle.Network, bool) {
 	if i := slices.IndexFunc(v.Networks, func(n heddle.Network) bool { return n.ID == id }); i >= 0 {
@@ -165,8 +165,8 @@ func inView(v *cluster.View, id string) (heddle.Network, bool) {
 	return heddle.Network{}, false
 }
 
-// poke signals on a channel with a capacity of one.
-func poke(c chan struct{}) {
+// signal signals on a channel with a capacity of one.
+func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:

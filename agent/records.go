@@ -7,49 +7,49 @@ import (
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// roll has the records of the endpoints on this host, the unfinished operation on each, and
+// records has the records of the endpoints on this host, the unfinished operation on each, and
 // which endpoints are in one container.
-type roll struct {
-	// wants counts what the records' plans want.
-	wants *wants
+type records struct {
+	// wanted counts what the records' plans want.
+	wanted *wantedObjects
 
-	mu      rwMutex[atRoll]
-	records map[heddle.EndpointID]record
+	mu      rwMutex[atRecords]
+	byID    map[heddle.EndpointID]record
 	pending map[heddle.EndpointID]string
 	// inPods lists the endpoints in each container's namespace (by inode).
 	inPods map[uint64]map[heddle.EndpointID]bool
 }
 
-func newRoll(w *wants) *roll {
-	return &roll{wants: w, records: map[heddle.EndpointID]record{}, pending: map[heddle.EndpointID]string{}, inPods: map[uint64]map[heddle.EndpointID]bool{}}
+func newRecords(w *wantedObjects) *records {
+	return &records{wanted: w, byID: map[heddle.EndpointID]record{}, pending: map[heddle.EndpointID]string{}, inPods: map[uint64]map[heddle.EndpointID]bool{}}
 }
 
-func (l *roll) get(id heddle.EndpointID) (record, bool) {
+func (l *records) get(id heddle.EndpointID) (record, bool) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	r, known := l.records[id]
+	r, known := l.byID[id]
 	return r, known
 }
 
-// exchange puts an endpoint's next record in the place of the old.
-func (l *roll) exchange(old, next record) {
-	l.wants.exchange(old, next)
+// replace puts an endpoint's next record in the place of the old.
+func (l *records) replace(old, next record) {
+	l.wanted.replaceRecord(old, next)
 	l.put(next)
 }
 
 // put replaces the record of an endpoint that is there.
-func (l *roll) put(r record) {
+func (l *records) put(r record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.records[r.Endpoint.ID] = r
+	l.byID[r.Endpoint.ID] = r
 }
 
-// enter adds a record, with the operation on it that is not finished.
-func (l *roll) enter(r record, op string) {
-	defer l.wants.count(r)
+// add adds a record, with the operation on it that is not finished.
+func (l *records) add(r record, op string) {
+	defer l.wanted.addRecord(r)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.records[r.Endpoint.ID] = r
+	l.byID[r.Endpoint.ID] = r
 	if r.Inode != 0 && !r.Endpoint.Handover { // an engine has default routes of its own
 		if l.inPods[r.Inode] == nil {
 			l.inPods[r.Inode] = map[heddle.EndpointID]bool{}
@@ -59,10 +59,10 @@ func (l *roll) enter(r record, op string) {
 	l.setPendingLocked(r.Endpoint.ID, op)
 }
 
-func (l *roll) strike(r record) {
+func (l *records) remove(r record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.records, r.Endpoint.ID)
+	delete(l.byID, r.Endpoint.ID)
 	delete(l.pending, r.Endpoint.ID)
 	delete(l.inPods[r.Inode], r.Endpoint.ID)
 	if len(l.inPods[r.Inode]) == 0 {
@@ -71,13 +71,13 @@ func (l *roll) strike(r record) {
 }
 
 // setPending notes the operation on an endpoint that is not finished, "" if none is.
-func (l *roll) setPending(id heddle.EndpointID, op string) {
+func (l *records) setPending(id heddle.EndpointID, op string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.setPendingLocked(id, op)
 }
 
-func (l *roll) setPendingLocked(id heddle.EndpointID, op string) {
+func (l *records) setPendingLocked(id heddle.EndpointID, op string) {
 	if op == "" {
 		delete(l.pending, id)
 	} else {
@@ -86,7 +86,7 @@ func (l *roll) setPendingLocked(id heddle.EndpointID, op string) {
 }
 
 // pendingOf returns the operation on an endpoint that is not finished, "" if there is none.
-func (l *roll) pendingOf(id heddle.EndpointID) string {
+func (l *records) pendingOf(id heddle.EndpointID) string {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return l.pending[id]
@@ -94,17 +94,17 @@ func (l *roll) pendingOf(id heddle.EndpointID) string {
 
 // each calls do with every record and its operation. do may only take locks that come later
 // in the lock order.
-func (l *roll) each(do func(r record, op string)) {
+func (l *records) each(do func(r record, op string)) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	for id, r := range l.records {
+	for id, r := range l.byID {
 		do(r, l.pending[id])
 	}
 }
 
 // filter lists the records for which is returns true. is may only take locks that come later
 // in the lock order.
-func (l *roll) filter(is func(r record, op string) bool) (all []record) {
+func (l *records) filter(is func(r record, op string) bool) (all []record) {
 	l.each(func(r record, op string) {
 		if is(r, op) {
 			all = append(all, r)
@@ -113,28 +113,28 @@ func (l *roll) filter(is func(r record, op string) bool) (all []record) {
 	return all
 }
 
-// settled is for filter: no operation on the endpoint is unfinished.
-func settled(_ record, op string) bool { return op == "" }
+// notPending is for filter: no operation on the endpoint is unfinished.
+func notPending(_ record, op string) bool { return op == "" }
 
 // sizes returns the number of endpoints, and how many of them have an unfinished operation.
-func (l *roll) sizes() (all, pending int) {
+func (l *records) sizes() (all, pending int) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	return len(l.records), len(l.pending)
+	return len(l.byID), len(l.pending)
 }
 
-// in lists the endpoints in namespaces with this inode number.
-func (l *roll) in(inode uint64) (all []record) {
+// inNamespace lists the endpoints in namespaces with this inode number.
+func (l *records) inNamespace(inode uint64) (all []record) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	for id := range l.inPods[inode] {
-		all = append(all, l.records[id])
+		all = append(all, l.byID[id])
 	}
 	return all
 }
 
 // inodes are the numbers of the namespaces in which there are endpoints.
-func (l *roll) inodes() (all []uint64) {
+func (l *records) inodes() (all []uint64) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	for inode := range l.inPods {
@@ -143,23 +143,23 @@ func (l *roll) inodes() (all []uint64) {
 	return all
 }
 
-// container lists the endpoints in a namespace.
-func (l *roll) container(pod kernel.Pod) []record {
+// inContainer lists the endpoints in a namespace.
+func (l *records) inContainer(pod kernel.Pod) []record {
 	if pod == nil {
 		return nil
 	}
 	// a number may be used again
-	return slices.DeleteFunc(l.in(pod.Inode()), func(r record) bool { return !r.isPodOf(pod) })
+	return slices.DeleteFunc(l.inNamespace(pod.Inode()), func(r record) bool { return !r.isPodOf(pod) })
 }
 
 // handedOver lists the endpoints whose links engines move, except those that are being
 // made.
-func (l *roll) handedOver() []record {
+func (l *records) handedOver() []record {
 	return l.filter(func(r record, op string) bool { return r.Endpoint.Handover && op != intentAttach })
 }
 
-// givenAway lists the NICs that containers have.
-func (l *roll) givenAway() (all []kernel.GivenNIC) {
+// givenNICs lists the NICs that containers have.
+func (l *records) givenNICs() (all []kernel.GivenNIC) {
 	l.each(func(r record, _ string) {
 		if r.Endpoint.NIC != nil {
 			all = append(all, kernel.GivenNIC{NIC: *r.Endpoint.NIC, Inode: r.Inode, Cookie: r.Cookie})
@@ -169,7 +169,7 @@ func (l *roll) givenAway() (all []kernel.GivenNIC) {
 }
 
 // addresses are those that endpoints have, by network.
-func (l *roll) addresses() map[heddle.Pin]bool {
+func (l *records) addresses() map[heddle.Pin]bool {
 	all := map[heddle.Pin]bool{}
 	l.each(func(r record, _ string) {
 		for _, p := range r.Endpoint.Addrs {
@@ -179,8 +179,8 @@ func (l *roll) addresses() map[heddle.Pin]bool {
 	return all
 }
 
-// devices are those of all endpoints on parents.
-func (l *roll) devices() map[device][]record {
+// lanDevices are those of all endpoints on parents.
+func (l *records) lanDevices() map[device][]record {
 	all := map[device][]record{}
 	l.each(func(r record, _ string) {
 		if r.Device != 0 {
@@ -191,7 +191,7 @@ func (l *roll) devices() map[device][]record {
 	return all
 }
 
-// empties reports whether no endpoint is on the network.
-func (l *roll) empties(network string) bool {
+// noneOn reports whether no endpoint is on the network.
+func (l *records) noneOn(network string) bool {
 	return len(l.filter(func(r record, _ string) bool { return r.Endpoint.Network == network })) == 0
 }

@@ -6,15 +6,15 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// links has a lock for each link that several plans want, by name. The lock is held while
+// linkLocks has a lock for each link that several plans want, by name. The lock is held while
 // the link is made or removed.
-type links struct{ byName keyed[atLinks, string] }
+type linkLocks struct{ byName keyed[atLinks, string] }
 
-// sharing locks the links that the endpoint shares with others, while they may be made or
+// lockShared locks the links that the endpoint shares with others, while they may be made or
 // removed. Most plans have no such link and wait for nobody: both ends of the endpoint's
 // own link belong to it alone.
-func (x *links) sharing(r record) func() {
-	others := func(link string) bool { return link != r.Endpoint.ID.PortName() && link != r.handName() }
+func (x *linkLocks) lockShared(r record) func() {
+	others := func(link string) bool { return link != r.Endpoint.ID.PortName() && link != r.handoverName() }
 	var names []string
 	for _, l := range r.Plan.Host.Links {
 		if others(l.Name) {
@@ -29,9 +29,9 @@ func (x *links) sharing(r record) func() {
 	return x.lock(names)
 }
 
-// sharingParent is sharing for a network: networks on one parent have a device there in
+// lockParentDevices is sharing for a network: networks on one parent have a device there in
 // common.
-func (x *links) sharingParent(s heddle.State) func() {
+func (x *linkLocks) lockParentDevices(s heddle.State) func() {
 	var names []string
 	for _, l := range s.Links {
 		if l.Parent != "" {
@@ -43,7 +43,7 @@ func (x *links) sharingParent(s heddle.State) func() {
 
 // lock takes the locks of links in the order of their names, so that two callers that want
 // several links cannot deadlock.
-func (x *links) lock(names []string) func() {
+func (x *linkLocks) lock(names []string) func() {
 	slices.Sort(names)
 	var unlock []func()
 	for _, name := range slices.Compact(names) {

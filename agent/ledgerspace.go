@@ -7,21 +7,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reserved is the room that stays free inside the run ledger's file, for the
+// reservedBytes is the room that stays free inside the run ledger's file, for the
 // detaches: a full disk must not keep a container from going. reservedMore is
 // what is taken beyond it, so that not every attach asks the kernel.
-const reserved, reservedMore = 256 << 10, 64 << 10
+const reservedBytes, reserveStep = 256 << 10, 64 << 10
 
-// reserve takes room on the file system before something new is recorded, or
+// reserveSpace takes room on the file system before something new is recorded, or
 // refuses: what is inside the file already needs none when it is written.
-func (l *ledger) reserve() error {
+func (l *ledger) reserveSpace() error {
 	var used int64
 	err := l.boot.View(func(tx *bbolt.Tx) error { used = tx.Size(); return nil })
 	if err != nil {
 		return writeError("reserve", err)
 	}
 	info, err := os.Stat(l.boot.Path())
-	if err != nil || info.Size()-used >= reserved {
+	if err != nil || info.Size()-used >= reservedBytes {
 		return err
 	}
 	f, err := os.OpenFile(l.boot.Path(), os.O_RDWR, 0)
@@ -30,7 +30,7 @@ func (l *ledger) reserve() error {
 	}
 	defer f.Close()
 	// on a tmpfs, kernels such as 6.1 give up for any signal (shmem_fallocate)
-	err = uninterrupted(func() error { return unix.Fallocate(int(f.Fd()), 0, 0, used+reserved+reservedMore) })
+	err = uninterrupted(func() error { return unix.Fallocate(int(f.Fd()), 0, 0, used+reservedBytes+reserveStep) })
 	if err != nil {
 		return writeError("reserve", err)
 	}

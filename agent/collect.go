@@ -12,8 +12,8 @@ import (
 // each is gone; it is returned for the next patrol.
 func (a *Agent) collectVanished(missing map[heddle.EndpointID]time.Time) map[heddle.EndpointID]time.Time {
 	still := map[heddle.EndpointID]time.Time{}
-	for _, r := range a.roll.handedOver() {
-		if !a.over(r) {
+	for _, r := range a.records.handedOver() {
+		if !a.isGone(r) {
 			continue
 		}
 		id := r.Endpoint.ID
@@ -25,7 +25,7 @@ func (a *Agent) collectVanished(missing map[heddle.EndpointID]time.Time) map[hed
 			still[id] = since
 			continue
 		}
-		gone, err := a.collect(id, a.over)
+		gone, err := a.collect(id, a.isGone)
 		switch {
 		case err != nil:
 			still[id] = since
@@ -37,9 +37,9 @@ func (a *Agent) collectVanished(missing map[heddle.EndpointID]time.Time) map[hed
 	return still
 }
 
-// over reports whether an endpoint that was handed over has vanished, or was to be
+// isGone reports whether an endpoint that was handed over has vanished, or was to be
 // removed and could not be.
-func (a *Agent) over(r record) bool {
+func (a *Agent) isGone(r record) bool {
 	id := r.Endpoint.ID
-	return !a.departures.has(id) && (a.roll.pendingOf(id) == intentDetach || a.containers.vanished(r))
+	return !a.removals.has(id) && (a.records.pendingOf(id) == intentDetach || a.containers.hasVanished(r))
 }

@@ -42,10 +42,10 @@ func (bs *blocks) isLent(network string, addr netip.Addr) bool {
 	return slices.ContainsFunc(bs.cluster.View().Lent, func(p heddle.Pin) bool { return p.Network == network && p.Addr == addr })
 }
 
-// noticeLent reports an endpoint's addresses that belong to another host according to the
+// reportLent reports an endpoint's addresses that belong to another host according to the
 // store: the record there is stale, or a host wrote what it may not. The endpoint keeps
 // the addresses, because it already uses them.
-func (bs *blocks) noticeLent(n *network, e heddle.Endpoint) {
+func (bs *blocks) reportLent(n *network, e heddle.Endpoint) {
 	if !n.Shared || bs.cluster == nil {
 		return
 	}
@@ -56,8 +56,8 @@ func (bs *blocks) noticeLent(n *network, e heddle.Endpoint) {
 	}
 }
 
-// giveBack returns the addresses that were borrowed from other hosts.
-func (bs *blocks) giveBack(n *network, addrs []netip.Addr) {
+// returnBorrowed returns the addresses that were borrowed from other hosts.
+func (bs *blocks) returnBorrowed(n *network, addrs []netip.Addr) {
 	if !n.Shared || bs.cluster == nil {
 		return
 	}
@@ -115,7 +115,7 @@ func (bs *blocks) idleBlocks(shown heddle.Network) []heddle.Block {
 	if !ok {
 		return nil
 	}
-	unused := bs.roll.empties(n.ID)
+	unused := bs.records.noneOn(n.ID)
 	bs.mu.Lock()
 	defer bs.mu.Unlock()
 	v := bs.cluster.View()
@@ -137,7 +137,7 @@ func (bs *blocks) idleBlocks(shown heddle.Network) []heddle.Block {
 		}
 	}
 	if len(all) > 0 {
-		bs.fitLocked(n, v)
+		bs.fitPoolLocked(n, v)
 	}
 	return all
 }
@@ -167,7 +167,7 @@ func (bs *blocks) hasSourceLocked(network string, block netip.Prefix) bool {
 // yield gives a block back. Until it is known to be given back, nothing is taken
 // from it.
 func (bs *blocks) yield(ctx context.Context, b heddle.Block) {
-	ctx, cancel := waiting(ctx)
+	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
 	if err := bs.cluster.YieldBlock(ctx, b.Network, b.Prefix); err != nil {
 		bs.log.Debug("block not yielded yet", "block", b.Prefix, "error", err)

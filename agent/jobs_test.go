@@ -13,7 +13,7 @@ import (
 // done once afterwards, with the last word; others do not wait for it.
 func TestErrands(t *testing.T) {
 	ts, all := newTasks(), sync.WaitGroup{}
-	e := newErrands(ts, &all)
+	e := newJobs(ts, &all)
 	release, begun := make(chan struct{}), make(chan struct{})
 	var said []string // by the errands of "slow", one after the other
 	say := func(word string) func(*task) { return func(*task) { said = append(said, word) } }
@@ -29,7 +29,7 @@ func TestErrands(t *testing.T) {
 	if others.Load() != 50 || len(said) != 0 {
 		t.Errorf("%d others were done, said %v", others.Load(), said)
 	}
-	if late := ts.since(0, nil); len(late) != 1 || late[0].What != "first" {
+	if late := ts.olderThan(0, nil); len(late) != 1 || late[0].What != "first" {
 		t.Errorf("under way: %+v", late)
 	}
 	close(release)
@@ -49,10 +49,10 @@ func TestErrands(t *testing.T) {
 func TestLate(t *testing.T) {
 	ts := newTasks()
 	old := ts.begin(work{what: "make", network: "web"}, "its turn")
-	old.awaits("the kernel")
+	old.waitFor("the kernel")
 	old.since = time.Now().Add(-7 * time.Second)
 	ts.begin(work{what: "attach", endpoint: "c/eth0", network: "web"}, "the store")
-	late := ts.since(lateAfter, nil)
+	late := ts.olderThan(lateAfter, nil)
 	if len(late) != 1 || late[0].String() != "network web: make, waiting for the kernel for 7 s" {
 		t.Errorf("late: %v", late)
 	}
@@ -60,7 +60,7 @@ func TestLate(t *testing.T) {
 		t.Errorf("the part: %+v", part)
 	}
 	old.since = time.Now().Add(-stuckAfter)
-	if part := workPart(ts.since(lateAfter, nil)); part.State != "bad" {
+	if part := workPart(ts.olderThan(lateAfter, nil)); part.State != "bad" {
 		t.Errorf("the part of what does not end: %+v", part)
 	}
 	if part := workPart(nil); part.State != "ok" {

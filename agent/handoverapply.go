@@ -10,11 +10,11 @@ import (
 // offered reports whether the endpoint is handed over and not known to be taken.
 func (r record) offered() bool { return r.Endpoint.Handover && r.Endpoint.Inside == "" }
 
-// offeredBefore handles an id that is recorded already, of an endpoint that is
+// attachHandedOver handles an id that is recorded already, of an endpoint that is
 // handed over. It is not done when nothing of it is left, or nobody has taken it
 // and something else is asked for.
-func (a *Agent) offeredBefore(n *network, old record, req heddle.AttachRequest) (done bool, reply heddle.AttachReply, err error) {
-	old, where, err := a.handovers.noticeHandover(old)
+func (a *Agent) attachHandedOver(n *network, old record, req heddle.AttachRequest) (done bool, reply heddle.AttachReply, err error) {
+	old, where, err := a.handovers.completeHandover(old)
 	if err != nil {
 		return true, reply, err
 	}
@@ -24,7 +24,7 @@ func (a *Agent) offeredBefore(n *network, old record, req heddle.AttachRequest) 
 	switch {
 	case where != nowhere && same && (where == onHost) == old.offered():
 		if where == onHost {
-			err = a.realise(old, nil)
+			err = a.applyMissing(old, nil)
 		}
 		reply = a.reply(n, old)
 		reply.Existed = true
@@ -39,12 +39,12 @@ func (a *Agent) offeredBefore(n *network, old record, req heddle.AttachRequest) 
 // repairHandover puts back the missing parts of an endpoint that is handed over. It does not
 // make a missing link again: the engine has to ask for it.
 func (o *handovers) repairHandover(r record) (made []string, err error) {
-	r, where, err := o.noticeHandover(r)
+	r, where, err := o.completeHandover(r)
 	switch {
 	case err != nil || r.Endpoint.NIC != nil:
 		return nil, err
 	case where == onHost && r.offered():
-		defer o.links.sharing(r)()
+		defer o.linkLocks.lockShared(r)()
 		return o.kernel.Apply(r.Plan, nil)
 	case where != inContainer || r.offered():
 		return nil, nil
@@ -54,28 +54,28 @@ func (o *handovers) repairHandover(r record) (made []string, err error) {
 		return nil, nil
 	}
 	defer pod.Close()
-	return o.applyAgain(r, pod)
+	return o.reapply(r, pod)
 }
 
-// removal returns what has to be removed with an endpoint, and the endpoint's namespace. For
+// removalPlan returns what has to be removed with an endpoint, and the endpoint's namespace. For
 // an endpoint that was handed over, this includes the container's end wherever it is now. If
 // the path does not lead to the namespace, removal searches for it only if it may hold something
 // that outlives the host's end: a search takes long on a full host, and most are gone by now.
-func (o *handovers) removal(r record) (plan heddle.Plan, pod kernel.Pod, err error) {
+func (o *handovers) removalPlan(r record) (plan heddle.Plan, pod kernel.Pod, err error) {
 	outlives := r.parent() != "" || r.Endpoint.NIC != nil
 	switch {
 	case !r.Endpoint.Handover && outlives:
-		pod, err = o.containers.podOf(r)
+		pod, err = o.containers.findPod(r)
 		return r.Plan, pod, err
 	case !r.Endpoint.Handover:
-		return r.Plan, o.containers.podAt(r), nil
+		return r.Plan, o.containers.podAtPath(r), nil
 	}
-	end := heddle.Link{Name: r.handName(), Kind: "veth", Alias: r.alias()}
+	end := heddle.Link{Name: r.handoverName(), Kind: "veth", Alias: r.alias()}
 	p := heddle.Plan{Host: r.Plan.Host, Pod: heddle.State{NICs: r.Plan.Pod.NICs}}
 	if r.Endpoint.NIC == nil {
 		p.Host.Links = append(slices.Clone(p.Host.Links), end)
 	}
-	_, seen, pod, err := o.containers.whereabouts(r)
+	_, seen, pod, err := o.containers.locate(r)
 	if err != nil {
 		o.log.Warn("the container's end of a link is not found", "endpoint", r.Endpoint.ID, "error", err)
 	}
@@ -84,17 +84,17 @@ func (o *handovers) removal(r record) (plan heddle.Plan, pod kernel.Pod, err err
 		p.Pod.Links = []heddle.Link{end}
 	}
 	if pod == nil && outlives {
-		pod, err = o.containers.podOf(r)
+		pod, err = o.containers.findPod(r)
 		return p, pod, err
 	}
 	return p, pod, nil
 }
 
-// applyAgain puts back what is missing of an endpoint and its container's end.
-func (o *handovers) applyAgain(r record, pod kernel.Pod) (made []string, err error) {
-	defer o.links.sharing(r)()
+// reapply puts back what is missing of an endpoint and its container's end.
+func (o *handovers) reapply(r record, pod kernel.Pod) (made []string, err error) {
+	defer o.linkLocks.lockShared(r)()
 	if made, err = o.kernel.Apply(r.Plan, pod); err == nil {
-		err = o.tenures.noteDevice(r.Endpoint.ID, pod)
+		err = o.lanDevices.noteDevice(r.Endpoint.ID, pod)
 	}
 	return made, err
 }

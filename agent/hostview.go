@@ -11,27 +11,27 @@ import (
 // hostView is what is known about the host: what the kernel reports, and what the cluster
 // says about it and its peers.
 type hostView struct {
-	kernel Sights
-	// lookAgain is poked when the ways to other hosts have to follow a change.
-	lookAgain chan struct{}
+	kernel HostReader
+	// viewAgain is poked when the ways to other hosts have to follow a change.
+	viewAgain chan struct{}
 
 	mu    rwMutex[atHost]
 	facts heddle.HostFacts
 	// begun counts the looks at the kernel; the facts are of the one that began as number seen.
 	begun, seen uint64
-	// clear are the host's listening sockets whose ports no masqueraded connection uses.
-	clear []heddle.Socket
-	// misfits are hosts of the cluster that cannot be this one's peers.
-	misfits []cluster.Refusal
+	// unmasqueraded are the host's listening sockets whose ports no masqueraded connection uses.
+	unmasqueraded []heddle.Socket
+	// unfitPeers are hosts of the cluster that cannot be this one's peers.
+	unfitPeers []cluster.Refusal
 }
 
 // openHostView looks at the host for the first time; the name is its own, unless empty.
-func openHostView(k Sights, name string, lookAgain chan struct{}) (*hostView, error) {
+func openHostView(k HostReader, name string, lookAgain chan struct{}) (*hostView, error) {
 	facts, err := k.Facts()
 	if name != "" {
 		facts.Name = name
 	}
-	return &hostView{kernel: k, lookAgain: lookAgain, facts: facts, clear: facts.Listening}, err
+	return &hostView{kernel: k, viewAgain: lookAgain, facts: facts, unmasqueraded: facts.Listening}, err
 }
 
 // now returns what is known about the host.
@@ -41,10 +41,10 @@ func (h *hostView) now() heddle.HostFacts {
 	return h.facts
 }
 
-// look reads the host's interfaces again. If the traffic that IPsec protects has changed,
+// refresh reads the host's interfaces again. If the traffic that IPsec protects has changed,
 // it asks for an update of the paths to other hosts at once. Looks may overlap: what one
 // that began earlier has read does not replace what a later one has.
-func (h *hostView) look() error {
+func (h *hostView) refresh() error {
 	h.mu.Lock()
 	h.begun++
 	this := h.begun
@@ -61,7 +61,7 @@ func (h *hostView) look() error {
 	h.seen = this
 	facts.Name, facts.Fabric = h.facts.Name, h.facts.Fabric
 	if !slices.Equal(h.facts.Secured, facts.Secured) {
-		poke(h.lookAgain)
+		signal(h.viewAgain)
 	}
 	h.facts = facts
 	return nil
@@ -71,14 +71,14 @@ func (h *hostView) look() error {
 func (h *hostView) setFabric(f *heddle.Fabric, misfits []cluster.Refusal) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.facts.Fabric, h.misfits = f, misfits
+	h.facts.Fabric, h.unfitPeers = f, misfits
 }
 
-// notPeers are the hosts of the cluster that cannot be this one's peers, and why.
-func (h *hostView) notPeers() []cluster.Refusal {
+// listUnfitPeers are the hosts of the cluster that cannot be this one's peers, and why.
+func (h *hostView) listUnfitPeers() []cluster.Refusal {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	return slices.Clone(h.misfits)
+	return slices.Clone(h.unfitPeers)
 }
 
 // newlyListening returns the sockets of now whose ports masqueraded connections may still
@@ -86,18 +86,18 @@ func (h *hostView) notPeers() []cluster.Refusal {
 func (h *hostView) newlyListening(now []heddle.Socket) []heddle.Socket {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	newly := slices.DeleteFunc(slices.Clone(now), func(s heddle.Socket) bool { return slices.Contains(h.clear, s) })
+	newly := slices.DeleteFunc(slices.Clone(now), func(s heddle.Socket) bool { return slices.Contains(h.unmasqueraded, s) })
 	if len(newly) == 0 {
-		h.clear = now
+		h.unmasqueraded = now
 	}
 	return newly
 }
 
-// setClear notes that no masqueraded connection uses the sockets' ports.
-func (h *hostView) setClear(now []heddle.Socket) {
+// setUnmasqueraded notes that no masqueraded connection uses the sockets' ports.
+func (h *hostView) setUnmasqueraded(now []heddle.Socket) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.clear = now
+	h.unmasqueraded = now
 }
 
 // unclaimed counts the addresses of a subnet that are in no host's block.

@@ -13,21 +13,21 @@ import (
 
 // Peers, paths and troubles change in many places, so the agent polls them.
 const (
-	// lookWatched and lookAlone are how often, with somebody who watches and without.
-	lookWatched, lookAlone = time.Second, 10 * time.Second
+	// pollWatched and lookAlone are how often, with somebody who watches and without.
+	pollWatched, pollUnwatched = time.Second, 10 * time.Second
 )
 
-// witness tells what has changed between two looks.
-func (a *Agent) witness(ctx context.Context) {
+// reportChanges tells what has changed between two looks.
+func (a *Agent) reportChanges(ctx context.Context) {
 	peers, parts := byID(a.Peers()), map[string]heddle.PartStatus{}
-	for last := time.Now(); pause(ctx, lookWatched); {
-		if !a.teller.log.Watched() && time.Since(last) < lookAlone {
+	for last := time.Now(); pause(ctx, pollWatched); {
+		if !a.reporter.log.Watched() && time.Since(last) < pollUnwatched {
 			continue
 		}
 		last = time.Now()
 		nextPeers, nextParts := byID(a.Peers()), byName(a.Status().Parts)
 		for _, e := range append(peerChanges(peers, nextPeers), partChanges(parts, nextParts)...) {
-			a.teller.note(e)
+			a.reporter.send(e)
 		}
 		peers, parts = nextPeers, nextParts
 	}

@@ -60,7 +60,7 @@ func (l *ledger) plan(network string) (heddle.Plan, bool, error) {
 }
 
 func (l *ledger) putPlan(network string, p heddle.Plan) error {
-	if err := l.reserve(); err != nil {
+	if err := l.reserveSpace(); err != nil {
 		return err
 	}
 	return put(l.boot, bucketPlans, network, p, "plan of network "+network)

@@ -32,31 +32,31 @@ type tasks struct {
 // task is one operation under way, and what it waits for. A nil task is allowed and is
 // not reported.
 type task struct {
-	of    *tasks
-	work  work
-	since time.Time
-	waits string // tasks.mu guards it
+	of         *tasks
+	work       work
+	since      time.Time
+	waitingFor string // tasks.mu guards it
 }
 
 func newTasks() *tasks { return &tasks{all: map[*task]bool{}, ended: make(chan struct{})} }
 
 // begin notes a task; its end has to be noted, too.
 func (ts *tasks) begin(w work, waits string) *task {
-	t := &task{of: ts, work: w, since: time.Now(), waits: waits}
+	t := &task{of: ts, work: w, since: time.Now(), waitingFor: waits}
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	ts.all[t] = true
 	return t
 }
 
-// awaits notes what a task waits for from now on.
-func (t *task) awaits(what string) {
+// waitFor notes what a task waits for from now on.
+func (t *task) waitFor(what string) {
 	if t == nil {
 		return
 	}
 	t.of.mu.Lock()
 	defer t.of.mu.Unlock()
-	t.waits = what
+	t.waitingFor = what
 }
 
 func (t *task) end() {
@@ -67,14 +67,14 @@ func (t *task) end() {
 	t.of.ended = make(chan struct{})
 }
 
-// since lists the tasks that began at least so long ago, the oldest first.
-func (ts *tasks) since(age time.Duration, is func(work) bool) []heddle.Late {
+// olderThan lists the tasks that began at least so long ago, the oldest first.
+func (ts *tasks) olderThan(age time.Duration, is func(work) bool) []heddle.Late {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	var all []heddle.Late
 	for t := range ts.all {
 		if took := time.Since(t.since); took >= age && (is == nil || is(t.work)) {
-			all = append(all, heddle.Late{What: t.work.what, Network: t.work.network, Endpoint: t.work.endpoint, Since: t.since.UTC(), Seconds: took.Round(time.Millisecond).Seconds(), Waits: t.waits})
+			all = append(all, heddle.Late{What: t.work.what, Network: t.work.network, Endpoint: t.work.endpoint, Since: t.since.UTC(), Seconds: took.Round(time.Millisecond).Seconds(), Waits: t.waitingFor})
 		}
 	}
 	slices.SortFunc(all, func(a, b heddle.Late) int {
@@ -91,7 +91,7 @@ func (ts *tasks) await(limit time.Duration, is func(work) bool) []heddle.Late {
 		ts.mu.Lock()
 		ended := ts.ended
 		ts.mu.Unlock()
-		left := ts.since(0, is)
+		left := ts.olderThan(0, is)
 		if len(left) == 0 {
 			return nil
 		}

@@ -7,11 +7,11 @@ import (
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// attachedBefore handles an id that is recorded already. It is done when the
+// attachExisting handles an id that is recorded already. It is done when the
 // endpoint is there (made whole again if something was missing) or asked for
 // differently; not done when the container's namespace is a new one.
-func (a *Agent) attachedBefore(n *network, old record, req heddle.AttachRequest, pod kernel.Pod) (done bool, reply heddle.AttachReply, err error) {
-	if a.roll.pendingOf(req.ID) != "" {
+func (a *Agent) attachExisting(n *network, old record, req heddle.AttachRequest, pod kernel.Pod) (done bool, reply heddle.AttachReply, err error) {
+	if a.records.pendingOf(req.ID) != "" {
 		err := a.remove(old) // what an earlier call could not finish
 		if why, is := a.quarantine.of(req.ID); is {
 			err = heddle.Errorf(heddle.InQuarantine, "attach endpoint", req.ID.String(), why, "end the container that had it, or attach under another id")
@@ -19,18 +19,18 @@ func (a *Agent) attachedBefore(n *network, old record, req heddle.AttachRequest,
 		return err != nil, reply, err
 	}
 	if old.Endpoint.Handover || req.Handover {
-		return a.offeredBefore(n, old, req)
+		return a.attachHandedOver(n, old, req)
 	}
 	alive := pod == nil || old.isPodOf(pod)
 	same := old.Endpoint.Network == n.ID && slices.Equal(old.Request.IPs, req.IPs) &&
 		old.Request.MAC == req.MAC && old.Request.NIC == req.NIC && slices.Equal(old.Request.Ports, req.Ports) && sameLabels(old.Request.Labels, req.Labels)
 	switch {
 	case alive && same:
-		err := a.realise(old, pod)
+		err := a.applyMissing(old, pod)
 		if err == nil {
-			err = a.tenures.noteDevice(req.ID, pod)
+			err = a.lanDevices.noteDevice(req.ID, pod)
 		}
-		if old, _ = a.roll.get(req.ID); err == nil {
+		if old, _ = a.records.get(req.ID); err == nil {
 			old, err = a.defaults.change(n, old, req, pod)
 		}
 		reply := a.reply(n, old)

@@ -9,14 +9,14 @@ import (
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// tenures say what endpoints have on a parent's LAN: a device, whose interface index is in
+// lanDevices say what endpoints have on a parent's LAN: a device, whose interface index is in
 // their records, and the devices that their containers have made beside it.
-type tenures struct {
+type lanDevices struct {
 	kernel   LAN
 	ledger   *ledger
 	log      *slog.Logger
 	networks *register
-	roll     *roll
+	records  *records
 }
 
 // parent is the host's interface that the endpoint's device stands on; "" if its link
@@ -24,38 +24,38 @@ type tenures struct {
 func (r record) parent() string {
 	for _, l := range append(slices.Clone(r.Plan.Pod.Links), r.Plan.Host.Links...) {
 		// the host's own device beside the containers is not the endpoint's
-		if l.Parent != "" && (l.Name == r.Endpoint.Interface() || l.Name == r.handName()) {
+		if l.Parent != "" && (l.Name == r.Endpoint.Interface() || l.Name == r.handoverName()) {
 			return l.Parent
 		}
 	}
 	return ""
 }
 
-// noteBeside notes the parent's interface index, and the MAC addresses that are already on
+// noteParent notes the parent's interface index, and the MAC addresses that are already on
 // the parent: those of the host and of the user's own devices, which stay when this endpoint
 // is removed. It leaves out those of endpoints and of devices their containers have made.
-func (e *tenures) noteBeside(r *record) (err error) {
+func (e *lanDevices) noteParent(r *record) (err error) {
 	if r.parent() == "" {
 		return nil
 	}
-	if r.Beside, r.Under, err = e.kernel.Heard(r.parent()); err != nil {
+	if r.OtherMACs, r.ParentIndex, err = e.kernel.Heard(r.parent()); err != nil {
 		return err
 	}
 	others, containers := map[heddle.MAC]bool{}, map[uint64]bool{}
-	e.roll.each(func(other record, _ string) {
+	e.records.each(func(other record, _ string) {
 		others[other.Endpoint.MAC], containers[other.Cookie] = true, true
 	})
-	r.Beside = slices.DeleteFunc(r.Beside, func(mac heddle.MAC) bool { return others[mac] })
-	if len(r.Beside) == 0 {
+	r.OtherMACs = slices.DeleteFunc(r.OtherMACs, func(mac heddle.MAC) bool { return others[mac] })
+	if len(r.OtherMACs) == 0 {
 		return nil
 	}
-	theirs, err := e.kernel.MACsOfContainers(r.parent(), r.Beside, func(cookie uint64) bool { return containers[cookie] })
+	theirs, err := e.kernel.MACsOfContainers(r.parent(), r.OtherMACs, func(cookie uint64) bool { return containers[cookie] })
 	if err != nil {
 		return err
 	}
 	// look again: drop addresses that are no longer there, as a device may have changed its own
 	still, _, err := e.kernel.Heard(r.parent())
-	r.Beside = slices.DeleteFunc(r.Beside, func(mac heddle.MAC) bool {
+	r.OtherMACs = slices.DeleteFunc(r.OtherMACs, func(mac heddle.MAC) bool {
 		return slices.Contains(theirs, mac) || !slices.Contains(still, mac)
 	})
 	return err
@@ -63,8 +63,8 @@ func (e *tenures) noteBeside(r *record) (err error) {
 
 // noteDevice records the number of the endpoint's device on a parent, which has just
 // been made or found whole. The caller holds the endpoint's lock.
-func (e *tenures) noteDevice(id heddle.EndpointID, pod kernel.Pod) error {
-	r, known := e.roll.get(id)
+func (e *lanDevices) noteDevice(id heddle.EndpointID, pod kernel.Pod) error {
+	r, known := e.records.get(id)
 	if !known || pod == nil || r.parent() == "" {
 		return nil
 	}
@@ -76,20 +76,20 @@ func (e *tenures) noteDevice(id heddle.EndpointID, pod kernel.Pod) error {
 	if err := e.ledger.putRecord(r); err != nil {
 		return err
 	}
-	e.roll.put(r)
+	e.records.put(r)
 	return nil
 }
 
-// evict takes an endpoint's container off its parent's LAN.
-func (e *tenures) evict(r record, pod kernel.Pod) error {
+// removeFromLAN takes an endpoint's container off its parent's LAN.
+func (e *lanDevices) removeFromLAN(r record, pod kernel.Pod) error {
 	if r.parent() == "" || r.Endpoint.NIC != nil {
 		return nil
 	}
-	known := e.roll.devices()
-	return e.kernel.Evict(kernel.Tenure{Parent: r.parent(), Number: r.Under, MAC: r.Endpoint.MAC, Addrs: r.Endpoint.Addrs, Before: r.Beside,
+	known := e.records.lanDevices()
+	return e.kernel.Evict(kernel.Tenure{Parent: r.parent(), Number: r.ParentIndex, MAC: r.Endpoint.MAC, Addrs: r.Endpoint.Addrs, Before: r.OtherMACs,
 		Known: func(cookie uint64, index int) bool {
 			return slices.ContainsFunc(known[device{cookie, index}], func(other record) bool {
-				return other.Endpoint.ID != r.Endpoint.ID && other.besides(r)
+				return other.Endpoint.ID != r.Endpoint.ID && other.sameParent(r)
 			})
 		}}, pod)
 }
@@ -100,19 +100,19 @@ type device struct {
 	index  int
 }
 
-// besides reports whether both endpoints are on one parent, whatever it is called by now.
-func (r record) besides(other record) bool {
-	if r.Under != 0 && other.Under != 0 {
-		return r.Under == other.Under
+// sameParent reports whether both endpoints are on one parent, whatever it is called by now.
+func (r record) sameParent(other record) bool {
+	if r.ParentIndex != 0 && other.ParentIndex != 0 {
+		return r.ParentIndex == other.ParentIndex
 	}
 	return r.parent() == other.parent()
 }
 
-// tenants finds devices that containers have made for themselves on a parent beside the
+// extraDevices finds devices that containers have made for themselves on a parent beside the
 // one that they were given.
-func (e *tenures) tenants() ([]heddle.Finding, error) {
-	known, parents, containers := e.roll.devices(), map[string]bool{}, map[uint64]heddle.EndpointID{}
-	e.roll.each(func(r record, op string) {
+func (e *lanDevices) extraDevices() ([]heddle.Finding, error) {
+	known, parents, containers := e.records.lanDevices(), map[string]bool{}, map[uint64]heddle.EndpointID{}
+	e.records.each(func(r record, op string) {
 		if r.parent() != "" && op == "" && !r.offered() {
 			parents[r.parent()], containers[r.Cookie] = true, r.Endpoint.ID
 		}
@@ -136,8 +136,8 @@ func (e *tenures) tenants() ([]heddle.Finding, error) {
 
 // announce tells a LAN who has the addresses now. The endpoint is already made, so a
 // failure is only logged.
-func (e *tenures) announce(of heddle.Endpoint, pod kernel.Pod) {
-	n, err := e.networks.of(of)
+func (e *lanDevices) announce(of heddle.Endpoint, pod kernel.Pod) {
+	n, err := e.networks.ofEndpoint(of)
 	if err != nil {
 		return
 	}

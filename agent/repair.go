@@ -1,0 +1,120 @@
+package agent
+
+import (
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+
+	"github.com/heddle-network/heddle"
+)
+
+// repairer puts back what somebody else removed or changed of ours, each network's and each
+// endpoint's for itself. It counts what it did.
+type repairer struct {
+	kernel         PlanApplier
+	namespaces     Namespaces
+	log            *slog.Logger
+	otherFirewalls *otherFirewalls
+	networks       *register
+	records        *records
+	hostPaths      *hostPaths
+	plans          *plans
+	problems       *problems
+	handovers      *handovers
+	linkLocks      *linkLocks
+	networkLocks   *keyed[atNetworkLock, string]
+	endpointLocks  *keyed[atIDs, heddle.EndpointID]
+	jobs           *jobs
+	// repaired counts the objects that were put back.
+	repaired atomic.Uint64
+}
+
+// What may be stuck beside networks and endpoints.
+const (
+	wholeHost = "host"
+	tunnels   = "tunnels"
+)
+
+// reconcile compares the whole host with the plans, and has repaired what differs, each
+// network and each endpoint for itself: nobody's repair waits for another's.
+func (m *repairer) reconcile() (repairs []<-chan struct{}) {
+	m.otherFirewalls.open()
+	drift, err := m.kernel.Diff(heddle.Plan{Host: m.plans.union()}, nil)
+	if err != nil {
+		m.log.Error("host not compared with its plans", "error", err)
+		m.problems.noteUnrepaired(wholeHost, fmt.Errorf("it cannot be compared with its plans: %w", err))
+		return nil
+	}
+	mend := func(key string, w work, repair func()) {
+		w.what = "repair"
+		repairs = append(repairs, m.jobs.start(key, w, func(t *task) {
+			t.waitFor("the kernel")
+			repair()
+		}))
+	}
+	broken := m.plans.ownersOf(drift)
+	m.problems.forgetRepaired(broken)
+	if broken.hostPaths {
+		mend("reach", work{}, func() { m.putBack(tunnels, m.hostPaths.repair) })
+	} else {
+		m.hostPaths.setError(nil)
+	}
+	for _, n := range broken.networks {
+		mend(n.ID, work{network: n.Name}, func() { m.repairNetwork(n.ID) })
+	}
+	for _, r := range broken.endpoints {
+		id := r.Endpoint.ID
+		mend(id.String(), work{endpoint: id.String(), network: r.Endpoint.NetworkName}, func() { m.repairEndpoint(id) })
+	}
+	return repairs
+}
+
+// repairNetwork puts back what is missing of a network's plan, unless it was deleted meanwhile.
+func (m *repairer) repairNetwork(id string) {
+	defer m.networkLocks.Lock(id)()
+	n := m.networks.byID(id)
+	if n == nil {
+		return
+	}
+	defer m.linkLocks.lockParentDevices(n.plan.Host)()
+	m.putBack(n.Name, func() ([]string, error) { return m.kernel.Mend(n.plan.Host) })
+}
+
+// repairEndpoint is that for an endpoint that is made.
+func (m *repairer) repairEndpoint(id heddle.EndpointID) {
+	defer m.endpointLocks.Lock(id)()
+	if now, known := m.records.get(id); known && m.records.pendingOf(id) == "" {
+		m.putBack(id.String(), func() ([]string, error) { return m.reapply(now) })
+	}
+}
+
+// reapply applies a recorded plan again if the container is still there.
+func (m *repairer) reapply(r record) (made []string, err error) {
+	if r.Endpoint.Handover {
+		return m.handovers.repairHandover(r)
+	}
+	if len(r.Plan.Pod.Links) == 0 || r.Endpoint.NIC != nil {
+		return nil, nil // of a NIC, nothing is on the host
+	}
+	pod, err := m.namespaces.OpenPod(r.Endpoint.Netns)
+	if err != nil {
+		return nil, nil
+	}
+	defer pod.Close()
+	if m.namespaces.IsOwn(pod) || !r.isPodOf(pod) {
+		return nil, nil
+	}
+	return m.handovers.reapply(r, pod)
+}
+
+func (m *repairer) putBack(owner string, apply func() ([]string, error)) {
+	made, err := apply()
+	if err != nil {
+		m.log.Error("drift not repaired", "owner", owner, "error", err)
+	}
+	m.problems.noteUnrepaired(owner, err)
+	if len(made) > 0 {
+		m.repaired.Add(uint64(len(made)))
+		m.log.Warn("put back what somebody removed or changed", "owner", owner, "count", len(made), "first", made[0])
+	}
+}
