@@ -12,6 +12,7 @@ import (
 // Of returns the plan as commands, in the order in which package kernel makes the objects.
 // Pod is the path or name of the container's network namespace, as for ip-netns(8).
 func Of(p heddle.Plan, pod string) []string {
+	p.Host, p.Pod = withoutSmallIPv6(p.Host), withoutSmallIPv6(p.Pod)
 	host, inPod := writer{podNetns: pod, plan: p}, writer{pod: pod, podNetns: pod, plan: p}
 	var out []string
 	for phase := heddle.Frame; phase <= heddle.FastPath; phase++ {

@@ -35,3 +35,32 @@ func needed(o heddle.Object) bool {
 	}
 	return true
 }
+
+// lacksIPv6 reports whether the link is too small for IPv6: the kernel takes IPv6 with all
+// its settings off a device whose MTU goes below 1280, and gives it back with the defaults
+// when it is raised (addrconf_notify; RFC 8200, 5).
+func (l linkState) lacksIPv6() bool { return l.mtu != 0 && l.mtu < heddle.IPv6.LeastMTU() }
+
+// carriesIPv6 reports the same of a link whose MTU may not be known: a device that is made
+// without one takes its parent's.
+func (s *session) carriesIPv6(l linkState) (bool, error) {
+	if l.mtu == 0 {
+		live, err := s.link(l.name)
+		if err != nil || live == nil {
+			return true, err
+		}
+		l = *live
+	}
+	return !l.lacksIPv6(), nil
+}
+
+// moot reports whether a setting that is not there does not matter: the kernel has no IPv6,
+// or the setting is about the IPv6 of a link that is too small for it.
+func (s *session) moot(folder settings, c heddle.Sysctl) (bool, error) {
+	name, is := c.IPv6Link()
+	if !is || folder.moot(c) {
+		return is, nil
+	}
+	l, err := s.link(name)
+	return l != nil && l.lacksIPv6(), err
+}

@@ -96,6 +96,10 @@ func birthMTU(l heddle.Link) int {
 // for they can be set only on a link that is a port already.
 func changeLink(index int, from, to linkState) []*nl.NetlinkRequest {
 	var all []*nl.NetlinkRequest
+	if from.lacksIPv6() && from.mtu != to.mtu { // first: without IPv6 the kernel takes none of its attributes
+		all = append(all, setMTU(index, to.mtu))
+		from.mtu = to.mtu
+	}
 	r := request(unix.RTM_NEWLINK, 0, indexed(index))
 	if attrs := changedAttrs(from, to); len(attrs) > 0 {
 		for _, a := range attrs {
@@ -116,6 +120,12 @@ func changeLink(index int, from, to linkState) []*nl.NetlinkRequest {
 		all = append(all, changePort(index, *to.port))
 	}
 	return all
+}
+
+func setMTU(index, mtu int) *nl.NetlinkRequest {
+	r := request(unix.RTM_NEWLINK, 0, indexed(index))
+	r.AddData(numberAttr(unix.IFLA_MTU, uint32(mtu)))
+	return r
 }
 
 func indexed(index int) *nl.IfInfomsg {

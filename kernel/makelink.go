@@ -157,7 +157,11 @@ func (s *session) wanted(l heddle.Link, have linkState) (linkState, error) {
 		want.alias = l.Alias
 	}
 	if l.NoAutoAddress && hasIPv6() {
-		want.noAuto = true
+		carries, err := s.carriesIPv6(want)
+		if err != nil {
+			return want, err
+		}
+		want.noAuto = carries || want.noAuto
 	}
 	if l.Port != nil {
 		want.port = l.Port

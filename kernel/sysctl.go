@@ -25,8 +25,10 @@ func (sysctlKind) make(a *attempt, s *session, want *heddle.State) error {
 
 func (a *attempt) sysctl(s *session, folder settings, c heddle.Sysctl) error {
 	old, err := folder.read(c.Name)
-	if os.IsNotExist(err) && folder.moot(c) {
-		return nil
+	if os.IsNotExist(err) {
+		if moot, failed := s.moot(folder, c); moot || failed != nil {
+			return failed
+		}
 	}
 	if err != nil || old == words(c.Value) {
 		return err
@@ -51,9 +53,14 @@ func (sysctlKind) compare(d *differ, want *heddle.State) error {
 		for _, c := range want.Sysctls {
 			have, err := folder.read(c.Name)
 			switch {
-			case os.IsNotExist(err) && folder.moot(c):
 			case os.IsNotExist(err):
-				d.missing(c)
+				moot, err := d.s.moot(folder, c)
+				if err != nil {
+					return err
+				}
+				if !moot {
+					d.missing(c)
+				}
 			case err != nil:
 				return err
 			case have != words(c.Value):

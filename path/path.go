@@ -92,10 +92,10 @@ func Room(f *heddle.Fabric, p heddle.Host, over heddle.Family) int {
 	return mtu - Of(f).Overhead(over)
 }
 
-// MTU is that of routes to a peer, in bytes: the room, at least what IPv6 needs. What is
-// larger than the underlay's path is fragmented there.
-func MTU(f *heddle.Fabric, p heddle.Host, over heddle.Family) int {
-	return max(heddle.IPv6.LeastMTU(), Room(f, p, over))
+// MTU is that of a family's routes to a peer, in bytes: the room, at least what the family
+// needs. What is larger than the underlay's path is fragmented there.
+func MTU(f *heddle.Fabric, p heddle.Host, over, of heddle.Family) int {
+	return max(of.LeastMTU(), Room(f, p, over))
 }
 
 // outer is a host's underlay address.

@@ -41,7 +41,7 @@ func (v VXLAN) Host(h heddle.HostFacts) heddle.State {
 func (v VXLAN) device(f *heddle.Fabric, local netip.Addr, s *heddle.State) {
 	over := heddle.FamilyOf(local)
 	name := v.Device(f, over)
-	s.Links = append(s.Links, heddle.Link{Name: name, Kind: v.Kind(), MTU: f.Self.MTU - v.Overhead(over), MAC: f.Self.TunnelMAC(),
+	s.Links = append(s.Links, heddle.Link{Name: name, Kind: v.Kind(), MTU: max(heddle.IPv6.LeastMTU(), f.Self.MTU-v.Overhead(over)), MAC: f.Self.TunnelMAC(),
 		Group: f.TunnelGroup(), Alias: f.TunnelAlias(), NoAutoAddress: true,
 		Tunnel: &heddle.Tunnel{VNI: f.VNI, Local: local, Port: f.Port, SoftChecksums: f.SoftChecksums}})
 	s.Sysctls = append(s.Sysctls,
@@ -126,7 +126,7 @@ func (v VXLAN) Fast(h heddle.HostFacts) (s heddle.State) {
 		if over, ok := heddle.Path(f.Self, p); ok && v.Carries(h, p, over) {
 			local, link, _ := underlay(h, over)
 			s.Remotes = append(s.Remotes, heddle.Remote{Addr: outer(p, over), Local: local, Link: link, VNI: f.VNI, Port: f.Port,
-				MAC: p.TunnelMAC(), OwnMAC: f.Self.TunnelMAC(), MTU: MTU(f, p, over)})
+				MAC: p.TunnelMAC(), OwnMAC: f.Self.TunnelMAC(), MTU: MTU(f, p, over, heddle.IPv6)})
 		}
 	}
 	return s

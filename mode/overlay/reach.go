@@ -75,7 +75,7 @@ func peerRoute(f *heddle.Fabric, n heddle.Network, to netip.Prefix, host string)
 		}
 		family := heddle.FamilyOf(to.Addr())
 		source, _ := f.Source(n.ID, family)
-		return []heddle.Route{{Dst: to, Link: by.Device(f, over), Via: by.Hop(p, over, family), OnLink: true, Src: source, MTU: path.MTU(f, p, over)}}
+		return []heddle.Route{{Dst: to, Link: by.Device(f, over), Via: by.Hop(p, over, family), OnLink: true, Src: source, MTU: path.MTU(f, p, over, family)}}
 	}
 	return nil
 }
