@@ -69,7 +69,7 @@ func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply hed
 	return a.attachNew(ctx, n, req, pod, t)
 }
 
-// accept checks what can be checked without looking at anything else.
+// accept makes the checks that need nothing but the request.
 func (a *Agent) accept(ctx context.Context, req *heddle.AttachRequest) error {
 	if err := ctx.Err(); err != nil {
 		return heddle.Wrap(heddle.Waited, "attach endpoint", req.ID.String(), err, "call again")
@@ -148,7 +148,7 @@ func (a *Agent) applyMissing(r record, pod kernel.Pod) error {
 	err := a.apply(r, pod)
 	if errors.Is(err, unix.ENOENT) { // somebody has just flushed the firewall
 		a.repairer.repairNetwork(r.Endpoint.Network)
-		signal(a.compareSoon) // others had something in it, too
+		signal(a.compareSoon) // other networks' objects are gone, too
 		err = a.apply(r, pod)
 	}
 	return err
@@ -187,13 +187,13 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 	}
 	now, recorded := a.records.get(req.ID)
 	if !recorded {
-		a.release(n, e) // a dry run, a failure; what could not be undone keeps what it holds
+		a.release(n, e) // after a dry run or a failure; an endpoint whose undo failed keeps what it holds
 	} else {
 		r = now
 	}
 	if err != nil {
 		if change, _ := wantsDefault(req, e); change && pod != nil && !req.DryRun {
-			a.defaults.settle(pod.Inode(), req.ID) // it may have been taken from another already
+			a.defaults.settle(pod.Inode(), req.ID) // another endpoint may have lost it already
 		}
 		return heddle.AttachReply{}, err
 	}
@@ -206,8 +206,8 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 	return reply, nil
 }
 
-// makeEndpoint records the intent, makes the plan, and records that it is made. On an
-// error nothing is left.
+// makeEndpoint records the intent, applies the plan, and records the result. After an error
+// nothing is left.
 func (a *Agent) makeEndpoint(r record, pod kernel.Pod) error {
 	if err := a.trip.step("ledger intent attach"); err != nil {
 		return err
@@ -245,12 +245,12 @@ func (a *Agent) makeEndpoint(r record, pod kernel.Pod) error {
 	return nil
 }
 
-// rollBack removes what make has made, and returns why. If the removal fails, the
-// endpoint keeps its record, addresses and intent until it is attached or detached
-// again, collected by GC, or the agent restarts.
+// rollBack removes what makeEndpoint has made, and returns why. If the removal fails, the endpoint
+// keeps its record, addresses and intent until it is attached or detached again, collected by GC,
+// or the agent restarts.
 func (a *Agent) rollBack(r record, pod kernel.Pod, why error) error {
 	if now, known := a.records.get(r.Endpoint.ID); known {
-		r = now // it has the device's interface index
+		r = now // now with the device's interface index
 	}
 	err := a.removePlan(r, r.Plan, pod)
 	if err == nil {

@@ -7,12 +7,12 @@ import (
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// attachExisting handles an id that is recorded already. It is done when the
-// endpoint is there (made whole again if something was missing) or asked for
-// differently; not done when the container's namespace is a new one.
+// attachExisting handles a request for an endpoint ID that is recorded already. It is done if the
+// endpoint is there, made complete again if necessary, or if the request differs. It is not done
+// if the container has a new namespace.
 func (a *Agent) attachExisting(n *network, old record, req heddle.AttachRequest, pod kernel.Pod) (done bool, reply heddle.AttachReply, err error) {
 	if a.records.pendingOf(req.ID) != "" {
-		err := a.remove(old) // what an earlier call could not finish
+		err := a.remove(old) // an earlier call could not finish
 		if why, is := a.quarantine.of(req.ID); is {
 			err = heddle.Errorf(heddle.InQuarantine, "attach endpoint", req.ID.String(), why, "end the container that had it, or attach under another id")
 		}

@@ -10,14 +10,14 @@ import (
 	"github.com/heddle-network/heddle/peer"
 )
 
-// The self-test of checksums is made when a peer appears, and again where it
-// proved nothing: the peer may not have made its tunnel yet.
+// The self-test of checksums runs when a peer appears. It runs again if it proved nothing: the
+// peer may not have made its tunnel yet.
 const (
 	checksumEvery = 5 * time.Second
-	checksumAgain = 10 * time.Minute // at most between two tests that prove nothing
+	checksumAgain = 10 * time.Minute // the longest pause after a test that proved nothing
 )
 
-// verdict is the outcome of the self-test towards one peer.
+// verdict is the result of the self-test for one peer.
 type verdict struct {
 	peer.Verdict
 	wait time.Duration
@@ -30,7 +30,7 @@ func (p *peerPaths) verdict(id string) peer.Verdict {
 	return cmp.Or(p.checksums[id].Verdict, peer.Unproven)
 }
 
-// testChecksums tests the way to each peer that answers, until ctx ends.
+// testChecksums tests the path to each peer that answers, until ctx ends.
 func (w *peerPaths) testChecksums(ctx context.Context) {
 	tick := time.NewTicker(checksumEvery)
 	defer tick.Stop()
@@ -86,6 +86,6 @@ func (w *peerPaths) testChecksum(ctx context.Context, h heddle.Host) {
 	w.log.Warn("checksums of packets in tunnels arrive spoiled: they are computed in software from now on", "peer", h.Name, "kept", err == nil)
 	w.onSpoiled()
 	p.mu.Lock()
-	clear(p.checksums) // all are tested again
+	clear(p.checksums) // test all paths again
 	p.mu.Unlock()
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// clusterParts are the lines of the status about the store and the other hosts.
+// clusterParts are the parts of the status about the store and the other hosts.
 func (a *Agent) clusterParts() []heddle.PartStatus {
 	if a.opt.Cluster == nil {
 		return nil
@@ -65,8 +65,7 @@ func hostsPart(v *cluster.View) heddle.PartStatus {
 	return part
 }
 
-// sharedPart says which networks are not as they should be between this host and
-// the cluster.
+// sharedPart reports differences between this host and the cluster about shared networks.
 func (a *Agent) sharedPart() heddle.PartStatus {
 	host := a.host.now()
 	part := heddle.PartStatus{Name: "tunnels", State: "ok", Detail: fmt.Sprintf("to %d hosts", len(host.Fabric.Peers))}
@@ -97,7 +96,7 @@ func (a *Agent) sharedPart() heddle.PartStatus {
 	return part
 }
 
-// firstFew joins the first names of a long list.
+// firstFew joins the first items of a list, and counts the rest.
 func firstFew(names []string, separator string) string {
 	const most = 4
 	if len(names) > most {

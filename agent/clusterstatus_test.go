@@ -9,7 +9,7 @@ import (
 	"github.com/heddle-network/heddle/cluster"
 )
 
-// TestHostsLeftOut: the status names the hosts that are no peers.
+// TestHostsLeftOut: the status names the hosts that cannot be peers.
 func TestHostsLeftOut(t *testing.T) {
 	v := &cluster.View{Revision: 1, Alive: map[string]bool{"b": true}}
 	v.Peers = []heddle.Host{{Name: "b"}}

@@ -7,10 +7,9 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// clash refuses an endpoint that does not fit beside the others of its
-// container: overlapping subnets, or the same destination on two interfaces
-// with the same metric in one table. The kernel would accept most of this, and the
-// choice of interface would be accidental. clash is a pure function.
+// checkConflict refuses an endpoint that conflicts with others of its container: overlapping
+// subnets, or the same destination on two interfaces with the same metric in one table. The kernel
+// would accept most of this and choose an interface by chance. checkConflict is a pure function.
 func clash(e heddle.Endpoint, plan heddle.Plan, others []record) error {
 	for _, o := range others {
 		if o.Endpoint.ID == e.ID {

@@ -8,7 +8,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// TestClash judges pairs of endpoints of one container.
+// TestConflict checks pairs of endpoints of one container.
 func TestClash(t *testing.T) {
 	one := func(ifname, subnet, route string, metric uint32, table int) record {
 		r := record{Endpoint: heddle.Endpoint{ID: heddle.EndpointID{Container: "c", IfName: ifname}, NetworkName: "n" + ifname}}

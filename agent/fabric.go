@@ -12,7 +12,7 @@ import (
 // storeTime bounds how long an operation waits for the store.
 const storeTime = 5 * time.Second
 
-// yieldBlocks gives back blocks that the host does not need. It runs apart from follow, because
+// yieldBlocks gives back blocks that the host does not need. It does not run in follow, because
 // the store may be slow.
 func (a *Agent) yieldBlocks(ctx context.Context) {
 	for {
@@ -25,8 +25,8 @@ func (a *Agent) yieldBlocks(ctx context.Context) {
 	}
 }
 
-// adoptView makes the cluster's newest view part of the host's facts, and returns it. It adopts
-// nothing from a store that is not the cluster's.
+// adoptView makes the cluster's newest view part of the host's facts, and returns it. It adopts no
+// view of a store that is not the cluster's.
 func (a *Agent) adoptView() *cluster.View {
 	a.viewLock.Lock()
 	defer a.viewLock.Unlock()
@@ -50,8 +50,8 @@ func (a *Agent) setFabric(v *cluster.View) {
 	a.host.setFabric(&f, misfits)
 }
 
-// loadFabric restores, at start, what the host last knew about its cluster, and makes the
-// paths to other hosts that its shared networks need.
+// loadFabric restores, at start, what the host last knew about its cluster, and makes the paths to
+// other hosts for its shared networks.
 func (a *Agent) loadFabric(was ledgerContents) error {
 	for i, n := range was.networks {
 		if !n.Shared {
@@ -86,12 +86,13 @@ func (a *Agent) leaveCluster(n *heddle.Network) error {
 	return a.ledger.putNetwork(*n)
 }
 
-// withStoreTimeout bounds an operation that needs the store.
+// withStoreTimeout limits how long an operation waits for the store.
 func withStoreTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, storeTime, errors.New("the store did not answer in time"))
 }
 
-// checkStoreUp refuses at once what needs a store that is known to be away.
+// checkStoreUp refuses at once an operation that needs the store while the store is known to be
+// down.
 func checkStoreUp(c cluster.API, op, object string) error {
 	if h := c.Health(); h.State == "down" {
 		return heddle.Errorf(heddle.StoreDown, op, object, h.Detail, "wait until the store is back ('heddle status')")

@@ -7,8 +7,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// checkHostIP refuses addresses on which no port can be published: they do not belong to
-// one host, or they mean different hosts to different users.
+// checkHostIP refuses addresses on which no port can be published: they do not belong to exactly
+// one host.
 func checkHostIP(id heddle.EndpointID, p heddle.PortMapping) error {
 	bad := func(why, remedy string) error {
 		return heddle.Errorf(heddle.BadPort, "publish port", p.String()+" of endpoint "+id.String(), why, remedy)

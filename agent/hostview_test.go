@@ -6,7 +6,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// slowSights answers each look at the host when it is told to, with what it is told.
+// slowReader answers each read of the facts when the test says so, with what the test gives it.
 type slowSights struct {
 	HostReader
 	asked chan chan heddle.HostFacts
@@ -18,7 +18,7 @@ func (s slowSights) Facts() (heddle.HostFacts, error) {
 	return <-answer, nil
 }
 
-// TestStaleLook: what a look that began first has read does not replace what a later one has.
+// TestStaleLook: the result of a read that began earlier does not replace that of a later one.
 func TestStaleLook(t *testing.T) {
 	s := slowSights{asked: make(chan chan heddle.HostFacts)}
 	h := &hostView{kernel: s, viewAgain: make(chan struct{}, 1)}

@@ -2,8 +2,8 @@ package agent
 
 import "github.com/heddle-network/heddle"
 
-// identities are what each endpoint of a network has for itself besides its addresses: a MAC
-// address and an ordinal.
+// identities are what each endpoint of a network has besides its addresses: a MAC address and a
+// slot number.
 type identities struct {
 	mu    mutex[atIdentities]
 	macs  map[heddle.MAC]heddle.EndpointID
@@ -12,7 +12,7 @@ type identities struct {
 
 func newIdentities() *identities { return &identities{macs: map[heddle.MAC]heddle.EndpointID{}} }
 
-// takeMAC reserves the MAC address asked for, or one that is the endpoint's own.
+// takeMAC reserves the MAC address asked for, or one that is derived from the endpoint's ID.
 func (s *identities) takeMAC(n *network, h heddle.HostFacts, req heddle.AttachRequest) (heddle.MAC, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -41,14 +41,14 @@ func (s *identities) takeMAC(n *network, h heddle.HostFacts, req heddle.AttachRe
 	return mac, nil
 }
 
-// takeSlot reserves an ordinal.
+// takeSlot reserves a slot number.
 func (s *identities) takeSlot() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.slots.take()
 }
 
-// restore takes again what an endpoint has.
+// restore reserves again, at start, what an endpoint has.
 func (s *identities) restore(e heddle.Endpoint) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,10 +66,10 @@ func (s *identities) free(e heddle.Endpoint) {
 	s.slots.free(e.Slot)
 }
 
-// slots hands out ordinals, the lowest free one first.
+// slots hands out numbers, the lowest free one first.
 type slots struct {
 	used   []bool
-	lowest int // no slot below is free
+	lowest int // no number below is free
 }
 
 func (s *slots) take() int {

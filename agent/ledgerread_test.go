@@ -12,8 +12,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// TestRecorded: all is read at once, and a record that is broken is an error whatever it
-// is about; but for a plan, which is computed anew.
+// TestLedgerContents: everything is read at once. A broken record is an error, except for a plan,
+// which is computed again.
 func TestRecorded(t *testing.T) {
 	network := heddle.Network{ID: "n1", Name: "net", Mode: "bridge"}
 	addr := netip.MustParseAddr("10.0.0.2")
@@ -56,7 +56,7 @@ func TestRecorded(t *testing.T) {
 			if onDisk := string(c.bucket); onDisk == "networks" || onDisk == "cursors" || onDisk == "leases" || onDisk == "pools" {
 				db = l.disk
 			}
-			// sealed for another key, as a record that was moved
+			// sealed for another key, like a record that was moved
 			if err := put(db, c.bucket, c.key+"x", true, "test"); err != nil {
 				t.Fatal(err)
 			}

@@ -29,7 +29,7 @@ func newMetrics(a *Agent) *metrics {
 	return m
 }
 
-// observe is deferred with the operation's start and its named error.
+// observe is deferred with the start time and the named error of the operation.
 func (m *metrics) observe(operation string, start time.Time, err *error) {
 	result := "ok"
 	if *err != nil {
@@ -55,7 +55,7 @@ var (
 	healthy   = prometheus.NewDesc("heddle_part_healthy", "1 where the part's status is ok.", []string{"part"}, nil)
 )
 
-// collector reads the status at the moment it is asked.
+// collector reads the status whenever the metrics are collected.
 type collector struct{ agent *Agent }
 
 func (collector) Describe(ch chan<- *prometheus.Desc) {

@@ -11,9 +11,9 @@ import (
 	"github.com/heddle-network/heddle/ipam"
 )
 
-// CreateNetwork records a network and makes what its endpoints will share.
-// Created again with the same settings, it is returned as it is. If a network in its way is
-// being made or removed, it waits until that ends or is regarded as broken (HDL-4006).
+// CreateNetwork records a network and makes what its endpoints will share. If it exists with the
+// same settings, it is returned as it is. If a conflicting network is being made or removed,
+// CreateNetwork waits until that ends or takes too long (HDL-4006).
 func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Network, lines []string, err error) {
 	mode, err := a.modes.find(want.Mode)
 	if err != nil {
@@ -21,12 +21,12 @@ func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Net
 	}
 	t := a.tasks.begin(work{what: "create", network: want.Name}, "the kernel")
 	defer t.end()
-	met := false // one of its name that somebody else has just made
+	met := false // somebody else has just made one with that name
 	for given := time.After(stuckAfter); ; {
 		made, lines, busy, err := a.create(mode, want, dryRun, t)
 		if busy == nil && !met && errors.Is(err, heddle.NetworkExists.Sentinel()) {
 			met = true
-			continue // which may be the one that is wanted
+			continue // it may be the one that is wanted
 		}
 		if busy == nil {
 			return withLimits(mode, made), lines, err
@@ -41,8 +41,8 @@ func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Net
 	}
 }
 
-// create is CreateNetwork without waiting. If a network that is being made or removed is in
-// the way, it returns a channel (busy) that signals the end of that.
+// create is CreateNetwork without waiting. If a conflicting network is being made or removed, it
+// returns a channel (busy) that is closed at the end of that.
 func (a *Agent) create(mode heddle.Mode, want heddle.Network, dryRun bool, t *task) (made heddle.Network, lines []string, busy <-chan struct{}, err error) {
 	if err := a.host.refresh(); err != nil {
 		return made, nil, nil, err
@@ -96,7 +96,7 @@ func (a *Agent) makeNetwork(n *network) error {
 	if err != nil {
 		return err
 	}
-	a.otherFirewalls.open() // if that fails, the network is there; the patrol tries again
+	a.otherFirewalls.open() // if this fails, the network is still there, and the patrol tries again
 	return nil
 }
 
@@ -110,7 +110,7 @@ func (a *Agent) makeReserved(n *network) error {
 		return err
 	}
 	if err = a.applyNetwork(n.plan); err == nil {
-		// on disk last: a network that is there after a crash was made whole
+		// on disk last: a network that is recorded after a crash was made completely
 		err = a.ledger.putNetwork(n.Network)
 	}
 	if err != nil {
@@ -144,8 +144,8 @@ func (n *network) initialize() {
 	n.pool = ipam.For(n.Network)
 }
 
-// DeleteNetwork removes a network without endpoints, on all hosts that have it. It
-// is found by its name or ID, and is the same if it gets another name meanwhile.
+// DeleteNetwork removes a network without endpoints, on all hosts that have it. It finds the
+// network by name or ID; a new name that it gets meanwhile changes nothing.
 func (a *Agent) DeleteNetwork(name string) error {
 	n, err := a.networks.find(name)
 	if err != nil && a.refuses(name) {
@@ -202,10 +202,10 @@ func (a *Agent) disallow(id string) error {
 	return nil
 }
 
-// unmake removes what a network's endpoints share on this host, and its record. The
+// unmake removes from this host what a network's endpoints share, and the network's record. The
 // caller holds its lock.
 func (a *Agent) unmake(n *network) error {
-	// from the disk first: what is left after a crash is pruned at the start
+	// from the disk first: after a crash, the rest is pruned at the start
 	if err := a.trip.step("ledger network delete"); err != nil {
 		return err
 	}
@@ -219,12 +219,12 @@ func (a *Agent) unmake(n *network) error {
 	if err != nil {
 		return errors.Join(err, a.ledger.putNetwork(n.Network))
 	}
-	signal(a.viewAgain) // a network of the cluster may have its place now
+	signal(a.viewAgain) // a network of the cluster may need its name or subnet
 	if last {
 		if err := a.otherFirewalls.Withdraw(); err != nil {
 			a.log.Error("rules in other firewalls not withdrawn", "error", err)
 		}
-		a.otherFirewalls.open() // the next network may have come meanwhile
+		a.otherFirewalls.open() // a new network may have been made meanwhile
 	}
 	return a.ledger.dropPlan(n.ID)
 }
@@ -262,7 +262,7 @@ func (a *Agent) Network(name string) (heddle.Network, error) {
 	return withLimits(n.mode, n.Network), nil
 }
 
-// withLimits adds what the mode cannot do or prevent; it is not recorded.
+// withLimits adds what the mode cannot do or prevent. This is not recorded.
 func withLimits(mode heddle.Mode, n heddle.Network) heddle.Network {
 	if l, ok := mode.(heddle.Limiter); ok {
 		n.Limits = l.Limits(n)

@@ -16,7 +16,7 @@ import (
 	"github.com/heddle-network/heddle/mode/parts"
 )
 
-// complete validates a network and fills in what was left out.
+// complete validates a network and fills in what the request leaves out.
 func (a *Agent) complete(mode heddle.Mode, n heddle.Network) (heddle.Network, error) {
 	if err := heddle.CheckNetworkName(n.Name); err != nil {
 		return n, err
@@ -38,13 +38,14 @@ func (a *Agent) complete(mode heddle.Mode, n heddle.Network) (heddle.Network, er
 	if err := mode.Check(a.host.now(), n); err != nil {
 		return n, err
 	}
-	if _, spans := mode.(heddle.Reacher); len(n.Subnets) > 0 && !spans { // each host has its own
+	if _, spans := mode.(heddle.Reacher); len(n.Subnets) > 0 && !spans { // for a network of several hosts, each host computes its own
 		n.MTU = parts.ResolveMTU(a.host.now(), n)
 	}
 	return reserveParentAddresses(mode, a.host.now(), n)
 }
 
-// completeAddresses checks the network's subnets and gateways, and fills in the missing.
+// completeAddresses checks the network's subnets and gateways, and fills in those that are
+// missing.
 func (a *Agent) completeAddresses(mode heddle.Mode, n heddle.Network) (heddle.Network, error) {
 	guest, ok := mode.(heddle.Guest)
 	if !ok {
@@ -108,8 +109,8 @@ func poolsOverlap(a, b heddle.Network) bool {
 	return false
 }
 
-// poolsOf are the prefixes that addresses are given out of: a family's ranges, or its
-// subnet if it has none.
+// poolsOf returns the prefixes from which addresses are given out: for each family the ranges, or
+// the subnet if there are none.
 func poolsOf(n heddle.Network) []netip.Prefix {
 	all := slices.Clone(n.Ranges)
 	for _, s := range n.Subnets {
@@ -139,20 +140,20 @@ func sameLabels(has, asked map[string]string) bool {
 	return len(asked) == 0 || maps.Equal(has, asked)
 }
 
-// sameNetwork reports whether a network that is there is the one asked for.
+// sameNetwork reports whether an existing network is the one asked for.
 func sameNetwork(a, b heddle.Network) bool {
 	return a.Mode == b.Mode && slices.Equal(a.Subnets, b.Subnets) && slices.Equal(a.Gateways, b.Gateways) &&
 		slices.Equal(a.Ranges, b.Ranges) && slices.Equal(a.Reserved, b.Reserved) && a.Parent == b.Parent &&
 		a.MTU == b.MTU && a.Internal == b.Internal && sameLabels(a.Labels, b.Labels) && (len(a.Options) == 0 && len(b.Options) == 0 || reflect.DeepEqual(a.Options, b.Options))
 }
 
-// checkAgainstHost refuses subnets that the host has. Some modes may take their
-// addresses from the parent's own subnet, as a cloud's NIC with several addresses does.
+// checkAgainstHost refuses subnets that the host uses. Some modes may take addresses from the
+// parent's own subnet, such as that of a cloud's NIC with several addresses.
 func (a *Agent) checkAgainstHost(mode heddle.Mode, n heddle.Network) error {
 	if a.hostOverlaps(mode, n) == nil {
 		return nil
 	}
-	if err := a.host.refresh(); err != nil { // a network that went a moment ago is still in the old
+	if err := a.host.refresh(); err != nil { // the facts may still have a network that was removed a moment ago
 		return err
 	}
 	return a.hostOverlaps(mode, n)
@@ -161,7 +162,7 @@ func (a *Agent) checkAgainstHost(mode heddle.Mode, n heddle.Network) error {
 func (a *Agent) hostOverlaps(mode heddle.Mode, n heddle.Network) error {
 	for _, l := range a.host.now().Links {
 		if strings.HasPrefix(l.Name, heddle.PrefixTunnel) || strings.HasPrefix(l.Name, heddle.PrefixPort) {
-			continue // ours: the networks they belong to were compared
+			continue // it is ours: its network was compared before
 		}
 		for _, s := range n.Subnets {
 			for _, addr := range l.Addrs {
@@ -174,8 +175,8 @@ func (a *Agent) hostOverlaps(mode heddle.Mode, n heddle.Network) error {
 	return nil
 }
 
-// checkHostRoutes refuses a network of the cluster with addresses that the host itself
-// reaches elsewhere: the network's floor and its routes would take them over.
+// checkHostRoutes refuses a network of the cluster with addresses that the host itself reaches
+// elsewhere: the network's routes would divert them.
 func (a *Agent) checkHostRoutes(n heddle.Network) error {
 	own, err := a.kernel.HostRoutes()
 	if err != nil {
@@ -193,9 +194,9 @@ func within(s, outer netip.Prefix) bool {
 	return outer.Contains(s.Addr()) && s.Bits() >= outer.Bits()
 }
 
-// conflictsWith refuses a network that cannot be on the host together with another: they have
-// the name or a subnet in common, or a parent that they do not share, or want one object
-// in different ways.
+// conflictsWith refuses a network that cannot be on the host together with another one: they have
+// the same name, a common subnet or a parent that they cannot share, or they want one object with
+// different settings.
 func (n *network) conflictsWith(other *network) error {
 	switch {
 	case other.ID == n.ID:

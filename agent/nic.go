@@ -11,8 +11,8 @@ import (
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// claimNIC is claim for a network that gives containers NICs of the host: one of
-// the pool, with how it was, and addresses if the network has any.
+// claimNIC is claim for a network that gives NICs of the host to containers. It claims a NIC of
+// the pool, with a record of its settings, and addresses if the network has any.
 func (a *Agent) claimNIC(giver heddle.NICGiver, n *network, req heddle.AttachRequest, pod kernel.Pod) (heddle.Endpoint, error) {
 	e := heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, Handover: req.Handover, Labels: req.Labels, Created: time.Now().UTC()}
 	switch {
@@ -53,7 +53,7 @@ func (a *Agent) claimNIC(giver heddle.NICGiver, n *network, req heddle.AttachReq
 	return e, nil
 }
 
-// keptAddrs are the addresses that a NIC without a subnet takes along.
+// keptAddrs returns the addresses that a NIC keeps on a network without a subnet.
 func keptAddrs(nic heddle.NIC) (all []netip.Prefix) {
 	for _, x := range nic.Was.Addrs {
 		if !x.Prefix.Addr().IsLinkLocalUnicast() {
@@ -92,7 +92,7 @@ func (a *Agent) chooseNIC(giver heddle.NICGiver, n *network, req heddle.AttachRe
 	}
 }
 
-// requestedNIC is the NIC that a request names, by whichever field.
+// requestedNIC returns the NIC that a request names by NIC or by MAC.
 func requestedNIC(req heddle.AttachRequest) (string, error) {
 	wish := req.NIC
 	if mac, err := heddle.ParseMAC(wish); err == nil {
@@ -138,8 +138,8 @@ func (a *Agent) checkNotNeeded(n *network, nic heddle.NIC, req heddle.AttachRequ
 	return nil
 }
 
-// hostWithNICs is the host with the NICs that containers have, so that a
-// network can be judged and completed while they are away.
+// hostWithNICs returns the host's facts with the NICs that containers have, so that a network can
+// be checked and completed while they are away.
 func (a *Agent) hostWithNICs() heddle.HostFacts {
 	facts := a.host.now()
 	facts.Links = slices.Clone(facts.Links)
@@ -151,8 +151,8 @@ func (a *Agent) hostWithNICs() heddle.HostFacts {
 	return facts
 }
 
-// usesInterface reports whether a network that may share a subnet with the interface
-// stands on it.
+// usesInterface reports whether a network uses the interface as its parent or NIC, and may share a
+// subnet with it.
 func (a *Agent) usesInterface(mode heddle.Mode, n heddle.Network, l heddle.LinkFact) bool {
 	if giver, ok := mode.(heddle.NICGiver); ok {
 		return slices.ContainsFunc(giver.Pool(n), func(member string) bool { return member == l.Name || member == string(l.MAC) })

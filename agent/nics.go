@@ -8,7 +8,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// nics says, by name on the host and MAC address, which endpoint has which NIC.
+// nics records which endpoint has which NIC, by the NIC's name on the host and MAC address.
 type nics struct {
 	host       *hostView
 	quarantine *quarantine
@@ -28,8 +28,7 @@ func (h heldNIC) is(member string) bool {
 	return member != "" && (h.name == member || string(h.mac) == member)
 }
 
-// take reserves the NIC wished for, or the first that is free; unfit says why
-// others were not taken.
+// take reserves the NIC asked for, or the first free one. unfit says why others were not taken.
 func (c *nics) take(n *network, req heddle.AttachRequest, pool []string, wish string, unfit map[string]string) (string, error) {
 	host := c.host.now()
 	c.mu.Lock()
@@ -65,7 +64,7 @@ func (c *nics) take(n *network, req heddle.AttachRequest, pool []string, wish st
 	return "", heddle.Errorf(heddle.NICTaken, "find a free NIC of network", n.Name, strings.Join(why, ", "), "detach an endpoint, or create a network with more NICs")
 }
 
-// holderOfLocked says who has the NIC that a pool's member names.
+// holderOfLocked returns who has the NIC that an entry of a pool names.
 func (c *nics) holderOfLocked(member string) (heldNIC, bool) {
 	for _, h := range c.held {
 		if h.is(member) {
@@ -75,14 +74,14 @@ func (c *nics) holderOfLocked(member string) (heldNIC, bool) {
 	return heldNIC{}, false
 }
 
-// free gives back the NIC that an endpoint had, if it had one.
+// free gives back an endpoint's NIC, if it has one.
 func (c *nics) free(id heddle.EndpointID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	maps.DeleteFunc(c.held, func(_ string, h heldNIC) bool { return h.by == id })
 }
 
-// restore takes again, at start, the NIC that a recorded endpoint has.
+// restore reserves again, at start, the NIC of a recorded endpoint.
 func (c *nics) restore(e heddle.Endpoint) {
 	if e.NIC == nil {
 		return

@@ -50,7 +50,7 @@ func (a *Agent) open() (err error) {
 	return nil
 }
 
-// openKernel opens the host's kernel, and has it ask the agent what others want.
+// openKernel opens the host's kernel, with hooks by which it asks the agent what plans want.
 func (a *Agent) openKernel() (err error) {
 	open := a.opt.Machine
 	if open == nil {
@@ -69,7 +69,7 @@ func (a *Agent) openKernel() (err error) {
 	return nil
 }
 
-// forkTime is how long a forked child may take to become another program.
+// forkTime is how long a forked child may take to execute its program.
 const forkTime = 3 * time.Second
 
 func lockFolder(dir string) (*os.File, error) {
@@ -79,8 +79,8 @@ func lockFolder(dir string) (*os.File, error) {
 		return nil, heddle.Wrap(heddle.LedgerFull, "open the lock file", path, err, "give a folder that can be written with --run-dir")
 	}
 	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	// a child that a killed agent had just forked (iptables-legacy) holds the
-	// lock until it has become that program
+	// a child that a killed agent has just forked (for iptables-legacy) holds the lock until it
+	// executes its program
 	for end := time.Now().Add(forkTime); errors.Is(err, unix.EWOULDBLOCK) && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)

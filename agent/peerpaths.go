@@ -19,31 +19,31 @@ import (
 	"github.com/heddle-network/heddle/peer"
 )
 
-// peerPaths is what the host found out about the ways to its peers. What the plans
-// need of it is kept under the run folder, for an agent that starts again.
+// peerPaths is what the host has found out about the paths to its peers. What the plans need of it
+// is kept in the run folder, for the next start of the agent.
 type peerPaths struct {
 	*peer.Peers
 	cluster cluster.API
 	host    *hostView
 	log     *slog.Logger
 	file    string
-	// onSpoiled is called when checksums were found to arrive spoiled.
+	// onSpoiled is called when checksums were found to arrive corrupted.
 	onSpoiled func()
 
 	mu    mutex[atPeerPaths]
 	found pathFindings
-	// checksums has the verdicts of the self-test, by the peers' IDs.
+	// checksums are the results of the self-test, by the peers' IDs.
 	checksums map[string]verdict
 }
 
-// pathFindings goes into the plans.
+// pathFindings are the findings that the plans need.
 type pathFindings struct {
 	MTU map[string]int `json:"mtu,omitempty"`
-	// SoftChecksums stays on until the host boots anew.
+	// SoftChecksums stays on until the host reboots.
 	SoftChecksums bool `json:"softChecksums,omitempty"`
 }
 
-// openPaths starts looking at the peers.
+// openPaths starts to probe the peers.
 func (a *Agent) openPaths() {
 	a.peerPaths = &peerPaths{cluster: a.opt.Cluster, host: a.host, log: a.log, file: filepath.Join(a.opt.RunDir, "paths.json"), checksums: map[string]verdict{}}
 	if err := a.peerPaths.load(); err != nil {
@@ -70,7 +70,7 @@ func (p *peerPaths) load() error {
 	return err
 }
 
-// saveLocked writes the file anew.
+// saveLocked replaces the file.
 func (p *peerPaths) saveLocked() error {
 	text, err := json.Marshal(p.found)
 	if err != nil {
@@ -83,7 +83,7 @@ func (p *peerPaths) saveLocked() error {
 	return os.Rename(next, p.file)
 }
 
-// addTo adds what is known about the paths to what the cluster agreed on.
+// addTo adds the findings about paths to the cluster's fabric.
 func (p *peerPaths) addTo(f *heddle.Fabric) error {
 	now := p.Paths()
 	p.mu.Lock()
@@ -110,7 +110,7 @@ func (a *Agent) Peers() []heddle.PeerStatus {
 	return a.peerPaths.status()
 }
 
-// status is that of the other hosts of the cluster, by name.
+// status returns the status of the other hosts of the cluster, by name.
 func (w *peerPaths) status() []heddle.PeerStatus {
 	v := w.cluster.View()
 	connected := v.Revision > 0 && w.cluster.Health().State != "down"
@@ -144,7 +144,7 @@ func (w *peerPaths) peerStatus(v *cluster.View, h heddle.Host, p peer.Path, conn
 	return s
 }
 
-// part says which peers do not answer, and whether checksums were spoiled.
+// part reports which peers do not answer, and whether checksums arrive corrupted.
 func (w *peerPaths) part(started time.Time) heddle.PartStatus {
 	var silent []string
 	all := w.status()

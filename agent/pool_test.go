@@ -10,7 +10,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// TestClearWay: a pool that its engine has forgotten is in nobody's way for long.
+// TestAbandonedPool: a pool that its engine has forgotten does not block its subnet for long.
 func TestClearWay(t *testing.T) {
 	l, err := openLedger(t.TempDir(), t.TempDir(), "boot")
 	if err != nil {

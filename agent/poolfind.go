@@ -33,7 +33,7 @@ func poolByID(id string) (Pool, error) {
 	return newPool(subnet.Masked(), part), nil
 }
 
-// withGateway is the pool with its network's gateway.
+// withGateway returns the pool with its network's gateway.
 func (k *reservations) withGateway(p Pool) Pool {
 	if n := k.networks.withSubnet(p.Subnet); n != nil {
 		if gw, ok := n.GatewayFor(p.Subnet.Addr()); ok {
@@ -65,7 +65,7 @@ func (a *Agent) PoolOf(subnet netip.Prefix) (Pool, bool) {
 	return Pool{}, false
 }
 
-// subnetOf is the subnet of a network that is there.
+// subnetOf returns the subnet of an existing network.
 func (k *reservations) subnetOf(ask PoolRequest) (netip.Prefix, error) {
 	n := k.networks.byID(ask.Network)
 	if n == nil {

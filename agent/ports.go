@@ -9,7 +9,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// ports says who publishes what on the host.
+// ports records which endpoint publishes which port of the host.
 type ports struct {
 	mu  rwMutex[atPorts]
 	all portTable
@@ -17,7 +17,7 @@ type ports struct {
 
 func newPorts() *ports { return &ports{all: portTable{}} }
 
-// reserve takes all the ports or, if another endpoint has one, none.
+// reserve reserves all the ports. If another endpoint has one of them, it reserves none.
 func (t *ports) reserve(id heddle.EndpointID, all []heddle.PortMapping) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -30,8 +30,8 @@ func (t *ports) free(id heddle.EndpointID, all []heddle.PortMapping) {
 	t.all.free(id, all)
 }
 
-// exchange replaces an endpoint's ports by the next ones. If another endpoint has one of
-// them, nothing changes.
+// exchange replaces an endpoint's ports by the next ones. If another endpoint has one of them,
+// nothing changes.
 func (t *ports) exchange(id heddle.EndpointID, old, next []heddle.PortMapping) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -51,7 +51,7 @@ func (t *ports) of(p heddle.PortMapping) []published {
 	return slices.Clone(t.all[portKey(p)])
 }
 
-// chosen fills in the ports of the host that are left open.
+// chosen fills in free ports of the host where the request leaves them out.
 func (t *ports) chosen(wanted []heddle.PortMapping) ([]heddle.PortMapping, error) {
 	all := slices.Clone(wanted)
 	for i, p := range all {
@@ -74,10 +74,10 @@ func (t *ports) published(p heddle.PortMapping) bool {
 	return slices.ContainsFunc(t.of(p), func(q published) bool { return collide(p, q.PortMapping) })
 }
 
-// portTries bounds the search for a port that nobody has.
+// portTries limits the search for a free port.
 const portTries = 32
 
-// portTable says who publishes what on the host, by protocol and port.
+// portTable records which endpoint publishes which port, by protocol and port.
 type portTable map[string][]published
 
 type published struct {
@@ -87,7 +87,7 @@ type published struct {
 
 func portKey(p heddle.PortMapping) string { return fmt.Sprintf("%s/%d", p.Protocol, p.HostPort) }
 
-// reserve takes all the ports or, if another endpoint has one, none.
+// reserve reserves all the ports. If another endpoint has one of them, it reserves none.
 func (t portTable) reserve(id heddle.EndpointID, ports []heddle.PortMapping) error {
 	for _, p := range ports {
 		for _, q := range t[portKey(p)] {

@@ -10,9 +10,9 @@ import (
 	"github.com/heddle-network/heddle/firewall"
 )
 
-// Publish replaces all published ports of an existing endpoint; an empty list removes
-// them. A mapping without a host port gets a free one. On an error the endpoint keeps
-// the ports that it had.
+// Publish replaces all published ports of an existing endpoint. An empty list removes them. A
+// mapping without a host port gets a free one. After an error the endpoint has the ports that it
+// had before.
 func (a *Agent) Publish(ctx context.Context, id heddle.EndpointID, ports []heddle.PortMapping) (heddle.Endpoint, error) {
 	if !a.ready.Load() {
 		return heddle.Endpoint{}, heddle.Errorf(heddle.Stopping, "publish ports of endpoint", id.String(), "", "call again when the agent is back")
@@ -71,9 +71,8 @@ func samePorts(has, asked []heddle.PortMapping) bool {
 	})
 }
 
-// exchange replaces an endpoint's record by the next one, and brings the kernel in line
-// with it. If the agent dies here, the next agent finds what is left to do. The caller
-// holds the endpoint's lock.
+// exchange replaces an endpoint's record by the next one, and brings the kernel in line with it.
+// If the agent dies meanwhile, the next start finishes this. The caller holds the endpoint's lock.
 func (a *Agent) exchange(n *network, old, next record) (record, error) {
 	var err error
 	if next.Plan, err = n.planFor(a.host.now(), next.Endpoint); err != nil {
@@ -99,8 +98,8 @@ func (a *Agent) exchange(n *network, old, next record) (record, error) {
 	return next, nil
 }
 
-// upToDate is the record with all that the endpoint's guard and its published ports need:
-// one that an older agent wrote lacks some.
+// upToDate returns the record with all objects that this version wants for the endpoint's guard
+// and published ports. A record of an older agent lacks some.
 func (a *Agent) upToDate(r record) record {
 	n, err := a.networks.ofEndpoint(r.Endpoint)
 	if err != nil {

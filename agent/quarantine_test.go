@@ -11,8 +11,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// TestJudge: an endpoint is in quarantine from when a removal says so until one succeeds.
-// Other failures change nothing, and do not hide it where several things fail.
+// TestQuarantine: an endpoint is in quarantine from the removal that says so until a removal
+// succeeds. Other failures do not change that, and do not hide it.
 func TestJudge(t *testing.T) {
 	id := heddle.EndpointID{Container: "c1", IfName: "eth0"}
 	q := newQuarantine(slog.New(slog.DiscardHandler))
@@ -46,8 +46,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestQuarantineAfter: a search takes a tenth of the time at most; a wait for namespaces to
-// end is none, or one NIC in hiding would keep all others from home for a minute.
+// TestQuarantinePause: a search takes at most a tenth of the time. The wait for namespaces to end
+// is no search; otherwise one hidden NIC would delay the return of all others by a minute.
 func TestQuarantineAfter(t *testing.T) {
 	for _, c := range []struct {
 		took time.Duration

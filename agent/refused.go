@@ -30,8 +30,7 @@ func (a *Agent) dropRefused(name string) error {
 }
 
 // usablePeers leaves out peers whose underlay address belongs to this host or to one of its
-// networks: packets for them would not leave the host. The cluster's records cannot show
-// this.
+// networks: packets for them would not leave the host. The cluster's records cannot show this.
 func usablePeers(peers []heddle.Host, h heddle.HostFacts, own []netip.Prefix) (fit []heddle.Host, left []cluster.Refusal) {
 	for _, p := range peers {
 		if why := peerConflict(p, h, own); why != "" {
@@ -55,8 +54,8 @@ func peerConflict(p heddle.Host, h heddle.HostFacts, own []netip.Prefix) string 
 	return ""
 }
 
-// refusedPart reports the cluster's records that this host does not accept, by the host
-// that wrote them.
+// refusedPart reports the cluster's records that this host does not accept, with the host that
+// wrote each.
 func (a *Agent) refusedPart() heddle.PartStatus {
 	v := a.opt.Cluster.View()
 	all := slices.Concat(a.host.listUnfitPeers(), v.Refused)

@@ -15,8 +15,8 @@ func (a *Agent) NetworkByID(id string) (heddle.Network, error) {
 	return withLimits(n.mode, n.Network), nil
 }
 
-// NetworksChanged receives after networks came, changed or went; it has room for
-// one, so one reader sees each change.
+// NetworksChanged receives a value after networks came, changed or went. Its capacity is one, so a
+// single reader misses no change.
 func (a *Agent) NetworksChanged() <-chan struct{} { return a.networks.changedSignal }
 
 // NameNetwork gives a network the name and the other data that Docker has for it, on all
@@ -68,7 +68,7 @@ func (a *Agent) name(n *network, name string, d *heddle.DockerNetwork) error {
 	return err
 }
 
-// rename replaces a network's record by one with another name. The caller holds the
+// rename replaces a network's record by one that may have another name. The caller holds the
 // network's lock.
 func (a *Agent) rename(n *network, next heddle.Network) error {
 	plan, err := n.mode.Network(a.host.now(), next)
@@ -86,7 +86,7 @@ func (a *Agent) rename(n *network, next heddle.Network) error {
 	err = a.replan(n, next, plan)
 	a.networks.endRenaming(n.ID)
 	if err == nil {
-		signal(a.viewAgain) // a network of the cluster may have its name now
+		signal(a.viewAgain) // a network of the cluster may need the old name
 	}
 	return err
 }

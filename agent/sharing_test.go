@@ -7,8 +7,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// TestSharing: an endpoint whose plan has nothing of others waits for nobody, offered
-// or not; one with a trunk waits.
+// TestSharing: an endpoint whose plan shares no link waits for nobody, offered or not. One with a
+// shared link waits.
 func TestSharing(t *testing.T) {
 	id := heddle.EndpointID{Container: "c", IfName: "eth"}
 	own, hand, trunk := heddle.Link{Name: id.PortName()}, heddle.Link{Name: id.HandName()}, heddle.Link{Name: "hs0123456789aa"}

@@ -10,10 +10,10 @@ import (
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// strayHolds lists the holds of no recorded endpoint.
+// strayHolds lists the held namespaces of no recorded endpoint.
 func (h *holds) strayHolds() []string {
-	// listed first: what is held is recorded before
-	entries, _ := os.ReadDir(h.folder()) // none if there never was one
+	// listed first: a namespace is held after its endpoint is recorded
+	entries, _ := os.ReadDir(h.folder()) // the folder may not exist
 	wanted := map[string]bool{}
 	h.records.each(func(r record, _ string) {
 		if r.Endpoint.NIC != nil {
@@ -81,8 +81,8 @@ func (h *holds) inTransit(l kernel.MarkedNIC) bool {
 	return known
 }
 
-// removeStrays removes what strays finds; NICs without a record get their names back,
-// which is all that is known of them.
+// removeStrays removes what listStrays finds. NICs without a record get their names back, because
+// nothing else is known about them.
 func (h *holds) removeStrays() (removed []string, err error) {
 	var errs []error
 	for _, path := range h.strayHolds() {

@@ -7,7 +7,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// TestCollide: all addresses of one family leave the other one free.
+// TestCollide: a port on all addresses of one family does not collide with the same port of the
+// other family.
 func TestCollide(t *testing.T) {
 	for _, c := range []struct {
 		p, q string

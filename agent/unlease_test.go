@@ -9,8 +9,8 @@ import (
 	"github.com/heddle-network/heddle/ipam"
 )
 
-// TestGivenBack: addresses are taken again in the order in which they were given
-// back, and neither those of long ago nor those that somebody has.
+// TestReturned: addresses are leased again in the order in which they were given back, unless that
+// was long ago or somebody has them.
 func TestGivenBack(t *testing.T) {
 	p := newPool(netip.MustParsePrefix("10.9.0.0/24"), netip.Prefix{})
 	at := func(i byte) netip.Addr { return netip.AddrFrom4([4]byte{10, 9, 0, i}) }
