@@ -178,7 +178,7 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 		r.Plan, err = n.planFor(a.host.now(), e)
 	}
 	if err == nil {
-		err = clash(e, r.Plan, a.records.inContainer(pod))
+		err = checkConflict(e, r.Plan, a.records.inContainer(pod))
 	}
 	if err == nil && !req.DryRun {
 		if err = a.lanDevices.noteParent(&r); err == nil {
@@ -277,7 +277,7 @@ func (a *Agent) reply(n *network, made record) heddle.AttachReply {
 		}
 	}
 	if e.Handover {
-		r.Source, r.Routes = made.handoverName(), n.handRoutes(a.host.now(), e)
+		r.Source, r.Routes = made.handoverName(), n.engineRoutes(a.host.now(), e)
 	}
 	if e.Port != "" {
 		r.PortName, r.PortMAC = e.Port, e.ID.PortMAC()

@@ -13,7 +13,7 @@ import (
 func (a *Agent) attachExisting(n *network, old record, req heddle.AttachRequest, pod kernel.Pod) (done bool, reply heddle.AttachReply, err error) {
 	if a.records.pendingOf(req.ID) != "" {
 		err := a.remove(old) // an earlier call could not finish
-		if why, is := a.quarantine.of(req.ID); is {
+		if why, is := a.quarantine.reasonFor(req.ID); is {
 			err = heddle.Errorf(heddle.InQuarantine, "attach endpoint", req.ID.String(), why, "end the container that had it, or attach under another id")
 		}
 		return err != nil, reply, err

@@ -22,7 +22,7 @@ func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest,
 	}
 	e := heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, Ports: req.Ports, Handover: req.Handover, NoFastPath: req.NoFastPath, Labels: req.Labels, Created: time.Now().UTC()}
 	if !n.pool.Gives() {
-		return e, a.claimNothing(n, req)
+		return e, a.checkClaimsNothing(n, req)
 	}
 	if err := checkPorts(n, req, a.kernel.Listen); err != nil {
 		return e, err
@@ -82,8 +82,8 @@ func (bs *blocks) freeAddresses(n *network, id heddle.EndpointID) {
 	bs.returnBorrowed(n, n.pool.Give(id))
 }
 
-// claimNothing refuses requests for addresses, MACs, NICs and ports on a network that has none.
-func (a *Agent) claimNothing(n *network, req heddle.AttachRequest) error {
+// checkClaimsNothing refuses requests for addresses, MACs, NICs and ports on a network that has none.
+func (a *Agent) checkClaimsNothing(n *network, req heddle.AttachRequest) error {
 	if len(req.IPs) > 0 || req.MAC != "" || req.NIC != "" || len(req.Ports) > 0 {
 		return heddle.Errorf(heddle.BadOption, "attach endpoint", req.ID.String()+" to network "+n.Name, "a network of mode "+n.Mode+" has no addresses, MAC addresses and ports of its own to give", "leave --ip, --mac and --publish out")
 	}

@@ -10,7 +10,7 @@ import (
 // checkConflict refuses an endpoint that conflicts with others of its container: overlapping
 // subnets, or the same destination on two interfaces with the same metric in one table. The kernel
 // would accept most of this and choose an interface by chance. checkConflict is a pure function.
-func clash(e heddle.Endpoint, plan heddle.Plan, others []record) error {
+func checkConflict(e heddle.Endpoint, plan heddle.Plan, others []record) error {
 	for _, o := range others {
 		if o.Endpoint.ID == e.ID {
 			continue

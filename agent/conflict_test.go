@@ -9,7 +9,7 @@ import (
 )
 
 // TestConflict checks pairs of endpoints of one container.
-func TestClash(t *testing.T) {
+func TestConflict(t *testing.T) {
 	one := func(ifname, subnet, route string, metric uint32, table int) record {
 		r := record{Endpoint: heddle.Endpoint{ID: heddle.EndpointID{Container: "c", IfName: ifname}, NetworkName: "n" + ifname}}
 		if subnet != "" {
@@ -37,7 +37,7 @@ func TestClash(t *testing.T) {
 		{"itself", one("eth0", "10.0.0.2/24", "0.0.0.0/0", 0, 0), one("eth0", "10.0.0.2/24", "0.0.0.0/0", 0, 0), true},
 	} {
 		for _, pair := range [][2]record{{c.a, c.b}, {c.b, c.a}} {
-			err := clash(pair[0].Endpoint, pair[0].Plan, []record{pair[1]})
+			err := checkConflict(pair[0].Endpoint, pair[0].Plan, []record{pair[1]})
 			if (err == nil) != c.fits || err != nil && !errors.Is(err, heddle.RoutesClash.Sentinel()) {
 				t.Errorf("%s: %v", c.name, err)
 			}

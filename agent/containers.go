@@ -10,7 +10,7 @@ import (
 // container's ends of links that engines move. It has no state of its own.
 type containers struct {
 	namespaces Namespaces
-	ends       LinkEnds
+	linkEnds       LinkEnds
 	log        *slog.Logger
 	records    *records
 	removals   *removals
@@ -42,7 +42,7 @@ func (c *containers) findPod(r record) (kernel.Pod, error) {
 
 // locate finds the container's end of an endpoint's link.
 func (c *containers) locate(r record) (where linkLocation, seen *kernel.Seen, pod kernel.Pod, err error) {
-	here, err := c.ends.Has(r.handoverName(), r.alias())
+	here, err := c.linkEnds.Has(r.handoverName(), r.alias())
 	if err != nil || here {
 		return onHost, nil, nil, err
 	}
@@ -67,7 +67,7 @@ func (c *containers) locate(r record) (where linkLocation, seen *kernel.Seen, po
 func (c *containers) findInterface(r record, pod kernel.Pod) (*kernel.Seen, error) {
 	for _, l := range r.Plan.Host.Links {
 		if l.Kind == "veth" && l.Name == r.Endpoint.ID.PortName() {
-			return c.ends.FarEnd(l.Name, pod)
+			return c.linkEnds.FarEnd(l.Name, pod)
 		}
 	}
 	if r.Device != 0 && r.isPodOf(pod) {
@@ -105,7 +105,7 @@ func (c *containers) hasVanished(r record) bool {
 	if !r.Endpoint.Handover || r.Endpoint.NIC != nil {
 		return false
 	}
-	back, err := c.ends.Has(r.handoverName(), r.alias())
+	back, err := c.linkEnds.Has(r.handoverName(), r.alias())
 	if err != nil || back {
 		return err == nil && !r.offered() // its engine has moved it in, and out again
 	}
@@ -114,7 +114,7 @@ func (c *containers) hasVanished(r record) bool {
 			continue
 		}
 		// if the container's end were gone, the host's end would be gone, too
-		if there, err := c.ends.Has(l.Name, l.Alias); err != nil || there {
+		if there, err := c.linkEnds.Has(l.Name, l.Alias); err != nil || there {
 			return false
 		}
 	}

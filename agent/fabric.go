@@ -40,14 +40,14 @@ func (a *Agent) adoptView() *cluster.View {
 // setFabric makes the cluster's view part of the host's facts.
 func (a *Agent) setFabric(v *cluster.View) {
 	f := v.Fabric
-	var misfits []cluster.Refusal
-	f.Peers, misfits = usablePeers(f.Peers, a.host.now(), a.networks.ownSubnets())
+	var unfit []cluster.Refusal
+	f.Peers, unfit = usablePeers(f.Peers, a.host.now(), a.networks.ownSubnets())
 	f.Sources = a.blocks.ownSources()
 	a.peerPaths.Set(f.Peers)
 	if err := a.peerPaths.addTo(&f); err != nil {
 		a.log.Warn("what is known about paths is not kept", "error", err)
 	}
-	a.host.setFabric(&f, misfits)
+	a.host.setFabric(&f, unfit)
 }
 
 // loadFabric restores, at start, what the host last knew about its cluster, and makes the paths to

@@ -165,7 +165,7 @@ func (w *flows) forgetFlows(of ...heddle.Endpoint) {
 // publishedTo reports whether a port of the host, on any of its addresses, is now published as
 // the container's port at the given address.
 func (w *flows) publishedTo(p heddle.PortMapping, to netip.Addr) bool {
-	return slices.ContainsFunc(w.ports.of(p), func(q published) bool {
+	return slices.ContainsFunc(w.ports.on(p), func(q published) bool {
 		r, _ := w.records.get(q.by)
 		has := func(of netip.Prefix) bool { return of.Addr() == to }
 		return q.ContainerPort == p.ContainerPort && slices.ContainsFunc(r.Endpoint.Addrs, has)

@@ -121,7 +121,7 @@ func (a *Agent) followNetwork(ctx context.Context, id string) error {
 		if _, refused := v.RefusedNetworks[local.Name]; refused {
 			return nil // the network stays as it was before the record was refused
 		}
-		err := a.unmakeUnused(local)
+		err := a.removeHereIfUnused(local)
 		if errors.Is(err, heddle.NoNetwork.Sentinel()) {
 			return nil // somebody else has removed it first
 		}

@@ -27,12 +27,12 @@ type hostView struct {
 }
 
 // openHostView reads the host's facts for the first time. The host has the given name, if any.
-func openHostView(k HostReader, name string, lookAgain chan struct{}) (*hostView, error) {
+func openHostView(k HostReader, name string, viewAgain chan struct{}) (*hostView, error) {
 	facts, err := k.Facts()
 	if name != "" {
 		facts.Name = name
 	}
-	return &hostView{kernel: k, viewAgain: lookAgain, facts: facts, unmasqueraded: facts.Listening}, err
+	return &hostView{kernel: k, viewAgain: viewAgain, facts: facts, unmasqueraded: facts.Listening}, err
 }
 
 // now returns what is known about the host.
@@ -69,10 +69,10 @@ func (h *hostView) refresh() error {
 }
 
 // setFabric makes the host's place in the cluster part of its facts.
-func (h *hostView) setFabric(f *heddle.Fabric, misfits []cluster.Refusal) {
+func (h *hostView) setFabric(f *heddle.Fabric, unfit []cluster.Refusal) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.facts.Fabric, h.unfitPeers = f, misfits
+	h.facts.Fabric, h.unfitPeers = f, unfit
 }
 
 // listUnfitPeers returns the hosts of the cluster that cannot be peers of this one, and why.

@@ -11,7 +11,7 @@ import (
 
 // TestJobs: only one job with a key runs at a time. Jobs that are started meanwhile run once
 // afterwards, as the last caller wants. Jobs with other keys do not wait.
-func TestErrands(t *testing.T) {
+func TestJobs(t *testing.T) {
 	ts, all := newTasks(), sync.WaitGroup{}
 	e := newJobs(ts, &all)
 	release, begun := make(chan struct{}), make(chan struct{})

@@ -14,7 +14,7 @@ import (
 
 // TestLedgerContents: everything is read at once. A broken record is an error, except for a plan,
 // which is computed again.
-func TestRecorded(t *testing.T) {
+func TestLedgerContents(t *testing.T) {
 	network := heddle.Network{ID: "n1", Name: "net", Mode: "bridge"}
 	addr := netip.MustParseAddr("10.0.0.2")
 	id := heddle.EndpointID{Container: "c1", IfName: "eth0"}

@@ -7,13 +7,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// interruptions limits how often an operation is tried again.
-const interruptions = 100
+// maxInterruptions limits how often an operation is tried again.
+const maxInterruptions = 100
 
 // uninterrupted tries again an operation that a signal has interrupted: Go's runtime often sends
 // signals to its threads.
 func uninterrupted(do func() error) (err error) {
-	for range interruptions {
+	for range maxInterruptions {
 		if err = do(); !errors.Is(err, unix.EINTR) {
 			break
 		}

@@ -60,26 +60,26 @@ func (k *keyed[P, K]) TryLock(id K) func() {
 	return func() { unlock(); leave[P]() }
 }
 
-// spot is a lock's position in the order, with its name.
-type spot struct {
+// position is a lock's position in the order, with its name.
+type position struct {
 	at   int
 	name string
 }
 
-func spotOf[P any]() spot {
+func positionOf[P any]() position {
 	p := reflect.TypeFor[P]()
-	return spot{p.Len(), p.Name()}
+	return position{p.Len(), p.Name()}
 }
 
 // held are the positions of the locks that each goroutine holds, by the goroutine's number.
 var held = struct {
 	sync.Mutex
-	by map[uint64][]spot
-}{by: map[uint64][]spot{}}
+	by map[uint64][]position
+}{by: map[uint64][]position{}}
 
 // take notes that a lock is about to be taken. It panics if that is against the order.
 func take[P any](another bool) {
-	p := spotOf[P]()
+	p := positionOf[P]()
 	me := goroutine()
 	held.Lock()
 	defer held.Unlock()
@@ -96,13 +96,13 @@ func note[P any]() {
 	me := goroutine()
 	held.Lock()
 	defer held.Unlock()
-	held.by[me] = append(held.by[me], spotOf[P]())
+	held.by[me] = append(held.by[me], positionOf[P]())
 }
 
 // leave notes that a lock is released. It panics if another goroutine has taken it: that one would
 // seem to hold it for ever.
 func leave[P any]() {
-	p := spotOf[P]()
+	p := positionOf[P]()
 	me := goroutine()
 	held.Lock()
 	defer held.Unlock()

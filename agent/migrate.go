@@ -43,7 +43,7 @@ func (a *Agent) migrateNetwork(ctx context.Context, n *network, v *cluster.View)
 		return err
 	}
 	defer a.networkLocks.Lock(n.ID)()
-	next, known := a.networks.share(n.ID)
+	next, known := a.networks.markShared(n.ID)
 	if !known {
 		return noNetwork(n.Name)
 	}

@@ -160,11 +160,11 @@ func (a *Agent) DeleteNetwork(name string) error {
 	if n.Shared && a.opt.Cluster != nil {
 		return a.deleteShared(n, t)
 	}
-	return a.unmakeUnused(n)
+	return a.removeHereIfUnused(n)
 }
 
-// unmakeUnused removes a network from this host, unless it has endpoints.
-func (a *Agent) unmakeUnused(n *network) error {
+// removeHereIfUnused removes a network from this host, unless it has endpoints.
+func (a *Agent) removeHereIfUnused(n *network) error {
 	n.usage.Lock()
 	defer n.usage.Unlock()
 	if n.usage.deleted {
@@ -181,7 +181,7 @@ func (a *Agent) unmakeUnused(n *network) error {
 	if now == nil {
 		return noNetwork(n.Name)
 	}
-	if err := a.unmake(now); err != nil {
+	if err := a.removeHere(now); err != nil {
 		return err
 	}
 	n.usage.deleted = true
@@ -202,9 +202,9 @@ func (a *Agent) disallow(id string) error {
 	return nil
 }
 
-// unmake removes from this host what a network's endpoints share, and the network's record. The
+// removeHere removes from this host what a network's endpoints share, and the network's record. The
 // caller holds its lock.
-func (a *Agent) unmake(n *network) error {
+func (a *Agent) removeHere(n *network) error {
 	// from the disk first: after a crash, the rest is pruned at the start
 	if err := a.trip.step("ledger network delete"); err != nil {
 		return err

@@ -75,8 +75,8 @@ func (n *network) planFor(h heddle.HostFacts, e heddle.Endpoint) (heddle.Plan, e
 	return parts.HandOver(p, e), nil
 }
 
-// handRoutes returns the routes that the endpoint's engine has to make.
-func (n *network) handRoutes(h heddle.HostFacts, e heddle.Endpoint) []heddle.Route {
+// engineRoutes returns the routes that the endpoint's engine has to make.
+func (n *network) engineRoutes(h heddle.HostFacts, e heddle.Endpoint) []heddle.Route {
 	p, err := n.mode.Endpoint(h, n.Network, e)
 	if err != nil {
 		return nil // the endpoint was planned before, so this does not happen

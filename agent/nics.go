@@ -14,7 +14,7 @@ type nics struct {
 	quarantine *quarantine
 
 	mu   rwMutex[atNICs]
-	held map[string]heldNIC
+	byKey map[string]heldNIC
 }
 
 // heldNIC is a NIC that an endpoint has, or is about to get.
@@ -45,7 +45,7 @@ func (c *nics) take(n *network, req heddle.AttachRequest, pool []string, wish st
 		switch {
 		case taken:
 			with := member + " is with " + held.by.String()
-			if why, _ := c.quarantine.of(held.by); why != "" {
+			if why, _ := c.quarantine.reasonFor(held.by); why != "" {
 				with += " (in quarantine)"
 			}
 			why = append(why, with)
@@ -54,7 +54,7 @@ func (c *nics) take(n *network, req heddle.AttachRequest, pool []string, wish st
 		case unfit[l.Name] != "":
 			why = append(why, unfit[l.Name])
 		default:
-			c.held[l.Name+" "+string(l.MAC)] = heldNIC{by: req.ID, name: l.Name, mac: l.MAC}
+			c.byKey[l.Name+" "+string(l.MAC)] = heldNIC{by: req.ID, name: l.Name, mac: l.MAC}
 			return l.Name, nil
 		}
 	}
@@ -66,7 +66,7 @@ func (c *nics) take(n *network, req heddle.AttachRequest, pool []string, wish st
 
 // holderOfLocked returns who has the NIC that an entry of a pool names.
 func (c *nics) holderOfLocked(member string) (heldNIC, bool) {
-	for _, h := range c.held {
+	for _, h := range c.byKey {
 		if h.is(member) {
 			return h, true
 		}
@@ -78,7 +78,7 @@ func (c *nics) holderOfLocked(member string) (heldNIC, bool) {
 func (c *nics) free(id heddle.EndpointID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	maps.DeleteFunc(c.held, func(_ string, h heldNIC) bool { return h.by == id })
+	maps.DeleteFunc(c.byKey, func(_ string, h heldNIC) bool { return h.by == id })
 }
 
 // restore reserves again, at start, the NIC of a recorded endpoint.
@@ -88,12 +88,12 @@ func (c *nics) restore(e heddle.Endpoint) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.held[e.NIC.Name+" "+string(e.NIC.MAC)] = heldNIC{by: e.ID, name: e.NIC.Name, mac: e.NIC.MAC}
+	c.byKey[e.NIC.Name+" "+string(e.NIC.MAC)] = heldNIC{by: e.ID, name: e.NIC.Name, mac: e.NIC.MAC}
 }
 
 // all lists the NICs that endpoints have.
 func (c *nics) all() []heldNIC {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return slices.Collect(maps.Values(c.held))
+	return slices.Collect(maps.Values(c.byKey))
 }

@@ -27,7 +27,7 @@ func (a *Agent) open() (err error) {
 	if a.host, err = openHostView(a.kernel, a.opt.Name, a.viewAgain); err != nil {
 		return err
 	}
-	a.nics = &nics{host: a.host, quarantine: a.quarantine, held: map[string]heldNIC{}}
+	a.nics = &nics{host: a.host, quarantine: a.quarantine, byKey: map[string]heldNIC{}}
 	a.hostPaths = &hostPaths{kernel: a.kernel, log: a.log, host: a.host, wanted: a.wanted, modes: a.modes}
 	if a.ledger, err = openLedger(a.opt.StateDir, a.opt.RunDir, a.host.now().BootID); err != nil {
 		return err
@@ -38,7 +38,7 @@ func (a *Agent) open() (err error) {
 		records: a.records, removals: a.removals, blocks: a.blocks, leaseLimit: a.opt.LeaseTime, returned: map[string][]returnedAddr{}}
 	a.flows = &flows{kernel: a.kernel, log: a.log, records: a.records, ports: a.ports, background: &a.finished}
 	a.holds = &holds{namespaces: a.kernel, lost: a.kernel, log: a.log, trip: a.trip, records: a.records, runDir: a.opt.RunDir, root: a.opt.Root}
-	a.containers = &containers{namespaces: a.kernel, ends: a.kernel, log: a.log, records: a.records, removals: a.removals, holds: a.holds}
+	a.containers = &containers{namespaces: a.kernel, linkEnds: a.kernel, log: a.log, records: a.records, removals: a.removals, holds: a.holds}
 	a.lanDevices = &lanDevices{kernel: a.kernel, ledger: a.ledger, log: a.log, networks: a.networks, records: a.records}
 	a.defaults = &defaults{kernel: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip, host: a.host, networks: a.networks, records: a.records,
 		containers: a.containers, podLocks: &a.podLocks, endpointLocks: &a.endpointLocks, holders: map[uint64]heddle.EndpointID{}, unsettled: map[uint64]unsettledRoute{}}

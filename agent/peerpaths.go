@@ -31,7 +31,7 @@ type peerPaths struct {
 	onSpoiled func()
 
 	mu    mutex[atPeerPaths]
-	found pathFindings
+	findings pathFindings
 	// checksums are the results of the self-test, by the peers' IDs.
 	checksums map[string]verdict
 }
@@ -59,47 +59,47 @@ func (a *Agent) openPaths() {
 	}
 }
 
-func (p *peerPaths) load() error {
-	text, err := os.ReadFile(p.file)
+func (w *peerPaths) load() error {
+	text, err := os.ReadFile(w.file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err == nil {
-		err = json.Unmarshal(text, &p.found)
+		err = json.Unmarshal(text, &w.findings)
 	}
 	return err
 }
 
 // saveLocked replaces the file.
-func (p *peerPaths) saveLocked() error {
-	text, err := json.Marshal(p.found)
+func (w *peerPaths) saveLocked() error {
+	text, err := json.Marshal(w.findings)
 	if err != nil {
 		return err
 	}
-	next := p.file + ".next"
+	next := w.file + ".next"
 	if err := os.WriteFile(next, text, 0o600); err != nil {
 		return err
 	}
-	return os.Rename(next, p.file)
+	return os.Rename(next, w.file)
 }
 
 // addTo adds the findings about paths to the cluster's fabric.
-func (p *peerPaths) addTo(f *heddle.Fabric) error {
-	now := p.Paths()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	old := p.found.MTU
-	p.found.MTU = map[string]int{}
+func (w *peerPaths) addTo(f *heddle.Fabric) error {
+	now := w.Paths()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	old := w.findings.MTU
+	w.findings.MTU = map[string]int{}
 	for _, h := range f.Peers {
 		if mtu := cmp.Or(now[h.ID].MTU, old[h.ID]); mtu > 0 {
-			p.found.MTU[h.ID] = mtu
+			w.findings.MTU[h.ID] = mtu
 		}
 	}
-	f.PathMTU, f.SoftChecksums = maps.Clone(p.found.MTU), p.found.SoftChecksums
-	if maps.Equal(old, p.found.MTU) {
+	f.PathMTU, f.SoftChecksums = maps.Clone(w.findings.MTU), w.findings.SoftChecksums
+	if maps.Equal(old, w.findings.MTU) {
 		return nil
 	}
-	return p.saveLocked()
+	return w.saveLocked()
 }
 
 // Peers lists the other hosts of the cluster, by name; none without a cluster.
@@ -158,7 +158,7 @@ func (w *peerPaths) part(started time.Time) heddle.PartStatus {
 		}
 	}
 	w.mu.Lock()
-	soft := w.found.SoftChecksums
+	soft := w.findings.SoftChecksums
 	w.mu.Unlock()
 	part := heddle.PartStatus{Name: "paths", State: "ok", Detail: fmt.Sprintf("%d of %d hosts answer", len(all)-len(silent), len(all))}
 	if least > 0 {

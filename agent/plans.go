@@ -37,8 +37,8 @@ func (p *plans) union(without ...heddle.Finding) heddle.State {
 	return u.state
 }
 
-// frameBroken compares the static part of the firewall only.
-func (p *plans) frameBroken() bool {
+// firewallBroken compares the static part of the firewall only.
+func (p *plans) firewallBroken() bool {
 	var u unionBuilder
 	for _, n := range p.networks.copies() {
 		u.add(heddle.State{Firewall: n.plan.Host.Firewall})

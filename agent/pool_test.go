@@ -11,7 +11,7 @@ import (
 )
 
 // TestAbandonedPool: a pool that its engine has forgotten does not block its subnet for long.
-func TestClearWay(t *testing.T) {
+func TestAbandonedPool(t *testing.T) {
 	l, err := openLedger(t.TempDir(), t.TempDir(), "boot")
 	if err != nil {
 		t.Fatal(err)

@@ -30,9 +30,9 @@ func (t *ports) free(id heddle.EndpointID, all []heddle.PortMapping) {
 	t.all.free(id, all)
 }
 
-// exchange replaces an endpoint's ports by the next ones. If another endpoint has one of them,
+// replace replaces an endpoint's ports by the next ones. If another endpoint has one of them,
 // nothing changes.
-func (t *ports) exchange(id heddle.EndpointID, old, next []heddle.PortMapping) error {
+func (t *ports) replace(id heddle.EndpointID, old, next []heddle.PortMapping) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.all.free(id, old)
@@ -43,19 +43,19 @@ func (t *ports) exchange(id heddle.EndpointID, old, next []heddle.PortMapping) e
 	return err
 }
 
-// of lists what is published on a mapping's protocol and host port, on any address of the
+// on lists what is published on a mapping's protocol and host port, on any address of the
 // host.
-func (t *ports) of(p heddle.PortMapping) []published {
+func (t *ports) on(p heddle.PortMapping) []published {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return slices.Clone(t.all[portKey(p)])
 }
 
-// chosen fills in free ports of the host where the request leaves them out.
-func (t *ports) chosen(wanted []heddle.PortMapping) ([]heddle.PortMapping, error) {
+// withHostPorts fills in free ports of the host where the request leaves them out.
+func (t *ports) withHostPorts(wanted []heddle.PortMapping) ([]heddle.PortMapping, error) {
 	all := slices.Clone(wanted)
 	for i, p := range all {
-		for try := 0; p.HostPort == 0 && try < portTries; try++ {
+		for try := 0; p.HostPort == 0 && try < maxPortTries; try++ {
 			q := p
 			var err error
 			if q.HostPort, err = anyPort(p); err != nil {
@@ -71,11 +71,11 @@ func (t *ports) chosen(wanted []heddle.PortMapping) ([]heddle.PortMapping, error
 
 // published reports whether an endpoint has a port that collides.
 func (t *ports) published(p heddle.PortMapping) bool {
-	return slices.ContainsFunc(t.of(p), func(q published) bool { return collide(p, q.PortMapping) })
+	return slices.ContainsFunc(t.on(p), func(q published) bool { return collide(p, q.PortMapping) })
 }
 
-// portTries limits the search for a free port.
-const portTries = 32
+// maxPortTries limits the search for a free port.
+const maxPortTries = 32
 
 // portTable records which endpoint publishes which port, by protocol and port.
 type portTable map[string][]published

@@ -107,14 +107,14 @@ func (t *problems) networkProblems() []string {
 }
 
 // repairPart reports what the last comparison could not repair, and the problems in more.
-func (t *problems) repairPart(told []string) heddle.PartStatus {
+func (t *problems) repairPart(more []string) heddle.PartStatus {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	if len(t.unrepaired) == 0 && len(told) == 0 {
+	if len(t.unrepaired) == 0 && len(more) == 0 {
 		return heddle.PartStatus{Name: "repair", State: "ok", Detail: "the host is as planned"}
 	}
 	for _, owner := range slices.Sorted(maps.Keys(t.unrepaired)) {
-		told = append(told, owner+": "+t.unrepaired[owner])
+		more = append(more, owner+": "+t.unrepaired[owner])
 	}
-	return heddle.PartStatus{Name: "repair", State: "bad", Detail: "not put right: " + firstFew(told, "; ")}
+	return heddle.PartStatus{Name: "repair", State: "bad", Detail: "not put right: " + firstFew(more, "; ")}
 }

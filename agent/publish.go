@@ -36,7 +36,7 @@ func (a *Agent) Publish(ctx context.Context, id heddle.EndpointID, ports []heddl
 	if samePorts(r.Endpoint.Ports, ports) {
 		return r.withPort(), nil
 	}
-	if ports, err = a.ports.chosen(ports); err != nil {
+	if ports, err = a.ports.withHostPorts(ports); err != nil {
 		return heddle.Endpoint{}, err
 	}
 	req := r.Request
@@ -46,15 +46,15 @@ func (a *Agent) Publish(ctx context.Context, id heddle.EndpointID, ports []heddl
 		err = checkPorts(n, req, a.kernel.Listen)
 	}
 	if err == nil {
-		err = a.ports.exchange(id, r.Endpoint.Ports, ports)
+		err = a.ports.replace(id, r.Endpoint.Ports, ports)
 	}
 	if err != nil {
 		return heddle.Endpoint{}, err
 	}
 	next := r
 	next.Endpoint.Ports, next.Request.Ports = ports, ports
-	if next, err = a.exchange(n, r, next); err != nil {
-		return heddle.Endpoint{}, errors.Join(err, a.ports.exchange(id, ports, r.Endpoint.Ports))
+	if next, err = a.replacePorts(n, r, next); err != nil {
+		return heddle.Endpoint{}, errors.Join(err, a.ports.replace(id, ports, r.Endpoint.Ports))
 	}
 	a.flows.forgetFlows(r.Endpoint, next.Endpoint)
 	return next.withPort(), nil
@@ -71,9 +71,9 @@ func samePorts(has, asked []heddle.PortMapping) bool {
 	})
 }
 
-// exchange replaces an endpoint's record by the next one, and brings the kernel in line with it.
+// replacePorts replaces an endpoint's record by the next one, and brings the kernel in line with it.
 // If the agent dies meanwhile, the next start finishes this. The caller holds the endpoint's lock.
-func (a *Agent) exchange(n *network, old, next record) (record, error) {
+func (a *Agent) replacePorts(n *network, old, next record) (record, error) {
 	var err error
 	if next.Plan, err = n.planFor(a.host.now(), next.Endpoint); err != nil {
 		return old, err

@@ -54,8 +54,8 @@ func (q *quarantine) forget(id heddle.EndpointID) {
 	delete(q.why, id)
 }
 
-// of returns why an endpoint is in quarantine.
-func (q *quarantine) of(id heddle.EndpointID) (why string, is bool) {
+// reasonFor returns why an endpoint is in quarantine.
+func (q *quarantine) reasonFor(id heddle.EndpointID) (why string, is bool) {
 	q.mu.RLock()
 	defer q.mu.RUnlock()
 	why, is = q.why[id]
@@ -102,9 +102,9 @@ func quarantinePause(took time.Duration, stay int) time.Duration {
 // stay.
 func (a *Agent) retryQuarantined() (stay int) {
 	for id := range a.quarantine.reasons() {
-		before, _ := a.quarantine.of(id)
-		gone, err := a.collect(id, func(record) bool { _, is := a.quarantine.of(id); return is })
-		now, _ := a.quarantine.of(id)
+		before, _ := a.quarantine.reasonFor(id)
+		gone, err := a.collect(id, func(record) bool { _, is := a.quarantine.reasonFor(id); return is })
+		now, _ := a.quarantine.reasonFor(id)
 		switch {
 		case gone && err == nil:
 			a.log.Info("a container has let go; its endpoint is out of quarantine", "endpoint", id)

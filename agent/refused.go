@@ -63,12 +63,12 @@ func (a *Agent) refusedPart() heddle.PartStatus {
 	if len(all) == 0 {
 		return part
 	}
-	var told []string
+	var texts []string
 	for _, f := range all {
-		told = append(told, f.String())
+		texts = append(texts, f.String())
 	}
 	total := v.RefusedCount + len(all) - len(v.Refused)
 	part.State = "warn"
-	part.Detail = fmt.Sprintf("%d of the cluster's records are not taken on; they cost only who wrote them: %s", total, firstFew(told, "; "))
+	part.Detail = fmt.Sprintf("%d of the cluster's records are not taken on; they cost only who wrote them: %s", total, firstFew(texts, "; "))
 	return part
 }

@@ -164,9 +164,9 @@ func (g *register) put(n *network) {
 	g.byName[n.Name] = n
 }
 
-// share notes that a network is shared with other hosts from now on; false if there is no such
+// markShared notes that a network is shared with other hosts from now on; false if there is no such
 // network.
-func (g *register) share(id string) (heddle.Network, bool) {
+func (g *register) markShared(id string) (heddle.Network, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	stored := g.byIDLocked(id)

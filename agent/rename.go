@@ -29,38 +29,38 @@ func (a *Agent) NameNetwork(id, name string, d *heddle.DockerNetwork) (heddle.Ne
 	if n == nil {
 		return heddle.Network{}, noNetwork(id)
 	}
-	if err := a.name(n, name, d); err != nil {
+	if err := a.changeName(n, name, d); err != nil {
 		return n.Network, err
 	}
 	return a.NetworkByID(id)
 }
 
-func (a *Agent) name(n *network, name string, d *heddle.DockerNetwork) error {
+func (a *Agent) changeName(n *network, changeName string, d *heddle.DockerNetwork) error {
 	t := a.tasks.begin(work{what: "rename", network: n.Name}, "the kernel")
 	defer t.end()
 	if !n.Shared || a.opt.Cluster == nil {
 		defer a.networkLocks.Lock(n.ID)()
 		if n = a.networks.byID(n.ID); n == nil {
-			return noNetwork(name)
+			return noNetwork(changeName)
 		}
 		next := n.Network
-		next.Name, next.Docker = name, d
+		next.Name, next.Docker = changeName, d
 		next, err := heddle.Bounded(next)
 		if err != nil {
 			return err
 		}
 		return a.rename(n, next)
 	}
-	if other, err := a.networks.find(name); err == nil && other.ID != n.ID {
-		return taken(name)
+	if other, err := a.networks.find(changeName); err == nil && other.ID != n.ID {
+		return taken(changeName)
 	}
-	if err := checkStoreUp(a.opt.Cluster, "name network", name); err != nil {
+	if err := checkStoreUp(a.opt.Cluster, "name network", changeName); err != nil {
 		return err
 	}
 	ctx, cancel := withStoreTimeout(context.Background())
 	defer cancel()
 	t.waitFor("the store")
-	err := a.opt.Cluster.RenameNetwork(ctx, n.ID, name, func(next *heddle.Network) { next.Docker = d })
+	err := a.opt.Cluster.RenameNetwork(ctx, n.ID, changeName, func(next *heddle.Network) { next.Docker = d })
 	if err == nil {
 		t.waitFor("the kernel")
 		err = a.followNow(ctx, n.ID)

@@ -112,7 +112,7 @@ func (a *Agent) adoptNetwork(n heddle.Network) error {
 	}
 	local, err := a.networks.find(n.Name)
 	if err == nil && local.ID != n.ID {
-		if err := a.removeUnused(local, n); err != nil {
+		if err := a.freeName(local, n); err != nil {
 			return err
 		}
 		local, err = nil, noNetwork(n.Name)
@@ -140,9 +140,9 @@ func (a *Agent) adoptNetwork(n heddle.Network) error {
 	return a.replan(local, n, plan)
 }
 
-// removeUnused removes an unused network whose name the cluster has given to another one. The
+// freeName removes an unused network whose name the cluster has given to another one. The
 // caller holds the other one's lock. If the unused one is locked, this is tried again later.
-func (a *Agent) removeUnused(local *network, n heddle.Network) error {
+func (a *Agent) freeName(local *network, n heddle.Network) error {
 	if !local.Shared || len(a.endpointsOn(local.ID)) > 0 {
 		return heddle.Errorf(heddle.NetworkExists, "make the cluster's network", n.Name, "this host has a network of its own with that name", "delete that one, and the cluster's follows; or create that one again under another name")
 	}
@@ -159,7 +159,7 @@ func (a *Agent) removeUnused(local *network, n heddle.Network) error {
 	if now == nil || now.Name != n.Name || len(a.endpointsOn(local.ID)) > 0 {
 		return taken(n.Name)
 	}
-	if err := a.unmake(now); err != nil {
+	if err := a.removeHere(now); err != nil {
 		return err
 	}
 	local.usage.deleted = true

@@ -11,7 +11,7 @@ import (
 
 // TestReturned: addresses are leased again in the order in which they were given back, unless that
 // was long ago or somebody has them.
-func TestGivenBack(t *testing.T) {
+func TestReturned(t *testing.T) {
 	p := newPool(netip.MustParsePrefix("10.9.0.0/24"), netip.Prefix{})
 	at := func(i byte) netip.Addr { return netip.AddrFrom4([4]byte{10, 9, 0, i}) }
 	n := &network{Network: heddle.Network{Name: "net", Subnets: []netip.Prefix{p.Subnet}, Gateways: []netip.Addr{at(1)}}}
