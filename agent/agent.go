@@ -87,7 +87,8 @@ type Agent struct {
 func New(opt Options) (*Agent, error) {
 	a := &Agent{opt: opt, log: opt.Log, started: time.Now(), trip: opt.Tripwire, modes: opt.Modes,
 		wanted: newWantedObjects(), ports: newPorts(), removals: newRemovals(),
-		trials: newTrials(opt.Modes, opt.Untried), tasks: newTasks(), adopted: make(chan struct{}, 1), viewAgain: make(chan struct{}, 1), compareSoon: make(chan struct{}, 1)}
+		trials: newTrials(opt.Modes, opt.Untried), tasks: newTasks(), adopted: make(chan struct{}, 1),
+		viewAgain: make(chan struct{}, 1), compareSoon: make(chan struct{}, 1)}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}

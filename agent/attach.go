@@ -27,7 +27,8 @@ func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply hed
 	if err != nil {
 		return reply, err
 	}
-	t := a.tasks.begin(work{what: intentAttach, network: n.Name, endpoint: req.ID.String()}, "its network, or a call about the same container")
+	t := a.tasks.begin(work{what: intentAttach, network: n.Name, endpoint: req.ID.String()},
+		"its network, or a call about the same container")
 	defer t.end()
 	a.removals.await(n.ID)
 	life := n.usage
@@ -75,7 +76,8 @@ func (a *Agent) accept(ctx context.Context, req *heddle.AttachRequest) error {
 		return heddle.Wrap(heddle.Waited, "attach endpoint", req.ID.String(), err, "call again")
 	}
 	if !a.ready.Load() {
-		return heddle.Errorf(heddle.Stopping, "attach endpoint", req.ID.String(), "", "call again when the agent is back")
+		return heddle.Errorf(heddle.Stopping, "attach endpoint", req.ID.String(), "",
+			"call again when the agent is back")
 	}
 	if err := req.ID.Check(); err != nil {
 		return err
@@ -102,14 +104,16 @@ func checkMappings(id heddle.EndpointID, ports []heddle.PortMapping) error {
 	own := portTable{}
 	for _, p := range ports {
 		if p.HostPort == 0 || p.ContainerPort == 0 || (p.Protocol != "tcp" && p.Protocol != "udp") {
-			return heddle.Errorf(heddle.BadPort, "publish port", p.String()+" of endpoint "+id.String(), "a port or the protocol does not exist", "name ports from 1 to 65535, over tcp or udp")
+			return heddle.Errorf(heddle.BadPort, "publish port", p.String()+" of endpoint "+id.String(),
+				"a port or the protocol does not exist", "name ports from 1 to 65535, over tcp or udp")
 		}
 		if err := checkHostIP(id, p); err != nil {
 			return err
 		}
 		key := portKey(p)
 		if slices.ContainsFunc(own[key], func(q published) bool { return collide(p, q.PortMapping) }) {
-			return heddle.Errorf(heddle.PortTaken, "publish port", p.String()+" of endpoint "+id.String(), "the request publishes it twice", "publish each host port once")
+			return heddle.Errorf(heddle.PortTaken, "publish port", p.String()+" of endpoint "+id.String(),
+				"the request publishes it twice", "publish each host port once")
 		}
 		own[key] = append(own[key], published{p, id})
 	}
@@ -119,7 +123,8 @@ func checkMappings(id heddle.EndpointID, ports []heddle.PortMapping) error {
 // checkPortCount refuses more ports than an endpoint may publish.
 func checkPortCount(id heddle.EndpointID, ports []heddle.PortMapping) error {
 	if len(ports) > heddle.MaxPorts {
-		return heddle.Errorf(heddle.TooMuch, "publish ports of endpoint", id.String(), fmt.Sprintf("the request has %d ports", len(ports)), fmt.Sprintf("publish at most %d", heddle.MaxPorts))
+		return heddle.Errorf(heddle.TooMuch, "publish ports of endpoint", id.String(),
+			fmt.Sprintf("the request has %d ports", len(ports)), fmt.Sprintf("publish at most %d", heddle.MaxPorts))
 	}
 	return nil
 }
@@ -135,7 +140,8 @@ func (a *Agent) openPod(n *network, req heddle.AttachRequest) (kernel.Pod, error
 	}
 	if a.kernel.IsOwn(pod) {
 		pod.Close()
-		return nil, heddle.Errorf(heddle.BadNamespace, "open network namespace", path, "it is the host's own", "give the namespace of a container; for a container in the host's own, use a network of mode host")
+		return nil, heddle.Errorf(heddle.BadNamespace, "open network namespace", path, "it is the host's own",
+			"give the namespace of a container; for a container in the host's own, use a network of mode host")
 	}
 	return pod, nil
 }
@@ -160,7 +166,8 @@ func (a *Agent) apply(r record, pod kernel.Pod) error {
 	return err
 }
 
-func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequest, pod kernel.Pod, t *task) (reply heddle.AttachReply, err error) {
+func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequest, pod kernel.Pod,
+	t *task) (reply heddle.AttachReply, err error) {
 	if n.Shared {
 		t.waitFor("an address from the cluster")
 	}
@@ -260,8 +267,10 @@ func (a *Agent) rollBack(r record, pod kernel.Pod, why error) error {
 	if err != nil {
 		a.wanted.addRecord(r)
 		a.log.Error("undo of an attach failed", "endpoint", r.Endpoint.ID, "error", err)
-		return &heddle.Error{Code: heddle.UndoFailed, Kind: heddle.Partial, Op: "undo the attach of endpoint", Object: r.Endpoint.ID.String(),
-			Cause: err.Error() + " (the attach failed before: " + why.Error() + ")", Remedy: "detach the endpoint, or run 'heddle gc'"}
+		return &heddle.Error{Code: heddle.UndoFailed, Kind: heddle.Partial, Op: "undo the attach of endpoint",
+			Object: r.Endpoint.ID.String(),
+			Cause:  err.Error() + " (the attach failed before: " + why.Error() + ")",
+			Remedy: "detach the endpoint, or run 'heddle gc'"}
 	}
 	a.forgetInMemory(r)
 	return why

@@ -51,7 +51,8 @@ func (bs *blocks) reportLent(n *network, e heddle.Endpoint) {
 	}
 	for _, addr := range e.Addrs {
 		if bs.isLent(n.ID, addr.Addr()) {
-			bs.log.Error("an endpoint's address is another host's by the store; the endpoint keeps it", "endpoint", e.ID, "network", n.Name, "address", addr.Addr())
+			bs.log.Error("an endpoint's address is another host's by the store; the endpoint keeps it",
+				"endpoint", e.ID, "network", n.Name, "address", addr.Addr())
 		}
 	}
 }

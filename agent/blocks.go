@@ -129,7 +129,8 @@ func (bs *blocks) chooseSourceLocked(network string, from ipam.Blocks, subnet ne
 		}
 		for addr := b.Addr(); b.Contains(addr); addr = addr.Next() {
 			if from.Lend(addr, heddle.HostItself) == nil {
-				bs.sources = append(slices.Clone(bs.sources), heddle.Pin{Network: network, Addr: addr, Host: bs.host.now().Name})
+				bs.sources = append(slices.Clone(bs.sources),
+					heddle.Pin{Network: network, Addr: addr, Host: bs.host.now().Name})
 				bs.noteSource(network, subnet, addr)
 				return
 			}

@@ -30,7 +30,8 @@ func (bs *blocks) leaseShared(ctx context.Context, n *network, req heddle.Attach
 }
 
 // leaseOneShared is leaseShared for one address of one subnet, without an endpoint.
-func (bs *blocks) leaseOneShared(ctx context.Context, n *network, subnet netip.Prefix, addr netip.Addr) (netip.Prefix, error) {
+func (bs *blocks) leaseOneShared(ctx context.Context, n *network, subnet netip.Prefix,
+	addr netip.Addr) (netip.Prefix, error) {
 	req := heddle.AttachRequest{ID: leaseID(addr)}
 	if addr.IsValid() {
 		req.IPs = []netip.Addr{addr}
@@ -46,7 +47,8 @@ func (bs *blocks) leaseOneShared(ctx context.Context, n *network, subnet netip.P
 }
 
 // leaseFrom leases addresses of the subnets by calling take.
-func (bs *blocks) leaseFrom(ctx context.Context, n *network, subnets []netip.Prefix, req heddle.AttachRequest, take func() ([]netip.Prefix, error)) (addrs []netip.Prefix, err error) {
+func (bs *blocks) leaseFrom(ctx context.Context, n *network, subnets []netip.Prefix, req heddle.AttachRequest,
+	take func() ([]netip.Prefix, error)) (addrs []netip.Prefix, err error) {
 	var refused error // by the cluster
 	defer func() {
 		if err != nil {
@@ -68,11 +70,13 @@ func (bs *blocks) leaseFrom(ctx context.Context, n *network, subnets []netip.Pre
 			refused = err
 		}
 	}
-	return nil, heddle.Errorf(heddle.PoolExhausted, "attach endpoint", req.ID.String()+" to network "+n.Name, "other hosts took the free addresses first", "try again")
+	return nil, heddle.Errorf(heddle.PoolExhausted, "attach endpoint", req.ID.String()+" to network "+n.Name,
+		"other hosts took the free addresses first", "try again")
 }
 
 // tryLease leases the addresses, or returns which one is missing.
-func (bs *blocks) tryLease(n *network, subnets []netip.Prefix, req heddle.AttachRequest, tired bool, take func() ([]netip.Prefix, error)) ([]netip.Prefix, *missingAddress, error) {
+func (bs *blocks) tryLease(n *network, subnets []netip.Prefix, req heddle.AttachRequest, tired bool,
+	take func() ([]netip.Prefix, error)) ([]netip.Prefix, *missingAddress, error) {
 	bs.mu.Lock()
 	defer bs.mu.Unlock()
 	v := bs.cluster.View()
@@ -99,7 +103,8 @@ func checkAcceptsNew(n *network, v *cluster.View) error {
 	}
 	for _, m := range v.Networks {
 		if m.ID == n.ID && m.Deleting {
-			return heddle.Errorf(heddle.NetworkLeaving, "lease addresses of network", n.Name, "", "wait until it is gone, and create it again")
+			return heddle.Errorf(heddle.NetworkLeaving, "lease addresses of network", n.Name, "",
+				"wait until it is gone, and create it again")
 		}
 	}
 	return nil
@@ -130,7 +135,9 @@ func hasRestedAddress(p ipam.Source, subnet netip.Prefix) bool {
 // obtain gets the missing address, or a block with it, from the cluster.
 func (bs *blocks) obtain(ctx context.Context, n *network, req heddle.AttachRequest, missing missingAddress) error {
 	if req.DryRun {
-		return heddle.Errorf(heddle.PoolExhausted, "plan an attach to network", n.Name, "this host has no free address of it, and a dry run claims none from the cluster", "attach without --dry-run")
+		return heddle.Errorf(heddle.PoolExhausted, "plan an attach to network", n.Name,
+			"this host has no free address of it, and a dry run claims none from the cluster",
+			"attach without --dry-run")
 	}
 	if err := checkStoreUp(bs.cluster, "claim addresses of network", n.Name); err != nil {
 		return err

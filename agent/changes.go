@@ -97,7 +97,8 @@ func partChanges(old, now map[string]heddle.PartStatus) (all []events.Event) {
 	maps.Copy(names, now)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		before, is := state(old[name]), state(now[name])
-		e := events.Event{Kind: events.Trouble, Object: name, Action: events.Updated, Detail: is + ": " + now[name].Detail}
+		e := events.Event{Kind: events.Trouble, Object: name, Action: events.Updated,
+			Detail: is + ": " + now[name].Detail}
 		switch {
 		case before == is:
 			continue

@@ -144,7 +144,8 @@ func (a *Agent) unsettled() []heddle.Finding {
 		case op != "":
 			all = append(all, heddle.Finding{Kind: "pending", Object: op, Owner: owner})
 		case r.hasPod() && !a.containers.podAlive(r):
-			all = append(all, heddle.Finding{Kind: "gone", Object: r.Endpoint.Netns, Owner: owner, Detail: "the container's namespace is no more"})
+			all = append(all, heddle.Finding{Kind: "gone", Object: r.Endpoint.Netns, Owner: owner,
+				Detail: "the container's namespace is no more"})
 		}
 	}
 	sort.Slice(all, func(i, j int) bool { return all[i].Owner < all[j].Owner })
@@ -217,7 +218,8 @@ func (a *Agent) collect(id heddle.EndpointID, garbage func(record) bool) (gone b
 
 // removeIf removes an endpoint if it is garbage. It first takes the endpoint's lock by calling
 // lock, so that the endpoint is not being made at the same time.
-func (a *Agent) removeIf(id heddle.EndpointID, garbage func(record) bool, lock func(heddle.EndpointID) func()) (r record, gone bool, err error) {
+func (a *Agent) removeIf(id heddle.EndpointID, garbage func(record) bool,
+	lock func(heddle.EndpointID) func()) (r record, gone bool, err error) {
 	defer lock(id)()
 	r, known := a.records.get(id)
 	if !known || !garbage(r) {

@@ -82,7 +82,8 @@ func (w *peerPaths) testChecksum(ctx context.Context, h heddle.Host) {
 	if !spoiled {
 		return
 	}
-	w.log.Warn("checksums of packets in tunnels arrive spoiled: they are computed in software from now on", "peer", h.Name, "kept", err == nil)
+	w.log.Warn("checksums of packets in tunnels arrive spoiled: they are computed in software from now on",
+		"peer", h.Name, "kept", err == nil)
 	w.onSpoiled()
 	w.mu.Lock()
 	clear(w.checksums) // test all paths again

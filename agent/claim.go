@@ -16,11 +16,13 @@ import (
 
 // claim reserves all that an endpoint needs: addresses, MAC, ports and a slot. It changes memory
 // only. release gives everything back.
-func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest, pod kernel.Pod) (heddle.Endpoint, error) {
+func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest,
+	pod kernel.Pod) (heddle.Endpoint, error) {
 	if giver, ok := n.mode.(heddle.NICGiver); ok {
 		return a.claimNIC(giver, n, req, pod)
 	}
-	e := heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, Ports: req.Ports, Handover: req.Handover, NoFastPath: req.NoFastPath, Labels: req.Labels, Created: time.Now().UTC()}
+	e := heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, Ports: req.Ports,
+		Handover: req.Handover, NoFastPath: req.NoFastPath, Labels: req.Labels, Created: time.Now().UTC()}
 	if !n.pool.Gives() {
 		return e, a.checkClaimsNothing(n, req)
 	}
@@ -85,7 +87,9 @@ func (bs *blocks) freeAddresses(n *network, id heddle.EndpointID) {
 // checkClaimsNothing refuses requests for addresses, MACs, NICs and ports on a network that has none.
 func (a *Agent) checkClaimsNothing(n *network, req heddle.AttachRequest) error {
 	if len(req.IPs) > 0 || req.MAC != "" || req.NIC != "" || len(req.Ports) > 0 {
-		return heddle.Errorf(heddle.BadOption, "attach endpoint", req.ID.String()+" to network "+n.Name, "a network of mode "+n.Mode+" has no addresses, MAC addresses and ports of its own to give", "leave --ip, --mac and --publish out")
+		return heddle.Errorf(heddle.BadOption, "attach endpoint", req.ID.String()+" to network "+n.Name,
+			"a network of mode "+n.Mode+" has no addresses, MAC addresses and ports of its own to give",
+			"leave --ip, --mac and --publish out")
 	}
 	return nil
 }
@@ -99,7 +103,8 @@ func (a *Agent) checkLAN(n *network, req heddle.AttachRequest) error {
 	parent, _ := h.Link(n.Parent)
 	for _, addr := range hostAddresses(n.mode, h, parent) {
 		if slices.Contains(req.IPs, addr) {
-			return heddle.Errorf(heddle.AddressTaken, "use address", addr.String()+" on network "+n.Name, "the host itself has it", "choose another one")
+			return heddle.Errorf(heddle.AddressTaken, "use address", addr.String()+" on network "+n.Name,
+				"the host itself has it", "choose another one")
 		}
 	}
 	return nil
@@ -134,16 +139,20 @@ func (a *Agent) forgetStaleDefault(pod kernel.Pod) {
 // listens.
 func checkPorts(n *network, req heddle.AttachRequest, listen func(heddle.PortMapping) error) error {
 	if n.Internal && len(req.Ports) > 0 {
-		return heddle.Errorf(heddle.BadPort, "publish ports on network", n.Name, "it is internal", "leave --publish out, or use a network that is not internal")
+		return heddle.Errorf(heddle.BadPort, "publish ports on network", n.Name, "it is internal",
+			"leave --publish out, or use a network that is not internal")
 	}
 	for _, p := range req.Ports {
 		if p.HostIP.IsValid() && !n.HasFamily(heddle.FamilyOf(p.HostIP)) {
-			return heddle.Errorf(heddle.BadPort, "publish port", p.String()+" on network "+n.Name, "the network has no addresses of that family", "name a host address of the network's family, or leave it out")
+			return heddle.Errorf(heddle.BadPort, "publish port", p.String()+" on network "+n.Name,
+				"the network has no addresses of that family",
+				"name a host address of the network's family, or leave it out")
 		}
 		if err := listen(p); errors.Is(err, unix.EADDRNOTAVAIL) {
 			return heddle.Wrap(heddle.BadAddress, "publish port", p.String(), err, "name an address of this host")
 		} else if err != nil && !heldFor(req.ID.Container, p) {
-			return heddle.Wrap(heddle.PortTaken, "publish port", p.String(), err, "choose another host port, or stop the program that listens there")
+			return heddle.Wrap(heddle.PortTaken, "publish port", p.String(), err,
+				"choose another host port, or stop the program that listens there")
 		}
 	}
 	return nil

@@ -14,7 +14,8 @@ func (a *Agent) clusterParts() []heddle.PartStatus {
 	if a.opt.Cluster == nil {
 		return nil
 	}
-	return []heddle.PartStatus{storePart(a.opt.Cluster.View(), a.opt.Cluster.Health()), hostsPart(a.opt.Cluster.View()), a.refusedPart(), a.sharedPart(), a.peerPaths.part(a.started)}
+	return []heddle.PartStatus{storePart(a.opt.Cluster.View(), a.opt.Cluster.Health()), hostsPart(a.opt.Cluster.View()),
+		a.refusedPart(), a.sharedPart(), a.peerPaths.part(a.started)}
 }
 
 func storePart(v *cluster.View, h store.Health) heddle.PartStatus {
@@ -51,7 +52,8 @@ func hostsPart(v *cluster.View) heddle.PartStatus {
 	}
 	part := heddle.PartStatus{Name: "hosts", State: "ok", Detail: fmt.Sprint(1 + len(v.Peers))}
 	if len(away) > 0 && v.Revision > 0 {
-		part.State, part.Detail = "warn", fmt.Sprintf("%d, of which %d away: %s", 1+len(v.Peers), len(away), firstFew(away, ", "))
+		part.State, part.Detail = "warn", fmt.Sprintf("%d, of which %d away: %s", 1+len(v.Peers), len(away),
+			firstFew(away, ", "))
 	}
 	if len(v.LeftOut) > 0 {
 		var names []string
@@ -78,12 +80,14 @@ func (a *Agent) sharedPart() heddle.PartStatus {
 	for _, addr := range host.Fabric.Self.Underlay {
 		if _, there := host.Holder(addr); !there {
 			bad = true
-			trouble = append(trouble, "no interface has this host's underlay address "+addr.String()+": give it back, or restart heddled to take the new one")
+			trouble = append(trouble,
+				"no interface has this host's underlay address "+addr.String()+": give it back, or restart heddled to take the new one")
 		}
 	}
 	for _, n := range host.Fabric.Networks {
 		if n.Deleting {
-			trouble = append(trouble, "network "+n.Name+" is being deleted; 'heddle network delete "+n.Name+"' finishes what was cut off")
+			trouble = append(trouble,
+				"network "+n.Name+" is being deleted; 'heddle network delete "+n.Name+"' finishes what was cut off")
 		}
 	}
 	trouble = append(trouble, a.problems.networkProblems()...)

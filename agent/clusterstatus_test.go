@@ -17,7 +17,8 @@ func TestHostsLeftOut(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	v.LeftOut = []heddle.Host{{Name: "c", Underlay: []netip.Addr{netip.MustParseAddr("192.0.2.7")}}}
-	if p := hostsPart(v); p.State != "warn" || !strings.Contains(p.Detail, "c [192.0.2.7]") || !strings.Contains(p.Detail, "heddle host remove") {
+	if p := hostsPart(v); p.State != "warn" || !strings.Contains(p.Detail, "c [192.0.2.7]") ||
+		!strings.Contains(p.Detail, "heddle host remove") {
 		t.Errorf("%+v", p)
 	}
 }

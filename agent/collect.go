@@ -30,7 +30,8 @@ func (a *Agent) collectVanished(missing map[heddle.EndpointID]time.Time) map[hed
 			still[id] = since
 			a.log.Error("an endpoint whose container is gone stays", "endpoint", id, "error", err)
 		case gone:
-			a.log.Info("container is gone, and its engine did not say so; its endpoint is removed", "endpoint", id, "addresses", r.Endpoint.Addrs)
+			a.log.Info("container is gone, and its engine did not say so; its endpoint is removed",
+				"endpoint", id, "addresses", r.Endpoint.Addrs)
 		}
 	}
 	return still

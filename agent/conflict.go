@@ -18,14 +18,18 @@ func checkConflict(e heddle.Endpoint, plan heddle.Plan, others []record) error {
 		for _, p := range subnets(e, plan) {
 			for _, q := range subnets(o.Endpoint, o.Plan) {
 				if p.Overlaps(q) {
-					return heddle.Errorf(heddle.RoutesClash, "attach endpoint", e.ID.String(), fmt.Sprintf("its subnet %s and that of %s on %s (%s) overlap", p, o.Endpoint.ID.IfName, o.Endpoint.NetworkName, q), "detach the other one, or use another network")
+					return heddle.Errorf(heddle.RoutesClash, "attach endpoint", e.ID.String(),
+						fmt.Sprintf("its subnet %s and that of %s on %s (%s) overlap", p, o.Endpoint.ID.IfName,
+							o.Endpoint.NetworkName, q), "detach the other one, or use another network")
 				}
 			}
 		}
 		for _, r := range plan.Pod.Routes {
 			for _, q := range o.Plan.Pod.Routes {
 				if r.Dst == q.Dst && r.Table == q.Table && r.Metric == q.Metric && r.Link != q.Link {
-					return heddle.Errorf(heddle.RoutesClash, "attach endpoint", e.ID.String(), fmt.Sprintf("its route to %s is the same as that of %s on %s", r.Dst, o.Endpoint.ID.IfName, o.Endpoint.NetworkName), "detach the other one, or give the NIC's route another metric")
+					return heddle.Errorf(heddle.RoutesClash, "attach endpoint", e.ID.String(),
+						fmt.Sprintf("its route to %s is the same as that of %s on %s", r.Dst, o.Endpoint.ID.IfName,
+							o.Endpoint.NetworkName), "detach the other one, or give the NIC's route another metric")
 				}
 			}
 		}

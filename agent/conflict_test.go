@@ -11,14 +11,16 @@ import (
 // TestConflict checks pairs of endpoints of one container.
 func TestConflict(t *testing.T) {
 	one := func(ifname, subnet, route string, metric uint32, table int) record {
-		r := record{Endpoint: heddle.Endpoint{ID: heddle.EndpointID{Container: "c", IfName: ifname}, NetworkName: "n" + ifname}}
+		r := record{Endpoint: heddle.Endpoint{ID: heddle.EndpointID{Container: "c", IfName: ifname},
+			NetworkName: "n" + ifname}}
 		if subnet != "" {
 			r.Endpoint.Addrs = []netip.Prefix{netip.MustParsePrefix(subnet)}
 			r.Plan.Pod.Addresses = []heddle.Address{{Link: ifname, Prefix: heddle.Single(r.Endpoint.Addrs[0].Addr())},
 				{Link: ifname, Prefix: netip.MustParsePrefix("fe80::1/64")}}
 		}
 		if route != "" {
-			r.Plan.Pod.Routes = []heddle.Route{{Dst: netip.MustParsePrefix(route), Link: ifname, Metric: metric, Table: table}}
+			r.Plan.Pod.Routes = []heddle.Route{{Dst: netip.MustParsePrefix(route), Link: ifname, Metric: metric,
+				Table: table}}
 		}
 		return r
 	}

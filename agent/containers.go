@@ -10,7 +10,7 @@ import (
 // container's ends of links that engines move. It has no state of its own.
 type containers struct {
 	namespaces Namespaces
-	linkEnds       LinkEnds
+	linkEnds   LinkEnds
 	log        *slog.Logger
 	records    *records
 	removals   *removals

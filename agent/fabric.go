@@ -80,7 +80,9 @@ func (a *Agent) loadFabric(was ledgerContents) error {
 // leaveCluster turns a shared network into a network of this host alone.
 func (a *Agent) leaveCluster(n *heddle.Network) error {
 	if !a.opt.Alone {
-		return heddle.Errorf(heddle.NoStore, "use network", n.Name, "it spans several hosts, and this agent has no store", "start the agent with the --store that it had, or with '--store none' to leave the cluster: its networks are this host's own then")
+		return heddle.Errorf(heddle.NoStore, "use network", n.Name,
+			"it spans several hosts, and this agent has no store",
+			"start the agent with the --store that it had, or with '--store none' to leave the cluster: its networks are this host's own then")
 	}
 	n.Shared, n.Deleting = false, false
 	return a.ledger.putNetwork(*n)

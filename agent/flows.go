@@ -120,7 +120,8 @@ func (w *flows) forgetAddresses(addrs ...netip.Addr) {
 		}
 		if err != nil {
 			w.old.keep(b)
-			w.log.Warn("connections of addresses that were freed not forgotten", "addresses", len(b.addrs), "error", err)
+			w.log.Warn("connections of addresses that were freed not forgotten",
+				"addresses", len(b.addrs), "error", err)
 		}
 	})
 }

@@ -11,7 +11,8 @@ import (
 // TestStuck: connections that could not be forgotten are tried again once, by the endpoint that
 // gets the address.
 func TestStuck(t *testing.T) {
-	e := heddle.Endpoint{Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.2/24"), netip.MustParsePrefix("fd00::2/64")}}
+	e := heddle.Endpoint{Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.2/24"),
+		netip.MustParsePrefix("fd00::2/64")}}
 	another := netip.MustParseAddr("10.0.0.3")
 	var o oldFlows
 	if o.takeStuck(e) != nil {

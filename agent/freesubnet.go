@@ -15,7 +15,8 @@ import (
 func (k *reservations) checkSubnetFree(subnet netip.Prefix) error {
 	for name, s := range k.networkSubnets() {
 		if i := slices.IndexFunc(s, subnet.Overlaps); i >= 0 {
-			return heddle.Errorf(heddle.SubnetOverlap, "reserve pool", subnet.String(), fmt.Sprintf("it overlaps subnet %s of network %s", s[i], name), "choose another subnet")
+			return heddle.Errorf(heddle.SubnetOverlap, "reserve pool", subnet.String(),
+				fmt.Sprintf("it overlaps subnet %s of network %s", s[i], name), "choose another subnet")
 		}
 	}
 	return nil
@@ -72,7 +73,8 @@ func (k *reservations) freeSubnetLocked(f heddle.Family) (netip.Prefix, error) {
 			return s, nil
 		}
 	}
-	return netip.Prefix{}, heddle.Errorf(heddle.PoolExhausted, "find a free subnet in", freeIPv4.String(), "all are in use", "name one with --subnet")
+	return netip.Prefix{}, heddle.Errorf(heddle.PoolExhausted, "find a free subnet in", freeIPv4.String(),
+		"all are in use", "name one with --subnet")
 }
 
 // localSubnet is one of the subnets of freeIPv4.

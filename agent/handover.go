@@ -52,10 +52,14 @@ func checkHandover(n *network, req heddle.AttachRequest) error {
 	}
 	const what = "hand over endpoint"
 	if s, ok := n.mode.(heddle.Sharer); ok && !s.NeedsNamespace() {
-		return heddle.Errorf(heddle.BadOption, what, req.ID.String()+" on network "+n.Name, "in mode "+n.Mode+" a container has no interface of its own that an engine could move", "use the engine's own host network")
+		return heddle.Errorf(heddle.BadOption, what, req.ID.String()+" on network "+n.Name,
+			"in mode "+n.Mode+" a container has no interface of its own that an engine could move",
+			"use the engine's own host network")
 	}
 	if !n.pool.Gives() {
-		return heddle.Errorf(heddle.BadOption, what, req.ID.String()+" on network "+n.Name, "an engine gives a container the addresses of a subnet, and the network has none", "use a network that has a subnet")
+		return heddle.Errorf(heddle.BadOption, what, req.ID.String()+" on network "+n.Name,
+			"an engine gives a container the addresses of a subnet, and the network has none",
+			"use a network that has a subnet")
 	}
 	return nil
 }

@@ -13,7 +13,8 @@ func (r record) offered() bool { return r.Endpoint.Handover && r.Endpoint.Inside
 
 // attachHandedOver handles a request for a recorded endpoint that is handed over. It is not done
 // if nothing of the endpoint is left, or if nobody has moved the link yet and the request differs.
-func (a *Agent) attachHandedOver(n *network, old record, req heddle.AttachRequest) (done bool, reply heddle.AttachReply, err error) {
+func (a *Agent) attachHandedOver(n *network, old record,
+	req heddle.AttachRequest) (done bool, reply heddle.AttachReply, err error) {
 	old, where, err := a.handovers.completeHandover(old)
 	if err != nil {
 		return true, reply, err
@@ -30,7 +31,8 @@ func (a *Agent) attachHandedOver(n *network, old record, req heddle.AttachReques
 		reply.Existed = true
 		return true, reply, err
 	case where == inContainer:
-		return true, reply, heddle.Errorf(heddle.EndpointDiffers, "attach endpoint", req.ID.String(), "", "detach it first ('heddle detach "+req.ID.String()+"')")
+		return true, reply, heddle.Errorf(heddle.EndpointDiffers, "attach endpoint", req.ID.String(), "",
+			"detach it first ('heddle detach "+req.ID.String()+"')")
 	}
 	err = a.remove(old)
 	return err != nil, reply, err

@@ -85,7 +85,8 @@ func (e *lanDevices) removeFromLAN(r record, pod kernel.Pod) error {
 		return nil
 	}
 	known := e.records.lanDevices()
-	return e.kernel.Evict(kernel.Tenure{Parent: r.parent(), Number: r.ParentIndex, MAC: r.Endpoint.MAC, Addrs: r.Endpoint.Addrs, Before: r.OtherMACs,
+	return e.kernel.Evict(kernel.Tenure{Parent: r.parent(), Number: r.ParentIndex, MAC: r.Endpoint.MAC,
+		Addrs: r.Endpoint.Addrs, Before: r.OtherMACs,
 		Known: func(cookie uint64, index int) bool {
 			return slices.ContainsFunc(known[device{cookie, index}], func(other record) bool {
 				return other.Endpoint.ID != r.Endpoint.ID && other.sameParent(r)

@@ -44,7 +44,8 @@ func (k *reservations) lease(ctx context.Context, pool string, addr netip.Addr, 
 		return netip.Prefix{}, err
 	}
 	if addr.IsValid() && !p.Subnet.Contains(addr) {
-		return netip.Prefix{}, heddle.Errorf(heddle.OutsidePool, "lease address", addr.String()+" from pool "+pool, "", "choose one inside "+p.Subnet.String())
+		return netip.Prefix{}, heddle.Errorf(heddle.OutsidePool, "lease address", addr.String()+" from pool "+pool, "",
+			"choose one inside "+p.Subnet.String())
 	}
 	n := k.networks.withSubnet(p.Subnet)
 	if n != nil {
@@ -54,12 +55,14 @@ func (k *reservations) lease(ctx context.Context, pool string, addr netip.Addr, 
 		if old.MAC == mac && !old.Released {
 			return old.Addr, nil
 		}
-		return netip.Prefix{}, heddle.Errorf(heddle.AddressTaken, "lease address", addr.String()+" from pool "+pool, "it is leased already", "choose another one")
+		return netip.Prefix{}, heddle.Errorf(heddle.AddressTaken, "lease address", addr.String()+" from pool "+pool,
+			"it is leased already", "choose another one")
 	}
 	l := Lease{Pool: p.ID, MAC: mac, Unasked: !addr.IsValid(), since: time.Now()}
 	switch {
 	case n == nil && !addr.IsValid():
-		return netip.Prefix{}, heddle.Errorf(heddle.NoNetwork, "lease address from pool", pool, "it has no network yet", "name an address, or create the network first")
+		return netip.Prefix{}, heddle.Errorf(heddle.NoNetwork, "lease address from pool", pool, "it has no network yet",
+			"name an address, or create the network first")
 	case n == nil || addr.IsValid() && n.ownsAddress(addr):
 		l.Addr = netip.PrefixFrom(addr, p.Subnet.Bits())
 	default:
@@ -110,7 +113,8 @@ func (k *reservations) keepLeaseLocked(l Lease) error {
 }
 
 // leaseOne takes an address of the network, from the cluster if necessary.
-func (bs *blocks) leaseOne(ctx context.Context, n *network, subnet netip.Prefix, addr netip.Addr) (netip.Prefix, error) {
+func (bs *blocks) leaseOne(ctx context.Context, n *network, subnet netip.Prefix,
+	addr netip.Addr) (netip.Prefix, error) {
 	if n.Shared && bs.cluster != nil {
 		return bs.leaseOneShared(ctx, n, subnet, addr)
 	}

@@ -32,7 +32,9 @@ func (a *Agent) claimLeased(n *network, req heddle.AttachRequest) (addrs []netip
 	for _, e := range a.endpointsOn(n.ID) {
 		has := slices.IndexFunc(e.Addrs, func(p netip.Prefix) bool { return slices.Contains(addrs, p) })
 		if has >= 0 && e.ID != req.ID && !a.makeRoomFor(e, req) {
-			return nil, true, heddle.Errorf(heddle.AddressTaken, "attach endpoint", req.ID.String()+" with address "+e.Addrs[has].Addr().String(), "endpoint "+e.ID.String()+" has it", "detach that endpoint first, or choose another address")
+			return nil, true, heddle.Errorf(heddle.AddressTaken, "attach endpoint",
+				req.ID.String()+" with address "+e.Addrs[has].Addr().String(), "endpoint "+e.ID.String()+" has it",
+				"detach that endpoint first, or choose another address")
 		}
 	}
 	return addrs, true, nil
@@ -51,7 +53,8 @@ func (a *Agent) makeRoomFor(e heddle.Endpoint, to heddle.AttachRequest) bool {
 		return false
 	}
 	if gone {
-		a.log.Info("container is gone, and another one wants its addresses; its endpoint is removed", "endpoint", e.ID, "for", to.ID, "addresses", e.Addrs)
+		a.log.Info("container is gone, and another one wants its addresses; its endpoint is removed",
+			"endpoint", e.ID, "for", to.ID, "addresses", e.Addrs)
 	}
 	if gone && e.DefaultRoute {
 		a.finished.Go(func() { a.defaults.pass(r.Inode) })

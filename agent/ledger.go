@@ -76,7 +76,8 @@ func openLedger(stateDir, runDir, bootID string) (*ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	boot, err := openFile(filepath.Join(runDir, "ledger.db"), true, bucketMeta, bucketEndpoints, bucketIntents, bucketPlans, bucketQuarantine)
+	boot, err := openFile(filepath.Join(runDir, "ledger.db"), true, bucketMeta, bucketEndpoints, bucketIntents,
+		bucketPlans, bucketQuarantine)
 	if err != nil {
 		return nil, errors.Join(err, disk.Close())
 	}
@@ -100,7 +101,8 @@ func openFile(path string, volatile bool, buckets ...[]byte) (db *bbolt.DB, err 
 	if err := checkFile(path, volatile, buckets...); err != nil {
 		return nil, heddle.Wrap(heddle.LedgerBroken, "check ledger", path, err, remedy)
 	}
-	db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Second, NoSync: volatile, NoFreelistSync: true, NoGrowSync: volatile})
+	db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Second, NoSync: volatile, NoFreelistSync: true,
+		NoGrowSync: volatile})
 	if err != nil {
 		return nil, heddle.Wrap(codeOfOpen(err), "open ledger", path, err, remedy)
 	}
@@ -144,7 +146,8 @@ func consistent(db *bbolt.DB) error {
 }
 
 func writeError(object string, err error) error {
-	return heddle.Wrap(heddle.LedgerFull, "write ledger for", object, err, "make room on the file system of the state and run folders")
+	return heddle.Wrap(heddle.LedgerFull, "write ledger for", object, err,
+		"make room on the file system of the state and run folders")
 }
 
 func (l *ledger) close() error { return errors.Join(l.disk.Close(), l.boot.Close()) }
@@ -156,7 +159,8 @@ func (l *ledger) forgetOtherBoot(bootID string) error {
 		if sealed := meta.Get(key); sealed != nil {
 			recorded, err := unseal(key, sealed)
 			if err != nil {
-				return heddle.Wrap(heddle.LedgerBroken, "read record", "boot ID", err, "move the run folder's ledger.db away and run 'heddle gc'")
+				return heddle.Wrap(heddle.LedgerBroken, "read record", "boot ID", err,
+					"move the run folder's ledger.db away and run 'heddle gc'")
 			}
 			if string(recorded) == bootID {
 				return nil
@@ -240,7 +244,8 @@ func broken(key []byte, err error) error {
 	if err == nil {
 		return nil
 	}
-	return heddle.Wrap(heddle.LedgerBroken, "read record", fmt.Sprintf("%q", key), err, "restore the ledger from a copy, or move it away and run 'heddle gc' afterwards")
+	return heddle.Wrap(heddle.LedgerBroken, "read record", fmt.Sprintf("%q", key), err,
+		"restore the ledger from a copy, or move it away and run 'heddle gc' afterwards")
 }
 
 // endpoints reads all endpoints' records and their intents.

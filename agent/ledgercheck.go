@@ -70,7 +70,8 @@ func (f *boltFile) meta(both bool) (root uint64, err error) {
 		m := f.data[at : at+metaSize]
 		h := fnv.New64a()
 		h.Write(m[:56])
-		if byteOrder.Uint32(m) != boltMagic || uint64(byteOrder.Uint32(m[8:])) != f.pageSize || byteOrder.Uint64(m[56:]) != h.Sum64() {
+		if byteOrder.Uint32(m) != boltMagic || uint64(byteOrder.Uint32(m[8:])) != f.pageSize ||
+			byteOrder.Uint64(m[56:]) != h.Sum64() {
 			continue
 		}
 		valid++
@@ -112,7 +113,8 @@ func (f *boltFile) elements(id uint64, p []byte, top bool) error {
 	for i := range count {
 		at := pageHeader + i*element
 		e := p[at:]
-		leaf, pos, ksize, vsize := byteOrder.Uint32(e), uint64(byteOrder.Uint32(e[4:])), uint64(byteOrder.Uint32(e[8:])), uint64(byteOrder.Uint32(e[12:]))
+		leaf, pos, ksize, vsize := byteOrder.Uint32(e), uint64(byteOrder.Uint32(e[4:])),
+			uint64(byteOrder.Uint32(e[8:])), uint64(byteOrder.Uint32(e[12:]))
 		if flags == branchPage {
 			pos, ksize, vsize = uint64(byteOrder.Uint32(e)), uint64(byteOrder.Uint32(e[4:])), 0
 		}

@@ -26,9 +26,11 @@ func TestLedgerContents(t *testing.T) {
 		}
 		t.Cleanup(func() { l.close() })
 		for _, err := range []error{
-			l.putNetwork(network), l.putCursor("n1", heddle.IPv4, addr), l.putSource("n1", heddle.IPv4, addr.Next()), l.putPlan("n1", heddle.Plan{}),
+			l.putNetwork(network), l.putCursor("n1", heddle.IPv4, addr), l.putSource("n1", heddle.IPv4, addr.Next()),
+			l.putPlan("n1", heddle.Plan{}),
 			l.putIntent(record{Endpoint: heddle.Endpoint{ID: id, Network: "n1"}}, intentDefault),
-			l.drop(heddle.Endpoint{ID: heddle.EndpointID{Container: "c0"}, Network: "n1", Addrs: []netip.Prefix{netip.PrefixFrom(addr, 24)}}, time.Now()),
+			l.drop(heddle.Endpoint{ID: heddle.EndpointID{Container: "c0"}, Network: "n1",
+				Addrs: []netip.Prefix{netip.PrefixFrom(addr, 24)}}, time.Now()),
 		} {
 			if err != nil {
 				t.Fatal(err)
@@ -46,14 +48,17 @@ func TestLedgerContents(t *testing.T) {
 		bucket []byte
 		key    string
 	}{
-		{bucketNetworks, "n1"}, {bucketCursors, cursorKey("n1", heddle.IPv4)}, {bucketCursors, sourceKey("n1", heddle.IPv4)},
-		{bucketEndpoints, id.String()}, {bucketIntents, id.String()}, {bucketQuarantine, string(addressKey("n1", addr))},
+		{bucketNetworks, "n1"}, {bucketCursors, cursorKey("n1", heddle.IPv4)},
+		{bucketCursors, sourceKey("n1", heddle.IPv4)},
+		{bucketEndpoints, id.String()}, {bucketIntents, id.String()},
+		{bucketQuarantine, string(addressKey("n1", addr))},
 		{bucketLeases, "x"}, {bucketPools, "x"}, {bucketPlans, "n1"},
 	} {
 		t.Run(string(c.bucket)+" "+c.key, func(t *testing.T) {
 			l := open(t)
 			db := l.boot
-			if onDisk := string(c.bucket); onDisk == "networks" || onDisk == "cursors" || onDisk == "leases" || onDisk == "pools" {
+			if onDisk := string(c.bucket); onDisk == "networks" || onDisk == "cursors" || onDisk == "leases" ||
+				onDisk == "pools" {
 				db = l.disk
 			}
 			// sealed for another key, like a record that was moved

@@ -63,7 +63,9 @@ func (bs *blocks) checkOwned(n *network) error {
 	for id, addrs := range n.pool.Held() {
 		for _, addr := range addrs {
 			if !bs.ownsLocked(n.ID, addr.Addr(), v) {
-				return heddle.Errorf(heddle.AddressTaken, "share network", n.Name, "other hosts may have address "+addr.Addr().String()+" of endpoint "+id.String(), "detach the endpoint; then the network is the cluster's again")
+				return heddle.Errorf(heddle.AddressTaken, "share network", n.Name,
+					"other hosts may have address "+addr.Addr().String()+" of endpoint "+id.String(),
+					"detach the endpoint; then the network is the cluster's again")
 			}
 		}
 	}

@@ -22,14 +22,17 @@ func (a *Agent) Move(ctx context.Context, id heddle.EndpointID, to string) (hedd
 		return heddle.Endpoint{}, err
 	}
 	if !n.Shared || a.opt.Cluster == nil {
-		return heddle.Endpoint{}, heddle.Errorf(heddle.NoStore, "move endpoint", id.String()+" of network "+n.Name, "the network is on this host alone", "use a network of mode overlay on hosts that share a store")
+		return heddle.Endpoint{}, heddle.Errorf(heddle.NoStore, "move endpoint", id.String()+" of network "+n.Name,
+			"the network is on this host alone", "use a network of mode overlay on hosts that share a store")
 	}
 	v := a.opt.Cluster.View()
 	if !slices.ContainsFunc(v.Peers, func(h heddle.Host) bool { return h.Name == to }) {
-		return heddle.Endpoint{}, heddle.Errorf(heddle.NoHost, "move endpoint", id.String()+" to host "+to, "", "name another host: 'heddle host list' shows those there are")
+		return heddle.Endpoint{}, heddle.Errorf(heddle.NoHost, "move endpoint", id.String()+" to host "+to, "",
+			"name another host: 'heddle host list' shows those there are")
 	}
 	if h := a.opt.Cluster.Health(); h.State == "down" {
-		return heddle.Endpoint{}, heddle.Errorf(heddle.StoreDown, "move endpoint", id.String(), h.Detail, "wait until the store is back ('heddle status')")
+		return heddle.Endpoint{}, heddle.Errorf(heddle.StoreDown, "move endpoint", id.String(), h.Detail,
+			"wait until the store is back ('heddle status')")
 	}
 	defer a.blocks.keepForMove(n.ID, r.Endpoint)()
 	if _, err := a.Detach(ctx, id); err != nil {
@@ -75,8 +78,10 @@ func (bs *blocks) sendAddresses(ctx context.Context, n *network, e heddle.Endpoi
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
-		return &heddle.Error{Code: heddle.UndoFailed, Kind: heddle.Partial, Op: "move endpoint", Object: e.ID.String() + " to host " + to,
-			Cause: "it is detached here, but its addresses were not sent: " + err.Error(), Remedy: "attach it on " + to + " with --ip, or here again"}
+		return &heddle.Error{Code: heddle.UndoFailed, Kind: heddle.Partial, Op: "move endpoint",
+			Object: e.ID.String() + " to host " + to,
+			Cause:  "it is detached here, but its addresses were not sent: " + err.Error(),
+			Remedy: "attach it on " + to + " with --ip, or here again"}
 	}
 	return nil
 }

@@ -35,7 +35,9 @@ func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Net
 		select {
 		case <-busy:
 		case <-given:
-			late := heddle.Errorf(heddle.Waited, "create network", want.Name, "another network is being made or removed: "+heddle.SentenceOf(err), "look at 'heddle status', which says what that waits for, and call again")
+			late := heddle.Errorf(heddle.Waited, "create network", want.Name,
+				"another network is being made or removed: "+heddle.SentenceOf(err),
+				"look at 'heddle status', which says what that waits for, and call again")
 			return made, nil, late
 		}
 	}
@@ -43,7 +45,8 @@ func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Net
 
 // create is CreateNetwork without waiting. If a conflicting network is being made or removed, it
 // returns a channel (busy) that is closed at the end of that.
-func (a *Agent) create(mode heddle.Mode, want heddle.Network, dryRun bool, t *task) (made heddle.Network, lines []string, busy <-chan struct{}, err error) {
+func (a *Agent) create(mode heddle.Mode, want heddle.Network, dryRun bool,
+	t *task) (made heddle.Network, lines []string, busy <-chan struct{}, err error) {
 	if err := a.host.refresh(); err != nil {
 		return made, nil, nil, err
 	}
@@ -287,5 +290,6 @@ func (a *Agent) Endpoint(id heddle.EndpointID) (heddle.Endpoint, error) {
 }
 
 func noEndpoint(id heddle.EndpointID) error {
-	return heddle.Errorf(heddle.NoEndpoint, "find endpoint", id.String(), "", "name another one: 'heddle endpoint list' shows those there are")
+	return heddle.Errorf(heddle.NoEndpoint, "find endpoint", id.String(), "",
+		"name another one: 'heddle endpoint list' shows those there are")
 }

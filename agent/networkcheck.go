@@ -38,7 +38,8 @@ func (a *Agent) complete(mode heddle.Mode, n heddle.Network) (heddle.Network, er
 	if err := mode.Check(a.host.now(), n); err != nil {
 		return n, err
 	}
-	if _, spans := mode.(heddle.Reacher); len(n.Subnets) > 0 && !spans { // for a network of several hosts, each host computes its own
+	// for a network of several hosts, each host computes its own
+	if _, spans := mode.(heddle.Reacher); len(n.Subnets) > 0 && !spans {
 		n.MTU = parts.ResolveMTU(a.host.now(), n)
 	}
 	return reserveParentAddresses(mode, a.host.now(), n)
@@ -85,7 +86,8 @@ func reserveParentAddresses(mode heddle.Mode, h heddle.HostFacts, n heddle.Netwo
 		switch {
 		case slices.Contains(n.Gateways, t) && guest:
 		case slices.Contains(n.Gateways, t):
-			return n, heddle.Errorf(heddle.AddressTaken, "use gateway", t.String()+" of network "+n.Name, "the parent "+parent.Name+" or its router has it", "name another one with --gateway")
+			return n, heddle.Errorf(heddle.AddressTaken, "use gateway", t.String()+" of network "+n.Name,
+				"the parent "+parent.Name+" or its router has it", "name another one with --gateway")
 		case !slices.Contains(n.Reserved, t) && slices.ContainsFunc(n.Subnets, func(s netip.Prefix) bool { return s.Contains(t) }):
 			n.Reserved = append(n.Reserved, t)
 		}
@@ -129,7 +131,9 @@ func mayShareSubnet(mode heddle.Mode) bool {
 func (a *Agent) checkSame(old *network, n heddle.Network) (heddle.Network, []string, error) {
 	n.ID, n.Created, n.Allow = old.ID, old.Created, old.Allow
 	if !sameNetwork(old.Network, n) {
-		return old.Network, nil, heddle.Errorf(heddle.NetworkExists, "create network", n.Name, "it exists with other settings", "choose another name, or delete the network first ('heddle network show "+n.Name+"' shows its settings)")
+		return old.Network, nil, heddle.Errorf(heddle.NetworkExists, "create network", n.Name,
+			"it exists with other settings",
+			"choose another name, or delete the network first ('heddle network show "+n.Name+"' shows its settings)")
 	}
 	return old.Network, nil, nil
 }
@@ -144,7 +148,8 @@ func sameLabels(has, asked map[string]string) bool {
 func sameNetwork(a, b heddle.Network) bool {
 	return a.Mode == b.Mode && slices.Equal(a.Subnets, b.Subnets) && slices.Equal(a.Gateways, b.Gateways) &&
 		slices.Equal(a.Ranges, b.Ranges) && slices.Equal(a.Reserved, b.Reserved) && a.Parent == b.Parent &&
-		a.MTU == b.MTU && a.Internal == b.Internal && sameLabels(a.Labels, b.Labels) && (len(a.Options) == 0 && len(b.Options) == 0 || reflect.DeepEqual(a.Options, b.Options))
+		a.MTU == b.MTU && a.Internal == b.Internal && sameLabels(a.Labels, b.Labels) &&
+		(len(a.Options) == 0 && len(b.Options) == 0 || reflect.DeepEqual(a.Options, b.Options))
 }
 
 // checkAgainstHost refuses subnets that the host uses. Some modes may take addresses from the
@@ -166,8 +171,11 @@ func (a *Agent) hostOverlaps(mode heddle.Mode, n heddle.Network) error {
 		}
 		for _, s := range n.Subnets {
 			for _, addr := range l.Addrs {
-				if s.Overlaps(addr.Masked()) && !addr.Addr().IsLinkLocalUnicast() && !((a.usesInterface(mode, n, l) || hasCommonSubnet(mode)) && within(s, addr)) {
-					return heddle.Errorf(heddle.SubnetOverlap, "create network", n.Name, fmt.Sprintf("its subnet %s overlaps address %s of the host's interface %s", s, addr, l.Name), "choose another subnet")
+				if s.Overlaps(addr.Masked()) && !addr.Addr().IsLinkLocalUnicast() &&
+					!((a.usesInterface(mode, n, l) || hasCommonSubnet(mode)) && within(s, addr)) {
+					return heddle.Errorf(heddle.SubnetOverlap, "create network", n.Name,
+						fmt.Sprintf("its subnet %s overlaps address %s of the host's interface %s", s, addr, l.Name),
+						"choose another subnet")
 				}
 			}
 		}
@@ -184,7 +192,9 @@ func (a *Agent) checkHostRoutes(n heddle.Network) error {
 	}
 	for _, s := range n.Subnets {
 		if i := slices.IndexFunc(own, s.Overlaps); i >= 0 {
-			return heddle.Errorf(heddle.SubnetOverlap, "create network", n.Name, fmt.Sprintf("its subnet %s overlaps the host's own route to %s", s, own[i]), "choose another subnet, or take the route away ('ip route show')")
+			return heddle.Errorf(heddle.SubnetOverlap, "create network", n.Name,
+				fmt.Sprintf("its subnet %s overlaps the host's own route to %s", s, own[i]),
+				"choose another subnet, or take the route away ('ip route show')")
 		}
 	}
 	return nil
@@ -204,12 +214,15 @@ func (n *network) conflictsWith(other *network) error {
 	case other.Name == n.Name:
 		return taken(n.Name)
 	case other.Group() == n.Group():
-		return heddle.Errorf(heddle.NetworkExists, "create network", n.Name, "the random number in its ID collides with that of network "+other.Name, "create it again")
+		return heddle.Errorf(heddle.NetworkExists, "create network", n.Name,
+			"the random number in its ID collides with that of network "+other.Name, "create it again")
 	}
 	for _, s := range n.Subnets {
 		for _, t := range other.Subnets {
-			if s.Overlaps(t) && !(hasCommonSubnet(n.mode) && hasCommonSubnet(other.mode) && !poolsOverlap(n.Network, other.Network)) {
-				return heddle.Errorf(heddle.SubnetOverlap, "create network", n.Name, fmt.Sprintf("its subnet %s overlaps %s of network %s", s, t, other.Name), "choose another subnet")
+			if s.Overlaps(t) && !(hasCommonSubnet(n.mode) && hasCommonSubnet(other.mode) &&
+				!poolsOverlap(n.Network, other.Network)) {
+				return heddle.Errorf(heddle.SubnetOverlap, "create network", n.Name,
+					fmt.Sprintf("its subnet %s overlaps %s of network %s", s, t, other.Name), "choose another subnet")
 			}
 		}
 	}
@@ -223,7 +236,9 @@ func (n *network) conflictsWith(other *network) error {
 		}
 	}
 	if _, conflicts := other.plan.Host.Union(n.plan.Host); len(conflicts) > 0 {
-		return heddle.Errorf(heddle.PlanConflict, "create network", n.Name, fmt.Sprintf("it and network %s both want %s, with different settings", other.Name, conflicts[0].Key()), "bring their options in line, or give one of them another parent")
+		return heddle.Errorf(heddle.PlanConflict, "create network", n.Name,
+			fmt.Sprintf("it and network %s both want %s, with different settings", other.Name, conflicts[0].Key()),
+			"bring their options in line, or give one of them another parent")
 	}
 	return nil
 }

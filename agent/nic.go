@@ -13,13 +13,18 @@ import (
 
 // claimNIC is claim for a network that gives NICs of the host to containers. It claims a NIC of
 // the pool, with a record of its settings, and addresses if the network has any.
-func (a *Agent) claimNIC(giver heddle.NICGiver, n *network, req heddle.AttachRequest, pod kernel.Pod) (heddle.Endpoint, error) {
-	e := heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, Handover: req.Handover, Labels: req.Labels, Created: time.Now().UTC()}
+func (a *Agent) claimNIC(giver heddle.NICGiver, n *network, req heddle.AttachRequest,
+	pod kernel.Pod) (heddle.Endpoint, error) {
+	e := heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, Handover: req.Handover,
+		Labels: req.Labels, Created: time.Now().UTC()}
 	switch {
 	case len(req.Ports) > 0:
-		return e, heddle.Errorf(heddle.BadPort, "publish ports of endpoint", req.ID.String(), "the host publishes no ports for a NIC that it has moved: it does not see the traffic", "leave --publish out")
+		return e, heddle.Errorf(heddle.BadPort, "publish ports of endpoint", req.ID.String(),
+			"the host publishes no ports for a NIC that it has moved: it does not see the traffic",
+			"leave --publish out")
 	case !n.pool.Gives() && len(req.IPs) > 0:
-		return e, heddle.Errorf(heddle.BadOption, "attach endpoint", req.ID.String()+" with an address of its choice", "network "+n.Name+" has no subnet: the NIC keeps the addresses that it has", "leave --ip out")
+		return e, heddle.Errorf(heddle.BadOption, "attach endpoint", req.ID.String()+" with an address of its choice",
+			"network "+n.Name+" has no subnet: the NIC keeps the addresses that it has", "leave --ip out")
 	}
 	if err := a.host.refresh(); err != nil {
 		return e, err
@@ -102,7 +107,8 @@ func requestedNIC(req heddle.AttachRequest) (string, error) {
 		return wish, nil
 	}
 	if wish != "" {
-		return "", heddle.Errorf(heddle.BadArgument, "use NIC", wish+" with MAC address "+string(req.MAC), "a NIC keeps its MAC address", "name it by one of the two")
+		return "", heddle.Errorf(heddle.BadArgument, "use NIC", wish+" with MAC address "+string(req.MAC),
+			"a NIC keeps its MAC address", "name it by one of the two")
 	}
 	return string(req.MAC), nil
 }
@@ -120,7 +126,8 @@ func (a *Agent) checkNotNeeded(n *network, nic heddle.NIC, req heddle.AttachRequ
 	for _, other := range a.networks.all() {
 		mode, err := a.modes.find(other.Mode)
 		if _, giver := mode.(heddle.NICGiver); err == nil && !giver && other.Parent == nic.Name {
-			return heddle.Errorf(heddle.NICNeeded, "move NIC", nic.Name, "it is the parent of network "+other.Name, "name another one, or delete that network")
+			return heddle.Errorf(heddle.NICNeeded, "move NIC", nic.Name, "it is the parent of network "+other.Name,
+				"name another one, or delete that network")
 		}
 	}
 	if req.Force {
@@ -131,9 +138,12 @@ func (a *Agent) checkNotNeeded(n *network, nic heddle.NIC, req heddle.AttachRequ
 	case err != nil:
 		return err
 	case carries:
-		return heddle.Errorf(heddle.NICNeeded, "move NIC", nic.Name, "it carries the host's default route", "name another one; --force gives it away all the same")
+		return heddle.Errorf(heddle.NICNeeded, "move NIC", nic.Name, "it carries the host's default route",
+			"name another one; --force gives it away all the same")
 	case slices.ContainsFunc(nic.Was.Addrs, func(x heddle.NICAddress) bool { return req.SSH.IsValid() && x.Prefix.Addr() == req.SSH.Unmap() }):
-		return heddle.Errorf(heddle.NICNeeded, "move NIC", nic.Name, fmt.Sprintf("it carries the SSH connection to %s by which this command came", req.SSH), "name another one; --force gives it away all the same")
+		return heddle.Errorf(heddle.NICNeeded, "move NIC", nic.Name,
+			fmt.Sprintf("it carries the SSH connection to %s by which this command came", req.SSH),
+			"name another one; --force gives it away all the same")
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ type nics struct {
 	host       *hostView
 	quarantine *quarantine
 
-	mu   rwMutex[atNICs]
+	mu    rwMutex[atNICs]
 	byKey map[string]heldNIC
 }
 
@@ -29,7 +29,8 @@ func (h heldNIC) is(member string) bool {
 }
 
 // take reserves the NIC asked for, or the first free one. unfit says why others were not taken.
-func (c *nics) take(n *network, req heddle.AttachRequest, pool []string, wish string, unfit map[string]string) (string, error) {
+func (c *nics) take(n *network, req heddle.AttachRequest, pool []string, wish string,
+	unfit map[string]string) (string, error) {
 	host := c.host.now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,9 +60,11 @@ func (c *nics) take(n *network, req heddle.AttachRequest, pool []string, wish st
 		}
 	}
 	if !known {
-		return "", heddle.Errorf(heddle.BadArgument, "use NIC", wish+" of network "+n.Name, "the network has no such NIC", "name one of "+strings.Join(pool, ", "))
+		return "", heddle.Errorf(heddle.BadArgument, "use NIC", wish+" of network "+n.Name,
+			"the network has no such NIC", "name one of "+strings.Join(pool, ", "))
 	}
-	return "", heddle.Errorf(heddle.NICTaken, "find a free NIC of network", n.Name, strings.Join(why, ", "), "detach an endpoint, or create a network with more NICs")
+	return "", heddle.Errorf(heddle.NICTaken, "find a free NIC of network", n.Name, strings.Join(why, ", "),
+		"detach an endpoint, or create a network with more NICs")
 }
 
 // holderOfLocked returns who has the NIC that an entry of a pool names.

@@ -14,7 +14,8 @@ import (
 func (a *Agent) open() (err error) {
 	for _, dir := range []string{a.opt.StateDir, a.opt.RunDir} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return heddle.Wrap(heddle.LedgerFull, "make folder", dir, err, "give a folder that can be written with --state-dir or --run-dir")
+			return heddle.Wrap(heddle.LedgerFull, "make folder", dir, err,
+				"give a folder that can be written with --state-dir or --run-dir")
 		}
 	}
 	if a.lock, err = lockFolder(a.opt.RunDir); err != nil {
@@ -32,21 +33,34 @@ func (a *Agent) open() (err error) {
 	if a.ledger, err = openLedger(a.opt.StateDir, a.opt.RunDir, a.host.now().BootID); err != nil {
 		return err
 	}
-	a.blocks = &blocks{cluster: a.opt.Cluster, ledger: a.ledger, log: a.log, host: a.host, networks: a.networks, records: a.records, ready: &a.ready,
-		lent: map[heddle.Pin]bool{}, moving: map[heddle.Pin]bool{}, yielding: map[heddle.Block]bool{}, idle: map[heddle.Block]time.Time{}}
-	a.reservations = &reservations{cluster: a.opt.Cluster, kernel: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip, host: a.host, networks: a.networks,
-		records: a.records, removals: a.removals, blocks: a.blocks, leaseLimit: a.opt.LeaseTime, returned: map[string][]returnedAddr{}}
+	a.blocks = &blocks{cluster: a.opt.Cluster, ledger: a.ledger, log: a.log, host: a.host, networks: a.networks,
+		records: a.records, ready: &a.ready,
+		lent: map[heddle.Pin]bool{}, moving: map[heddle.Pin]bool{}, yielding: map[heddle.Block]bool{},
+		idle: map[heddle.Block]time.Time{}}
+	a.reservations = &reservations{cluster: a.opt.Cluster, kernel: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip,
+		host: a.host, networks: a.networks,
+		records: a.records, removals: a.removals, blocks: a.blocks, leaseLimit: a.opt.LeaseTime,
+		returned: map[string][]returnedAddr{}}
 	a.flows = &flows{kernel: a.kernel, log: a.log, records: a.records, ports: a.ports, background: &a.finished}
-	a.holds = &holds{namespaces: a.kernel, lost: a.kernel, log: a.log, trip: a.trip, records: a.records, runDir: a.opt.RunDir, root: a.opt.Root}
-	a.containers = &containers{namespaces: a.kernel, linkEnds: a.kernel, log: a.log, records: a.records, removals: a.removals, holds: a.holds}
+	a.holds = &holds{namespaces: a.kernel, lost: a.kernel, log: a.log, trip: a.trip, records: a.records,
+		runDir: a.opt.RunDir, root: a.opt.Root}
+	a.containers = &containers{namespaces: a.kernel, linkEnds: a.kernel, log: a.log, records: a.records,
+		removals: a.removals, holds: a.holds}
 	a.lanDevices = &lanDevices{kernel: a.kernel, ledger: a.ledger, log: a.log, networks: a.networks, records: a.records}
-	a.defaults = &defaults{kernel: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip, host: a.host, networks: a.networks, records: a.records,
-		containers: a.containers, podLocks: &a.podLocks, endpointLocks: &a.endpointLocks, holders: map[uint64]heddle.EndpointID{}, unsettled: map[uint64]unsettledRoute{}}
-	a.handovers = &handovers{kernel: a.kernel, namespaces: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip, host: a.host, networks: a.networks, records: a.records,
-		containers: a.containers, holds: a.holds, lanDevices: a.lanDevices, linkLocks: &a.linkLocks, activity: &a.activity, repairJobs: a.repairJobs, endpointLocks: &a.endpointLocks}
-	a.plans = &plans{kernel: a.kernel, networks: a.networks, records: a.records, hostPaths: a.hostPaths, wanted: a.wanted}
-	a.repairer = &repairer{kernel: a.kernel, namespaces: a.kernel, log: a.log, otherFirewalls: a.otherFirewalls, networks: a.networks, records: a.records, hostPaths: a.hostPaths, plans: a.plans,
-		problems: a.problems, handovers: a.handovers, linkLocks: &a.linkLocks, networkLocks: &a.networkLocks, endpointLocks: &a.endpointLocks, jobs: a.repairJobs}
+	a.defaults = &defaults{kernel: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip, host: a.host,
+		networks: a.networks, records: a.records,
+		containers: a.containers, podLocks: &a.podLocks, endpointLocks: &a.endpointLocks,
+		holders: map[uint64]heddle.EndpointID{}, unsettled: map[uint64]unsettledRoute{}}
+	a.handovers = &handovers{kernel: a.kernel, namespaces: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip,
+		host: a.host, networks: a.networks, records: a.records,
+		containers: a.containers, holds: a.holds, lanDevices: a.lanDevices, linkLocks: &a.linkLocks,
+		activity: &a.activity, repairJobs: a.repairJobs, endpointLocks: &a.endpointLocks}
+	a.plans = &plans{kernel: a.kernel, networks: a.networks, records: a.records, hostPaths: a.hostPaths,
+		wanted: a.wanted}
+	a.repairer = &repairer{kernel: a.kernel, namespaces: a.kernel, log: a.log, otherFirewalls: a.otherFirewalls,
+		networks: a.networks, records: a.records, hostPaths: a.hostPaths, plans: a.plans,
+		problems: a.problems, handovers: a.handovers, linkLocks: &a.linkLocks, networkLocks: &a.networkLocks,
+		endpointLocks: &a.endpointLocks, jobs: a.repairJobs}
 	return nil
 }
 
@@ -76,7 +90,8 @@ func lockFolder(dir string) (*os.File, error) {
 	path := filepath.Join(dir, "lock")
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, heddle.Wrap(heddle.LedgerFull, "open the lock file", path, err, "give a folder that can be written with --run-dir")
+		return nil, heddle.Wrap(heddle.LedgerFull, "open the lock file", path, err,
+			"give a folder that can be written with --run-dir")
 	}
 	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	// a child that a killed agent has just forked (for iptables-legacy) holds the lock until it
@@ -86,7 +101,8 @@ func lockFolder(dir string) (*os.File, error) {
 		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	}
 	if err != nil {
-		return nil, errors.Join(heddle.Wrap(heddle.AgentRuns, "lock the run folder with", path, err, "stop the agent that has locked it, or use other folders (--run-dir, --state-dir)"), f.Close())
+		return nil, errors.Join(heddle.Wrap(heddle.AgentRuns, "lock the run folder with", path, err,
+			"stop the agent that has locked it, or use other folders (--run-dir, --state-dir)"), f.Close())
 	}
 	return f, nil
 }

@@ -30,7 +30,7 @@ type peerPaths struct {
 	// onSpoiled is called when checksums were found to arrive corrupted.
 	onSpoiled func()
 
-	mu    mutex[atPeerPaths]
+	mu       mutex[atPeerPaths]
 	findings pathFindings
 	// checksums are the results of the self-test, by the peers' IDs.
 	checksums map[string]verdict
@@ -45,7 +45,8 @@ type pathFindings struct {
 
 // openPaths starts to probe the peers.
 func (a *Agent) openPaths() {
-	a.peerPaths = &peerPaths{cluster: a.opt.Cluster, host: a.host, log: a.log, file: filepath.Join(a.opt.RunDir, "paths.json"), checksums: map[string]verdict{}}
+	a.peerPaths = &peerPaths{cluster: a.opt.Cluster, host: a.host, log: a.log,
+		file: filepath.Join(a.opt.RunDir, "paths.json"), checksums: map[string]verdict{}}
 	if err := a.peerPaths.load(); err != nil {
 		a.log.Warn("what was known about paths is not read", "file", a.peerPaths.file, "error", err)
 	}
@@ -124,7 +125,8 @@ func (w *peerPaths) status() []heddle.PeerStatus {
 }
 
 func (w *peerPaths) peerStatus(v *cluster.View, h heddle.Host, p peer.Path, connected bool) heddle.PeerStatus {
-	s := heddle.PeerStatus{Name: h.Name, ID: h.ID, Path: "none", State: string(cmp.Or(p.State, peer.Unknown)), Since: p.Since,
+	s := heddle.PeerStatus{Name: h.Name, ID: h.ID, Path: "none", State: string(cmp.Or(p.State, peer.Unknown)),
+		Since:   p.Since,
 		PathMTU: p.MTU, RTTSeconds: p.RTT.Seconds(), Checksums: string(w.verdict(h.ID)), Store: "away"}
 	if f, ok := heddle.Path(v.Self, h); ok {
 		s.Path = path.Of(&v.Fabric).Name()
@@ -160,15 +162,18 @@ func (w *peerPaths) part(started time.Time) heddle.PartStatus {
 	w.mu.Lock()
 	soft := w.findings.SoftChecksums
 	w.mu.Unlock()
-	part := heddle.PartStatus{Name: "paths", State: "ok", Detail: fmt.Sprintf("%d of %d hosts answer", len(all)-len(silent), len(all))}
+	part := heddle.PartStatus{Name: "paths", State: "ok",
+		Detail: fmt.Sprintf("%d of %d hosts answer", len(all)-len(silent), len(all))}
 	if least > 0 {
 		part.Detail += fmt.Sprintf(", the least path MTU is %d", least)
 	}
 	switch {
 	case len(silent) > 0 && time.Since(started) > patrolEvery:
-		part.State, part.Detail = "warn", fmt.Sprintf("%d hosts do not answer on the underlay: %s", len(silent), firstFew(silent, ", "))
+		part.State, part.Detail = "warn", fmt.Sprintf("%d hosts do not answer on the underlay: %s", len(silent),
+			firstFew(silent, ", "))
 	case soft:
-		part.State, part.Detail = "warn", "the NIC, or something on the way, spoils the checksums of packets in tunnels: they are computed in software"
+		part.State, part.Detail = "warn",
+			"the NIC, or something on the way, spoils the checksums of packets in tunnels: they are computed in software"
 	}
 	return part
 }

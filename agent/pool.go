@@ -70,7 +70,9 @@ func (k *reservations) requestPool(ask PoolRequest) (Pool, error) {
 		return Pool{}, err
 	}
 	if ask.Range.IsValid() && !within(ask.Range, ask.Subnet) {
-		return Pool{}, heddle.Errorf(heddle.BadSubnet, "reserve range", ask.Range.String()+" of pool "+ask.Subnet.String(), "the range does not lie in the subnet", "choose a range in the subnet")
+		return Pool{}, heddle.Errorf(heddle.BadSubnet, "reserve range",
+			ask.Range.String()+" of pool "+ask.Subnet.String(), "the range does not lie in the subnet",
+			"choose a range in the subnet")
 	}
 	p := newPool(ask.Subnet, ask.Range.Masked())
 	if old, known := k.poolByID[p.ID]; known {
@@ -99,7 +101,8 @@ func (k *reservations) removeAbandonedPoolsLocked(p Pool) error {
 		case k.networks.withSubnet(other.Subnet) == nil && time.Since(other.Asked) > abandonedAfter:
 			dead = append(dead, other.ID)
 		default:
-			return heddle.Errorf(heddle.SubnetOverlap, "reserve pool", p.ID, "it overlaps pool "+other.ID, "choose another subnet")
+			return heddle.Errorf(heddle.SubnetOverlap, "reserve pool", p.ID, "it overlaps pool "+other.ID,
+				"choose another subnet")
 		}
 	}
 	for _, id := range dead {

@@ -28,7 +28,8 @@ func poolByID(id string) (Pool, error) {
 		part, err = netip.ParsePrefix(ranged)
 	}
 	if err != nil {
-		return Pool{}, heddle.Wrap(heddle.BadArgument, "find pool", id, err, "write its subnet and, after a comma, its range")
+		return Pool{}, heddle.Wrap(heddle.BadArgument, "find pool", id, err,
+			"write its subnet and, after a comma, its range")
 	}
 	return newPool(subnet.Masked(), part), nil
 }
@@ -69,12 +70,14 @@ func (a *Agent) PoolOf(subnet netip.Prefix) (Pool, bool) {
 func (k *reservations) subnetOf(ask PoolRequest) (netip.Prefix, error) {
 	n := k.networks.byID(ask.Network)
 	if n == nil {
-		return netip.Prefix{}, heddle.Errorf(heddle.NoNetwork, "find network", "with ID "+ask.Network, "", "name another one: 'heddle network list' shows those there are")
+		return netip.Prefix{}, heddle.Errorf(heddle.NoNetwork, "find network", "with ID "+ask.Network, "",
+			"name another one: 'heddle network list' shows those there are")
 	}
 	for _, s := range n.Subnets {
 		if ask.Subnet.IsValid() && s == ask.Subnet || !ask.Subnet.IsValid() && ask.family().Has(s.Addr()) {
 			return s, nil
 		}
 	}
-	return netip.Prefix{}, heddle.Errorf(heddle.BadSubnet, "find subnet", ask.Subnet.String()+" of network "+n.Name, "the network has no such subnet", "name one of "+strings.Trim(fmt.Sprint(n.Subnets), "[]"))
+	return netip.Prefix{}, heddle.Errorf(heddle.BadSubnet, "find subnet", ask.Subnet.String()+" of network "+n.Name,
+		"the network has no such subnet", "name one of "+strings.Trim(fmt.Sprint(n.Subnets), "[]"))
 }

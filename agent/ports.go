@@ -59,7 +59,8 @@ func (t *ports) withHostPorts(wanted []heddle.PortMapping) ([]heddle.PortMapping
 			q := p
 			var err error
 			if q.HostPort, err = anyPort(p); err != nil {
-				return nil, heddle.Wrap(heddle.BadAddress, "find a free host port for", p.String(), err, "name an address of this host, or the port")
+				return nil, heddle.Wrap(heddle.BadAddress, "find a free host port for", p.String(), err,
+					"name an address of this host, or the port")
 			}
 			if !t.published(q) && !slices.ContainsFunc(all, func(o heddle.PortMapping) bool { return collide(o, q) }) {
 				all[i].HostPort, p.HostPort = q.HostPort, q.HostPort
@@ -92,7 +93,8 @@ func (t portTable) reserve(id heddle.EndpointID, ports []heddle.PortMapping) err
 	for _, p := range ports {
 		for _, q := range t[portKey(p)] {
 			if q.by != id && collide(p, q.PortMapping) {
-				return heddle.Errorf(heddle.PortTaken, "publish port", p.String(), "endpoint "+q.by.String()+" publishes it", "choose another host port")
+				return heddle.Errorf(heddle.PortTaken, "publish port", p.String(),
+					"endpoint "+q.by.String()+" publishes it", "choose another host port")
 			}
 		}
 	}
@@ -116,5 +118,6 @@ func collide(p, q heddle.PortMapping) bool {
 	covers := func(a, b netip.Addr) bool {
 		return !a.IsValid() || a == b || a.IsUnspecified() && heddle.FamilyOf(a) == heddle.FamilyOf(b)
 	}
-	return p.Protocol == q.Protocol && p.HostPort == q.HostPort && (covers(p.HostIP, q.HostIP) || covers(q.HostIP, p.HostIP))
+	return p.Protocol == q.Protocol && p.HostPort == q.HostPort &&
+		(covers(p.HostIP, q.HostIP) || covers(q.HostIP, p.HostIP))
 }

@@ -28,7 +28,8 @@ type missingNetwork struct {
 }
 
 func newProblems(log *slog.Logger) *problems {
-	return &problems{log: log, unrepaired: map[string]string{}, missing: map[string]missingNetwork{}, localOnly: map[string]error{}}
+	return &problems{log: log, unrepaired: map[string]string{}, missing: map[string]missingNetwork{},
+		localOnly: map[string]error{}}
 }
 
 // noteUnrepaired records why not everything of an owner could be repaired; nil if it could.

@@ -13,12 +13,15 @@ import (
 // Publish replaces all published ports of an existing endpoint. An empty list removes them. A
 // mapping without a host port gets a free one. After an error the endpoint has the ports that it
 // had before.
-func (a *Agent) Publish(ctx context.Context, id heddle.EndpointID, ports []heddle.PortMapping) (heddle.Endpoint, error) {
+func (a *Agent) Publish(ctx context.Context, id heddle.EndpointID,
+	ports []heddle.PortMapping) (heddle.Endpoint, error) {
 	if !a.ready.Load() {
-		return heddle.Endpoint{}, heddle.Errorf(heddle.Stopping, "publish ports of endpoint", id.String(), "", "call again when the agent is back")
+		return heddle.Endpoint{}, heddle.Errorf(heddle.Stopping, "publish ports of endpoint", id.String(), "",
+			"call again when the agent is back")
 	}
 	if err := ctx.Err(); err != nil {
-		return heddle.Endpoint{}, heddle.Wrap(heddle.Waited, "publish ports of endpoint", id.String(), err, "call again")
+		return heddle.Endpoint{}, heddle.Wrap(heddle.Waited, "publish ports of endpoint", id.String(), err,
+			"call again")
 	}
 	if err := checkPortCount(id, ports); err != nil {
 		return heddle.Endpoint{}, err
@@ -86,13 +89,15 @@ func (a *Agent) replacePorts(n *network, old, next record) (record, error) {
 	}
 	a.records.replace(old, next)
 	add, gone := heddle.Delta(old.Plan.Host, next.Plan.Host)
-	defer a.linkLocks.lockShared(record{Endpoint: next.Endpoint, Plan: heddle.Plan{Host: heddle.Append(old.Plan.Host, next.Plan.Host)}})()
+	defer a.linkLocks.lockShared(record{Endpoint: next.Endpoint,
+		Plan: heddle.Plan{Host: heddle.Append(old.Plan.Host, next.Plan.Host)}})()
 	if _, err = a.kernel.Apply(heddle.Plan{Host: add}, nil); err == nil {
 		err = a.kernel.Remove(heddle.Plan{Host: gone}, nil, a.wanted.has)
 	}
 	if err != nil {
 		a.records.replace(next, old)
-		return old, errors.Join(err, a.ledger.putRecord(old), a.kernel.Remove(heddle.Plan{Host: add}, nil, a.wanted.has))
+		return old, errors.Join(err, a.ledger.putRecord(old),
+			a.kernel.Remove(heddle.Plan{Host: add}, nil, a.wanted.has))
 	}
 	a.networks.endpointEvent(events.Updated, next.Endpoint)
 	return next, nil

@@ -79,7 +79,8 @@ func (q *quarantine) parts() []heddle.PartStatus {
 		return nil
 	}
 	slices.Sort(all)
-	return []heddle.PartStatus{{Name: "quarantine", State: "warn", Detail: fmt.Sprintf("%d: %s", len(all), strings.Join(all, "; "))}}
+	return []heddle.PartStatus{{Name: "quarantine", State: "warn",
+		Detail: fmt.Sprintf("%d: %s", len(all), strings.Join(all, "; "))}}
 }
 
 // retryQuarantine tries repeatedly to end the quarantine of endpoints.

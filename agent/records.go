@@ -21,7 +21,8 @@ type records struct {
 }
 
 func newRecords(w *wantedObjects) *records {
-	return &records{wanted: w, byID: map[heddle.EndpointID]record{}, pending: map[heddle.EndpointID]string{}, inPods: map[uint64]map[heddle.EndpointID]bool{}}
+	return &records{wanted: w, byID: map[heddle.EndpointID]record{}, pending: map[heddle.EndpointID]string{},
+		inPods: map[uint64]map[heddle.EndpointID]bool{}}
 }
 
 func (l *records) get(id heddle.EndpointID) (record, bool) {

@@ -91,7 +91,8 @@ func checkNetworksKnown(was ledgerContents) error {
 	for _, r := range was.endpoints {
 		known := func(n heddle.Network) bool { return n.ID == r.Endpoint.Network }
 		if !slices.ContainsFunc(was.networks, known) {
-			return heddle.Errorf(heddle.LedgerBroken, "recover endpoint", r.Endpoint.ID.String(), "the ledger does not have its network "+r.Endpoint.NetworkName+" (nothing was changed)",
+			return heddle.Errorf(heddle.LedgerBroken, "recover endpoint", r.Endpoint.ID.String(),
+				"the ledger does not have its network "+r.Endpoint.NetworkName+" (nothing was changed)",
 				"restore the state folder's heddle.db from a copy; without one, move the run folder's ledger.db away as well")
 		}
 	}
@@ -182,7 +183,8 @@ func (a *Agent) restoreRecord(r record, intent string) error {
 		a.log.Info("undoing an operation cut off", "operation", intent, "endpoint", r.Endpoint.ID)
 		if err := a.removeFromKernel(r); err != nil {
 			// it keeps its record and intent, and GC tries again
-			a.log.Error("an operation cut off is not undone", "operation", intent, "endpoint", r.Endpoint.ID, "error", err)
+			a.log.Error("an operation cut off is not undone",
+				"operation", intent, "endpoint", r.Endpoint.ID, "error", err)
 			return a.restoreClaims(n, r.Endpoint)
 		}
 		for _, addr := range r.Endpoint.Addrs {

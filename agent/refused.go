@@ -31,7 +31,8 @@ func (a *Agent) dropRefused(name string) error {
 
 // usablePeers leaves out peers whose underlay address belongs to this host or to one of its
 // networks: packets for them would not leave the host. The cluster's records cannot show this.
-func usablePeers(peers []heddle.Host, h heddle.HostFacts, own []netip.Prefix) (fit []heddle.Host, left []cluster.Refusal) {
+func usablePeers(peers []heddle.Host, h heddle.HostFacts,
+	own []netip.Prefix) (fit []heddle.Host, left []cluster.Refusal) {
 	for _, p := range peers {
 		if why := peerConflict(p, h, own); why != "" {
 			left = append(left, cluster.Refusal{Key: "host " + p.Name, Writer: p.Name, Reason: why})
@@ -69,6 +70,7 @@ func (a *Agent) refusedPart() heddle.PartStatus {
 	}
 	total := v.RefusedCount + len(all) - len(v.Refused)
 	part.State = "warn"
-	part.Detail = fmt.Sprintf("%d of the cluster's records are not taken on; they cost only who wrote them: %s", total, firstFew(texts, "; "))
+	part.Detail = fmt.Sprintf("%d of the cluster's records are not taken on; they cost only who wrote them: %s", total,
+		firstFew(texts, "; "))
 	return part
 }

@@ -27,7 +27,8 @@ type register struct {
 }
 
 func newRegister(w *wantedObjects, t reporter) *register {
-	return &register{wanted: w, reporter: t, changedSignal: make(chan struct{}, 1), byName: map[string]*network{}, underway: map[string]*underway{}}
+	return &register{wanted: w, reporter: t, changedSignal: make(chan struct{}, 1), byName: map[string]*network{},
+		underway: map[string]*underway{}}
 }
 
 // find returns a copy of the record of the network with that name, or else with that ID: doors use
@@ -201,5 +202,6 @@ func (g *register) endpointEvent(what events.Action, e heddle.Endpoint) {
 	if n := g.byID(e.Network); n != nil {
 		name = n.Name
 	}
-	g.reporter.send(events.Event{Kind: events.Endpoint, Action: what, Object: e.ID.String(), Network: name, Labels: e.Labels, Detail: joinedAddrs(e)})
+	g.reporter.send(events.Event{Kind: events.Endpoint, Action: what, Object: e.ID.String(), Network: name,
+		Labels: e.Labels, Detail: joinedAddrs(e)})
 }

@@ -92,5 +92,6 @@ func (a *Agent) rename(n *network, next heddle.Network) error {
 }
 
 func taken(name string) error {
-	return heddle.Errorf(heddle.NetworkExists, "use network name", name, "another network has it", "choose another name, or delete the other network first")
+	return heddle.Errorf(heddle.NetworkExists, "use network name", name, "another network has it",
+		"choose another name, or delete the other network first")
 }

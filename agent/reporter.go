@@ -26,7 +26,8 @@ func (t reporter) send(e events.Event) {
 
 // networkEvent sends an event about a network.
 func (t reporter) networkEvent(what events.Action, n heddle.Network, detail string) {
-	t.send(events.Event{Kind: events.Network, Action: what, Object: n.Name, Network: n.Name, Labels: n.Labels, Detail: detail})
+	t.send(events.Event{Kind: events.Network, Action: what, Object: n.Name, Network: n.Name, Labels: n.Labels,
+		Detail: detail})
 }
 
 // networkUpdated sends an event if a network's record has changed, not only its plan.

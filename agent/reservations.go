@@ -40,7 +40,8 @@ type reservations struct {
 // the cluster. The pool is on disk before RequestPool returns.
 func (a *Agent) RequestPool(ask PoolRequest) (Pool, error) {
 	if !a.ready.Load() {
-		return Pool{}, heddle.Errorf(heddle.Stopping, "reserve pool", ask.Subnet.String(), "", "call again when the agent is back")
+		return Pool{}, heddle.Errorf(heddle.Stopping, "reserve pool", ask.Subnet.String(), "",
+			"call again when the agent is back")
 	}
 	return a.reservations.requestPool(ask)
 }
@@ -62,7 +63,8 @@ func (a *Agent) Pools() []Pool { return a.reservations.listPools() }
 // Before there is a network on the pool, only a certain address can be leased.
 func (a *Agent) Lease(ctx context.Context, pool string, addr netip.Addr, mac heddle.MAC) (netip.Prefix, error) {
 	if !a.ready.Load() {
-		return netip.Prefix{}, heddle.Errorf(heddle.Stopping, "lease address from pool", pool, "", "call again when the agent is back")
+		return netip.Prefix{}, heddle.Errorf(heddle.Stopping, "lease address from pool", pool, "",
+			"call again when the agent is back")
 	}
 	return a.reservations.lease(ctx, pool, addr, mac)
 }

@@ -127,7 +127,9 @@ func (a *Agent) adoptNetwork(n heddle.Network) error {
 		return nil // its addresses are not in the store; see migrate
 	}
 	if !cluster.SamePlace(local.Network, n) {
-		return heddle.Errorf(heddle.NetworkExists, "follow the record of network", n.Name, "somebody has changed its addresses in the store: they are others than on this host", "delete the network and create it again")
+		return heddle.Errorf(heddle.NetworkExists, "follow the record of network", n.Name,
+			"somebody has changed its addresses in the store: they are others than on this host",
+			"delete the network and create it again")
 	}
 	plan, err := local.mode.Network(a.host.now(), n)
 	if err != nil {
@@ -144,7 +146,9 @@ func (a *Agent) adoptNetwork(n heddle.Network) error {
 // caller holds the other one's lock. If the unused one is locked, this is tried again later.
 func (a *Agent) freeName(local *network, n heddle.Network) error {
 	if !local.Shared || len(a.endpointsOn(local.ID)) > 0 {
-		return heddle.Errorf(heddle.NetworkExists, "make the cluster's network", n.Name, "this host has a network of its own with that name", "delete that one, and the cluster's follows; or create that one again under another name")
+		return heddle.Errorf(heddle.NetworkExists, "make the cluster's network", n.Name,
+			"this host has a network of its own with that name",
+			"delete that one, and the cluster's follows; or create that one again under another name")
 	}
 	if !local.usage.TryLock() {
 		return taken(n.Name)
@@ -212,5 +216,6 @@ func (a *Agent) makeFromCluster(n heddle.Network) error {
 }
 
 func inUse(name string, used []heddle.Endpoint) error {
-	return heddle.Errorf(heddle.NetworkInUse, "delete network", name, fmt.Sprintf("it has %d endpoints, such as %s", len(used), used[0].ID), "detach them first")
+	return heddle.Errorf(heddle.NetworkInUse, "delete network", name,
+		fmt.Sprintf("it has %d endpoints, such as %s", len(used), used[0].ID), "detach them first")
 }

@@ -11,7 +11,8 @@ import (
 // shared link waits.
 func TestSharing(t *testing.T) {
 	id := heddle.EndpointID{Container: "c", IfName: "eth"}
-	own, hand, trunk := heddle.Link{Name: id.PortName()}, heddle.Link{Name: id.HandName()}, heddle.Link{Name: "hs0123456789aa"}
+	own, hand, trunk := heddle.Link{Name: id.PortName()}, heddle.Link{Name: id.HandName()},
+		heddle.Link{Name: "hs0123456789aa"}
 	for _, c := range []struct {
 		links []heddle.Link
 		waits bool
@@ -20,7 +21,8 @@ func TestSharing(t *testing.T) {
 		others := a.linkLocks.byName.Lock("hs0123456789aa")
 		done := make(chan bool)
 		go func() {
-			a.linkLocks.lockShared(record{Endpoint: heddle.Endpoint{ID: id, Handover: true}, Plan: heddle.Plan{Host: heddle.State{Links: c.links}}})()
+			a.linkLocks.lockShared(record{Endpoint: heddle.Endpoint{ID: id, Handover: true},
+				Plan: heddle.Plan{Host: heddle.State{Links: c.links}}})()
 			close(done)
 		}()
 		limit := 20 * time.Second

@@ -14,8 +14,10 @@ func TestCollide(t *testing.T) {
 		p, q string
 		want bool
 	}{
-		{"", "", true}, {"", "0.0.0.0", true}, {"", "::1", true}, {"0.0.0.0", "192.0.2.1", true}, {"::", "2001:db8::1", true},
-		{"192.0.2.1", "192.0.2.1", true}, {"192.0.2.1", "192.0.2.2", false}, {"0.0.0.0", "::", false}, {"0.0.0.0", "2001:db8::1", false}, {"::", "192.0.2.1", false},
+		{"", "", true}, {"", "0.0.0.0", true}, {"", "::1", true}, {"0.0.0.0", "192.0.2.1", true},
+		{"::", "2001:db8::1", true},
+		{"192.0.2.1", "192.0.2.1", true}, {"192.0.2.1", "192.0.2.2", false}, {"0.0.0.0", "::", false},
+		{"0.0.0.0", "2001:db8::1", false}, {"::", "192.0.2.1", false},
 	} {
 		mapping := func(host string) heddle.PortMapping {
 			m := heddle.PortMapping{HostPort: 80, ContainerPort: 80, Protocol: "tcp"}

@@ -74,11 +74,13 @@ func (ts *tasks) olderThan(age time.Duration, is func(work) bool) []heddle.Late 
 	var all []heddle.Late
 	for t := range ts.all {
 		if took := time.Since(t.since); took >= age && (is == nil || is(t.work)) {
-			all = append(all, heddle.Late{What: t.work.what, Network: t.work.network, Endpoint: t.work.endpoint, Since: t.since.UTC(), Seconds: took.Round(time.Millisecond).Seconds(), Waits: t.waitingFor})
+			all = append(all, heddle.Late{What: t.work.what, Network: t.work.network, Endpoint: t.work.endpoint,
+				Since: t.since.UTC(), Seconds: took.Round(time.Millisecond).Seconds(), Waits: t.waitingFor})
 		}
 	}
 	slices.SortFunc(all, func(a, b heddle.Late) int {
-		return cmp.Or(a.Since.Compare(b.Since), strings.Compare(a.Network, b.Network), strings.Compare(a.Endpoint, b.Endpoint))
+		return cmp.Or(a.Since.Compare(b.Since), strings.Compare(a.Network, b.Network),
+			strings.Compare(a.Endpoint, b.Endpoint))
 	})
 	return all
 }

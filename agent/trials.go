@@ -35,7 +35,8 @@ func (t *trials) probe(mode heddle.Mode, n heddle.Network) error {
 		return unknown == nil && t.try(m, c) == nil
 	})
 	refusal := &heddle.Error{Code: heddle.NotOnKernel, Kind: heddle.Unavailable, Op: "create network", Object: n.Name,
-		Cause: "mode " + n.Mode + " does not work here: " + heddle.SentenceOf(err), Remedy: trial.Advice(wanted, best, found)}
+		Cause:  "mode " + n.Mode + " does not work here: " + heddle.SentenceOf(err),
+		Remedy: trial.Advice(wanted, best, found)}
 	if denied := heddle.NoPermission.In(err); denied != nil {
 		refusal.Remedy = denied.Remedy + "; " + refusal.Remedy
 	}

@@ -87,11 +87,13 @@ func (bs *blocks) leaseOwned(n *network, subnet netip.Prefix, addr netip.Addr) (
 			return netip.Prefix{}, err
 		}
 		if !bs.ownsLocked(n.ID, addr, v) {
-			return netip.Prefix{}, heddle.Errorf(heddle.AddressTaken, "lease address", addr.String(), "it is in another host's block", "choose another one")
+			return netip.Prefix{}, heddle.Errorf(heddle.AddressTaken, "lease address", addr.String(),
+				"it is in another host's block", "choose another one")
 		}
 	}
 	if hostHas(bs.host.now(), n, []netip.Prefix{heddle.Single(addr)}) {
-		return netip.Prefix{}, heddle.Errorf(heddle.AddressTaken, "lease address", addr.String(), "the host itself has it", "choose another one")
+		return netip.Prefix{}, heddle.Errorf(heddle.AddressTaken, "lease address", addr.String(),
+			"the host itself has it", "choose another one")
 	}
 	return n.pool.TakeOne(subnet, addr, leaseID)
 }

@@ -54,7 +54,8 @@ func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
 			if !pause(ctx, settleAfter) {
 				return
 			}
-			echo := a.activity.busy() && change != kernel.Policies && (change != kernel.Tables || !a.plans.firewallBroken())
+			echo := a.activity.busy() && change != kernel.Policies &&
+				(change != kernel.Tables || !a.plans.firewallBroken())
 			if !echo {
 				due = soonest
 			}
