@@ -239,8 +239,8 @@ func (l *ledger) drop(e heddle.Endpoint, freed time.Time) error {
 
 func addressKey(network string, a netip.Addr) []byte { return []byte(network + "/" + a.String()) }
 
-// broken returns the error about a record that cannot be read.
-func broken(key []byte, err error) error {
+// brokenRecord returns the error about a record that cannot be read.
+func brokenRecord(key []byte, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -255,7 +255,7 @@ func (l *ledger) endpoints() (all []record, intents map[string]string, err error
 		err := tx.Bucket(bucketIntents).ForEach(func(k, v []byte) error {
 			op, err := unseal(k, v)
 			intents[string(k)] = string(op)
-			return broken(k, err)
+			return brokenRecord(k, err)
 		})
 		if err != nil {
 			return err

@@ -115,7 +115,7 @@ func (l *ledger) cursors(network string) (map[heddle.Family]netip.Addr, error) {
 					err = json.Unmarshal(value, &a)
 				}
 				if err != nil {
-					return broken([]byte("cursor of "+network), err)
+					return brokenRecord([]byte("cursor of "+network), err)
 				}
 				all[f] = a
 			}
@@ -162,7 +162,7 @@ func read(key, sealed []byte, into any) error {
 	if err == nil {
 		err = json.Unmarshal(value, into)
 	}
-	return broken(key, err)
+	return brokenRecord(key, err)
 }
 
 func put(db *bbolt.DB, bucket []byte, key string, value any, object string) error {
@@ -197,15 +197,15 @@ func (l *ledger) quarantined(network string) (map[netip.Addr]time.Time, error) {
 			}
 			value, err := unseal(k, v)
 			if err != nil {
-				return broken(k, err)
+				return brokenRecord(k, err)
 			}
 			a, err := netip.ParseAddr(address)
 			if err != nil {
-				return broken(k, err)
+				return brokenRecord(k, err)
 			}
 			since, err := time.Parse(time.RFC3339Nano, string(value))
 			all[a] = since
-			return broken(k, err)
+			return brokenRecord(k, err)
 		})
 	})
 	return all, err

@@ -82,7 +82,7 @@ func (a *Agent) create(mode heddle.Mode, want heddle.Network, dryRun bool,
 		return made, nil, nil, err
 	}
 	if a.opt.spans(mode) {
-		n, err = a.share(n, t)
+		n, err = a.createShared(n, t)
 		return n, nil, nil, err
 	}
 	if busy, err := a.networks.reserve(next); err != nil {
@@ -151,7 +151,7 @@ func (n *network) initialize() {
 // network by name or ID; a new name that it gets meanwhile changes nothing.
 func (a *Agent) DeleteNetwork(name string) error {
 	n, err := a.networks.find(name)
-	if err != nil && a.refuses(name) {
+	if err != nil && a.isRefused(name) {
 		return a.dropRefused(name)
 	}
 	if err != nil {

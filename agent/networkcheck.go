@@ -212,7 +212,7 @@ func (n *network) conflictsWith(other *network) error {
 	case other.ID == n.ID:
 		return nil
 	case other.Name == n.Name:
-		return taken(n.Name)
+		return nameTaken(n.Name)
 	case other.Group() == n.Group():
 		return heddle.Errorf(heddle.NetworkExists, "create network", n.Name,
 			"the random number in its ID collides with that of network "+other.Name, "create it again")

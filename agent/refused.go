@@ -10,8 +10,8 @@ import (
 	"github.com/heddle-network/heddle/cluster"
 )
 
-// refuses reports whether the cluster has a network of this name that no host accepts.
-func (a *Agent) refuses(name string) bool {
+// isRefused reports whether the cluster has a network of this name that no host accepts.
+func (a *Agent) isRefused(name string) bool {
 	if a.opt.Cluster == nil {
 		return false
 	}

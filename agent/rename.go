@@ -52,7 +52,7 @@ func (a *Agent) changeName(n *network, changeName string, d *heddle.DockerNetwor
 		return a.rename(n, next)
 	}
 	if other, err := a.networks.find(changeName); err == nil && other.ID != n.ID {
-		return taken(changeName)
+		return nameTaken(changeName)
 	}
 	if err := checkStoreUp(a.opt.Cluster, "name network", changeName); err != nil {
 		return err
@@ -91,7 +91,7 @@ func (a *Agent) rename(n *network, next heddle.Network) error {
 	return err
 }
 
-func taken(name string) error {
+func nameTaken(name string) error {
 	return heddle.Errorf(heddle.NetworkExists, "use network name", name, "another network has it",
 		"choose another name, or delete the other network first")
 }

@@ -36,9 +36,9 @@ func (a *Agent) checkShared(mode heddle.Mode, n heddle.Network) error {
 	return a.opt.Cluster.CheckNetwork(ctx, n)
 }
 
-// share records a new network in the store, and makes it here. If that fails, it removes the
+// createShared records a new network in the store, and makes it here. If that fails, it removes the
 // record again.
-func (a *Agent) share(n heddle.Network, t *task) (heddle.Network, error) {
+func (a *Agent) createShared(n heddle.Network, t *task) (heddle.Network, error) {
 	if err := checkStoreUp(a.opt.Cluster, "create network", n.Name); err != nil {
 		return n, err
 	}
@@ -151,17 +151,17 @@ func (a *Agent) freeName(local *network, n heddle.Network) error {
 			"delete that one, and the cluster's follows; or create that one again under another name")
 	}
 	if !local.usage.TryLock() {
-		return taken(n.Name)
+		return nameTaken(n.Name)
 	}
 	defer local.usage.Unlock()
 	unlock := a.networkLocks.TryLock(local.ID)
 	if unlock == nil {
-		return taken(n.Name)
+		return nameTaken(n.Name)
 	}
 	defer unlock()
 	now := a.networks.byID(local.ID)
 	if now == nil || now.Name != n.Name || len(a.endpointsOn(local.ID)) > 0 {
-		return taken(n.Name)
+		return nameTaken(n.Name)
 	}
 	if err := a.removeHere(now); err != nil {
 		return err
