@@ -15,7 +15,7 @@ func (a *Agent) Allow(first, second string) error {
 		return err
 	}
 	if !n.pool.Gives() {
-		return heddle.Errorf(heddle.BadArgument, "allow traffic with network", second, "it has no subnet",
+		return heddle.Errorf(heddle.BadArgument, "allow traffic with network", second, "the network has no subnet",
 			"name two different networks that have subnets")
 	}
 	return a.allowOther(first, n.ID)
@@ -29,7 +29,7 @@ func (a *Agent) allowOther(name, otherID string) error {
 		return err
 	}
 	if !n.pool.Gives() || n.ID == otherID {
-		cause := "it has no subnet"
+		cause := "the network has no subnet"
 		if n.ID == otherID {
 			cause = "both are the same network"
 		}

@@ -140,8 +140,9 @@ func (a *Agent) openPod(n *network, req heddle.AttachRequest) (kernel.Pod, error
 	}
 	if a.kernel.IsOwn(pod) {
 		pod.Close()
-		return nil, heddle.Errorf(heddle.BadNamespace, "open network namespace", path, "it is the host's own",
-			"give the namespace of a container; for a container in the host's own, use a network of mode host")
+		return nil, heddle.Errorf(heddle.BadNamespace, "open network namespace", path,
+			"it is the host's own network namespace",
+			"give a container's namespace; for a container in the host's namespace, use a network of mode host")
 	}
 	return pod, nil
 }

@@ -16,7 +16,7 @@ func (a *Agent) attachExisting(n *network, old record, req heddle.AttachRequest,
 		err := a.remove(old) // an earlier call could not finish
 		if why, is := a.quarantine.reasonFor(req.ID); is {
 			err = heddle.Errorf(heddle.InQuarantine, "attach endpoint", req.ID.String(), why,
-				"end the container that had it, or attach under another id")
+				"end the container that had the endpoint, or attach under another ID")
 		}
 		return err != nil, reply, err
 	}
@@ -40,8 +40,9 @@ func (a *Agent) attachExisting(n *network, old record, req heddle.AttachRequest,
 		reply.Existed = true
 		return true, reply, err
 	case alive || len(old.Plan.Pod.Links) == 0 || a.containers.podAlive(old):
-		return true, reply, heddle.Errorf(heddle.EndpointDiffers, "attach endpoint", req.ID.String(), "",
-			"detach it first ('heddle detach "+req.ID.String()+"')")
+		return true, reply, heddle.Errorf(heddle.EndpointDiffers, "attach endpoint", req.ID.String(),
+			"it exists with other settings or in another container",
+			"detach the endpoint first ('heddle detach "+req.ID.String()+"')")
 	}
 	err = a.remove(old)
 	return err != nil, reply, err

@@ -71,7 +71,7 @@ func (bs *blocks) leaseFrom(ctx context.Context, n *network, subnets []netip.Pre
 		}
 	}
 	return nil, heddle.Errorf(heddle.PoolExhausted, "attach endpoint", req.ID.String()+" to network "+n.Name,
-		"other hosts took the free addresses first", "try again")
+		"other hosts took the free addresses first", "attach again")
 }
 
 // tryLease leases the addresses, or returns which one is missing.
@@ -104,7 +104,7 @@ func checkAcceptsNew(n *network, v *cluster.View) error {
 	for _, m := range v.Networks {
 		if m.ID == n.ID && m.Deleting {
 			return heddle.Errorf(heddle.NetworkLeaving, "lease addresses of network", n.Name, "",
-				"wait until it is gone, and create it again")
+				"wait until the network is gone, and create it again")
 		}
 	}
 	return nil

@@ -104,7 +104,7 @@ func (a *Agent) checkLAN(n *network, req heddle.AttachRequest) error {
 	for _, addr := range hostAddresses(n.mode, h, parent) {
 		if slices.Contains(req.IPs, addr) {
 			return heddle.Errorf(heddle.AddressTaken, "use address", addr.String()+" on network "+n.Name,
-				"the host itself has it", "choose another one")
+				"the host itself has the address", "choose another address")
 		}
 	}
 	return nil
@@ -139,14 +139,14 @@ func (a *Agent) forgetStaleDefault(pod kernel.Pod) {
 // listens.
 func checkPorts(n *network, req heddle.AttachRequest, listen func(heddle.PortMapping) error) error {
 	if n.Internal && len(req.Ports) > 0 {
-		return heddle.Errorf(heddle.BadPort, "publish ports on network", n.Name, "it is internal",
+		return heddle.Errorf(heddle.BadPort, "publish ports on network", n.Name, "the network is internal",
 			"leave --publish out, or use a network that is not internal")
 	}
 	for _, p := range req.Ports {
 		if p.HostIP.IsValid() && !n.HasFamily(heddle.FamilyOf(p.HostIP)) {
 			return heddle.Errorf(heddle.BadPort, "publish port", p.String()+" on network "+n.Name,
 				"the network has no addresses of that family",
-				"name a host address of the network's family, or leave it out")
+				"publish on a host address of the network's family, or leave the address out")
 		}
 		if err := listen(p); errors.Is(err, unix.EADDRNOTAVAIL) {
 			return heddle.Wrap(heddle.BadAddress, "publish port", p.String(), err, "name an address of this host")

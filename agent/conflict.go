@@ -19,8 +19,9 @@ func checkConflict(e heddle.Endpoint, plan heddle.Plan, others []record) error {
 			for _, q := range subnets(o.Endpoint, o.Plan) {
 				if p.Overlaps(q) {
 					return heddle.Errorf(heddle.RoutesClash, "attach endpoint", e.ID.String(),
-						fmt.Sprintf("its subnet %s and that of %s on %s (%s) overlap", p, o.Endpoint.ID.IfName,
-							o.Endpoint.NetworkName, q), "detach the other one, or use another network")
+						fmt.Sprintf("its subnet %s overlaps %s of interface %s on network %s", p, q,
+							o.Endpoint.ID.IfName, o.Endpoint.NetworkName),
+						"detach the other endpoint, or use another network")
 				}
 			}
 		}
@@ -28,8 +29,10 @@ func checkConflict(e heddle.Endpoint, plan heddle.Plan, others []record) error {
 			for _, q := range o.Plan.Pod.Routes {
 				if r.Dst == q.Dst && r.Table == q.Table && r.Metric == q.Metric && r.Link != q.Link {
 					return heddle.Errorf(heddle.RoutesClash, "attach endpoint", e.ID.String(),
-						fmt.Sprintf("its route to %s is the same as that of %s on %s", r.Dst, o.Endpoint.ID.IfName,
-							o.Endpoint.NetworkName), "detach the other one, or give the NIC's route another metric")
+						fmt.Sprintf("its route to %s conflicts with that of interface %s on network %s", r.Dst,
+							o.Endpoint.ID.IfName,
+							o.Endpoint.NetworkName),
+						"detach the other endpoint, or give the NIC's route another metric")
 				}
 			}
 		}

@@ -81,7 +81,7 @@ func (a *Agent) loadFabric(was ledgerContents) error {
 func (a *Agent) leaveCluster(n *heddle.Network) error {
 	if !a.opt.Alone {
 		return heddle.Errorf(heddle.NoStore, "use network", n.Name,
-			"it spans several hosts, and this agent has no store",
+			"the network spans several hosts, and this agent has no store",
 			"start the agent with the --store that it had, or with '--store none' to leave the cluster: its networks are this host's own then")
 	}
 	n.Shared, n.Deleting = false, false

@@ -16,7 +16,7 @@ func (k *reservations) checkSubnetFree(subnet netip.Prefix) error {
 	for name, s := range k.networkSubnets() {
 		if i := slices.IndexFunc(s, subnet.Overlaps); i >= 0 {
 			return heddle.Errorf(heddle.SubnetOverlap, "reserve pool", subnet.String(),
-				fmt.Sprintf("it overlaps subnet %s of network %s", s[i], name), "choose another subnet")
+				fmt.Sprintf("the pool overlaps subnet %s of network %s", s[i], name), "choose another subnet")
 		}
 	}
 	return nil
@@ -74,7 +74,7 @@ func (k *reservations) freeSubnetLocked(f heddle.Family) (netip.Prefix, error) {
 		}
 	}
 	return netip.Prefix{}, heddle.Errorf(heddle.PoolExhausted, "find a free subnet in", freeIPv4.String(),
-		"all are in use", "name one with --subnet")
+		"all subnets are in use", "name a subnet with --subnet")
 }
 
 // localSubnet is one of the subnets of freeIPv4.

@@ -31,8 +31,9 @@ func (a *Agent) attachHandedOver(n *network, old record,
 		reply.Existed = true
 		return true, reply, err
 	case where == inContainer:
-		return true, reply, heddle.Errorf(heddle.EndpointDiffers, "attach endpoint", req.ID.String(), "",
-			"detach it first ('heddle detach "+req.ID.String()+"')")
+		return true, reply, heddle.Errorf(heddle.EndpointDiffers, "attach endpoint", req.ID.String(),
+			"it exists with other settings or in another container",
+			"detach the endpoint first ('heddle detach "+req.ID.String()+"')")
 	}
 	err = a.remove(old)
 	return err != nil, reply, err

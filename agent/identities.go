@@ -20,19 +20,20 @@ func (s *identities) takeMAC(n *network, h heddle.HostFacts, req heddle.AttachRe
 		fixed := f.MAC(h, n.Network)
 		if fixed != "" && req.MAC != "" && req.MAC != fixed {
 			return "", heddle.Errorf(heddle.MACTaken, "use MAC address", string(req.MAC)+" on network "+n.Name,
-				"its containers have the parent's address "+string(fixed), "leave --mac out")
+				"the network's containers have the parent's address "+string(fixed), "leave --mac out")
 		}
 		if fixed != "" {
 			return fixed, nil
 		}
 	}
 	if req.MAC != "" && req.MAC == n.GatewayMAC() {
-		return "", heddle.Errorf(heddle.MACTaken, "use MAC address", string(req.MAC), "the network's gateway has it",
-			"choose another one, or leave it out")
+		return "", heddle.Errorf(heddle.MACTaken, "use MAC address", string(req.MAC),
+			"the network's gateway has the address",
+			"choose another MAC address, or leave it out")
 	}
 	if holder, taken := s.macs[req.MAC]; req.MAC != "" && taken && holder != req.ID {
 		return "", heddle.Errorf(heddle.MACTaken, "use MAC address", string(req.MAC),
-			"endpoint "+holder.String()+" has it", "choose another one, or leave it out")
+			"endpoint "+holder.String()+" has the address", "choose another MAC address, or leave it out")
 	}
 	mac := req.MAC
 	for salt := 0; mac == ""; salt++ {

@@ -44,8 +44,9 @@ func (k *reservations) lease(ctx context.Context, pool string, addr netip.Addr, 
 		return netip.Prefix{}, err
 	}
 	if addr.IsValid() && !p.Subnet.Contains(addr) {
-		return netip.Prefix{}, heddle.Errorf(heddle.OutsidePool, "lease address", addr.String()+" from pool "+pool, "",
-			"choose one inside "+p.Subnet.String())
+		return netip.Prefix{}, heddle.Errorf(heddle.OutsidePool, "lease address", addr.String()+" from pool "+pool,
+			"the address is outside the pool",
+			"choose an address inside "+p.Subnet.String())
 	}
 	n := k.networks.withSubnet(p.Subnet)
 	if n != nil {
@@ -56,12 +57,13 @@ func (k *reservations) lease(ctx context.Context, pool string, addr netip.Addr, 
 			return old.Addr, nil
 		}
 		return netip.Prefix{}, heddle.Errorf(heddle.AddressTaken, "lease address", addr.String()+" from pool "+pool,
-			"it is leased already", "choose another one")
+			"the address is leased already", "choose another address")
 	}
 	l := Lease{Pool: p.ID, MAC: mac, Unasked: !addr.IsValid(), since: time.Now()}
 	switch {
 	case n == nil && !addr.IsValid():
-		return netip.Prefix{}, heddle.Errorf(heddle.NoNetwork, "lease address from pool", pool, "it has no network yet",
+		return netip.Prefix{}, heddle.Errorf(heddle.NoNetwork, "lease address from pool", pool,
+			"the pool has no network yet",
 			"name an address, or create the network first")
 	case n == nil || addr.IsValid() && n.ownsAddress(addr):
 		l.Addr = netip.PrefixFrom(addr, p.Subnet.Bits())

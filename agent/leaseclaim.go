@@ -33,7 +33,8 @@ func (a *Agent) claimLeased(n *network, req heddle.AttachRequest) (addrs []netip
 		has := slices.IndexFunc(e.Addrs, func(p netip.Prefix) bool { return slices.Contains(addrs, p) })
 		if has >= 0 && e.ID != req.ID && !a.makeRoomFor(e, req) {
 			return nil, true, heddle.Errorf(heddle.AddressTaken, "attach endpoint",
-				req.ID.String()+" with address "+e.Addrs[has].Addr().String(), "endpoint "+e.ID.String()+" has it",
+				req.ID.String()+" with address "+e.Addrs[has].Addr().String(),
+				"endpoint "+e.ID.String()+" has the address",
 				"detach that endpoint first, or choose another address")
 		}
 	}

@@ -17,7 +17,7 @@ func (l *ledger) reserveSpace() error {
 	var used int64
 	err := l.boot.View(func(tx *bbolt.Tx) error { used = tx.Size(); return nil })
 	if err != nil {
-		return writeError("reserve", err)
+		return writeError("the next record", err)
 	}
 	info, err := os.Stat(l.boot.Path())
 	if err != nil || info.Size()-used >= reservedBytes {
@@ -25,13 +25,13 @@ func (l *ledger) reserveSpace() error {
 	}
 	f, err := os.OpenFile(l.boot.Path(), os.O_RDWR, 0)
 	if err != nil {
-		return writeError("reserve", err)
+		return writeError("the next record", err)
 	}
 	defer f.Close()
 	// on a tmpfs, kernels such as 6.1 return EINTR for any signal (shmem_fallocate)
 	err = uninterrupted(func() error { return unix.Fallocate(int(f.Fd()), 0, 0, used+reservedBytes+reserveStep) })
 	if err != nil {
-		return writeError("reserve", err)
+		return writeError("the next record", err)
 	}
 	return nil
 }

@@ -81,7 +81,7 @@ func (bs *blocks) sendAddresses(ctx context.Context, n *network, e heddle.Endpoi
 		return &heddle.Error{Code: heddle.UndoFailed, Kind: heddle.Partial, Op: "move endpoint",
 			Object: e.ID.String() + " to host " + to,
 			Cause:  "it is detached here, but its addresses were not sent: " + err.Error(),
-			Remedy: "attach it on " + to + " with --ip, or here again"}
+			Remedy: "attach the endpoint on " + to + " with --ip, or here again"}
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Net
 		case <-given:
 			late := heddle.Errorf(heddle.Waited, "create network", want.Name,
 				"another network is being made or removed: "+heddle.SentenceOf(err),
-				"look at 'heddle status', which says what that waits for, and call again")
+				"look at 'heddle status', which says what the other network waits for, and call again")
 			return made, nil, late
 		}
 	}
@@ -291,5 +291,5 @@ func (a *Agent) Endpoint(id heddle.EndpointID) (heddle.Endpoint, error) {
 
 func noEndpoint(id heddle.EndpointID) error {
 	return heddle.Errorf(heddle.NoEndpoint, "find endpoint", id.String(), "",
-		"name another one: 'heddle endpoint list' shows those there are")
+		"name another endpoint: 'heddle endpoint list' shows those there are")
 }

@@ -87,7 +87,7 @@ func reserveParentAddresses(mode heddle.Mode, h heddle.HostFacts, n heddle.Netwo
 		case slices.Contains(n.Gateways, t) && guest:
 		case slices.Contains(n.Gateways, t):
 			return n, heddle.Errorf(heddle.AddressTaken, "use gateway", t.String()+" of network "+n.Name,
-				"the parent "+parent.Name+" or its router has it", "name another one with --gateway")
+				"the parent "+parent.Name+" or its router has the address", "name another gateway with --gateway")
 		case !slices.Contains(n.Reserved, t) && slices.ContainsFunc(n.Subnets, func(s netip.Prefix) bool { return s.Contains(t) }):
 			n.Reserved = append(n.Reserved, t)
 		}
@@ -132,8 +132,8 @@ func (a *Agent) checkSame(old *network, n heddle.Network) (heddle.Network, []str
 	n.ID, n.Created, n.Allow = old.ID, old.Created, old.Allow
 	if !sameNetwork(old.Network, n) {
 		return old.Network, nil, heddle.Errorf(heddle.NetworkExists, "create network", n.Name,
-			"it exists with other settings",
-			"choose another name, or delete the network first ('heddle network show "+n.Name+"' shows its settings)")
+			"a network of that name exists with other settings",
+			"choose another name, or delete that network first ('heddle network show "+n.Name+"' shows its settings)")
 	}
 	return old.Network, nil, nil
 }
@@ -174,7 +174,7 @@ func (a *Agent) hostOverlaps(mode heddle.Mode, n heddle.Network) error {
 				if s.Overlaps(addr.Masked()) && !addr.Addr().IsLinkLocalUnicast() &&
 					!((a.usesInterface(mode, n, l) || hasCommonSubnet(mode)) && within(s, addr)) {
 					return heddle.Errorf(heddle.SubnetOverlap, "create network", n.Name,
-						fmt.Sprintf("its subnet %s overlaps address %s of the host's interface %s", s, addr, l.Name),
+						fmt.Sprintf("subnet %s overlaps address %s of the host's interface %s", s, addr, l.Name),
 						"choose another subnet")
 				}
 			}
@@ -193,7 +193,7 @@ func (a *Agent) checkHostRoutes(n heddle.Network) error {
 	for _, s := range n.Subnets {
 		if i := slices.IndexFunc(own, s.Overlaps); i >= 0 {
 			return heddle.Errorf(heddle.SubnetOverlap, "create network", n.Name,
-				fmt.Sprintf("its subnet %s overlaps the host's own route to %s", s, own[i]),
+				fmt.Sprintf("subnet %s overlaps the host's own route to %s", s, own[i]),
 				"choose another subnet, or take the route away ('ip route show')")
 		}
 	}
@@ -215,14 +215,14 @@ func (n *network) conflictsWith(other *network) error {
 		return nameTaken(n.Name)
 	case other.Group() == n.Group():
 		return heddle.Errorf(heddle.NetworkExists, "create network", n.Name,
-			"the random number in its ID collides with that of network "+other.Name, "create it again")
+			"the random number in its ID collides with that of network "+other.Name, "create the network again")
 	}
 	for _, s := range n.Subnets {
 		for _, t := range other.Subnets {
 			if s.Overlaps(t) && !(hasCommonSubnet(n.mode) && hasCommonSubnet(other.mode) &&
 				!poolsOverlap(n.Network, other.Network)) {
 				return heddle.Errorf(heddle.SubnetOverlap, "create network", n.Name,
-					fmt.Sprintf("its subnet %s overlaps %s of network %s", s, t, other.Name), "choose another subnet")
+					fmt.Sprintf("subnet %s overlaps %s of network %s", s, t, other.Name), "choose another subnet")
 			}
 		}
 	}
@@ -237,8 +237,8 @@ func (n *network) conflictsWith(other *network) error {
 	}
 	if _, conflicts := other.plan.Host.Union(n.plan.Host); len(conflicts) > 0 {
 		return heddle.Errorf(heddle.PlanConflict, "create network", n.Name,
-			fmt.Sprintf("it and network %s both want %s, with different settings", other.Name, conflicts[0].Key()),
-			"bring their options in line, or give one of them another parent")
+			fmt.Sprintf("network %s wants %s with other settings", other.Name, conflicts[0].Key()),
+			"bring the options of both networks in line, or give one of them another parent")
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func (all modes) find(name string) (heddle.Mode, error) {
 		names = append(names, m.Name())
 	}
 	return nil, heddle.Errorf(heddle.UnknownMode, "use mode", fmt.Sprintf("%q", name), "",
-		"name one of "+strings.Join(names, ", "))
+		"choose a mode: "+strings.Join(names, ", "))
 }
 
 // Modes lists the modes the agent has.
@@ -65,7 +65,7 @@ func (all modes) names() (names []string) {
 
 func noNetwork(name string) error {
 	return heddle.Errorf(heddle.NoNetwork, "find network", fmt.Sprintf("%q", name), "",
-		"name another one: 'heddle network list' shows those there are")
+		"name another network: 'heddle network list' shows those there are")
 }
 
 // planFor returns an endpoint's plan.

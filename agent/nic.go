@@ -108,7 +108,7 @@ func requestedNIC(req heddle.AttachRequest) (string, error) {
 	}
 	if wish != "" {
 		return "", heddle.Errorf(heddle.BadArgument, "use NIC", wish+" with MAC address "+string(req.MAC),
-			"a NIC keeps its MAC address", "name it by one of the two")
+			"a NIC keeps its MAC address", "name the NIC by its name or by its MAC address")
 	}
 	return string(req.MAC), nil
 }
@@ -126,8 +126,8 @@ func (a *Agent) checkNotNeeded(n *network, nic heddle.NIC, req heddle.AttachRequ
 	for _, other := range a.networks.all() {
 		mode, err := a.modes.find(other.Mode)
 		if _, giver := mode.(heddle.NICGiver); err == nil && !giver && other.Parent == nic.Name {
-			return heddle.Errorf(heddle.NICNeeded, "move NIC", nic.Name, "it is the parent of network "+other.Name,
-				"name another one, or delete that network")
+			return heddle.Errorf(heddle.NICNeeded, "move NIC", nic.Name, "the NIC is the parent of network "+other.Name,
+				"name another NIC, or delete that network")
 		}
 	}
 	if req.Force {
@@ -138,12 +138,12 @@ func (a *Agent) checkNotNeeded(n *network, nic heddle.NIC, req heddle.AttachRequ
 	case err != nil:
 		return err
 	case carries:
-		return heddle.Errorf(heddle.NICNeeded, "move NIC", nic.Name, "it carries the host's default route",
-			"name another one; --force gives it away all the same")
+		return heddle.Errorf(heddle.NICNeeded, "move NIC", nic.Name, "the NIC carries the host's default route",
+			"name another NIC, or move this one with --force")
 	case slices.ContainsFunc(nic.Was.Addrs, func(x heddle.NICAddress) bool { return req.SSH.IsValid() && x.Prefix.Addr() == req.SSH.Unmap() }):
 		return heddle.Errorf(heddle.NICNeeded, "move NIC", nic.Name,
-			fmt.Sprintf("it carries the SSH connection to %s by which this command came", req.SSH),
-			"name another one; --force gives it away all the same")
+			fmt.Sprintf("the NIC carries the SSH connection to %s by which this command came", req.SSH),
+			"name another NIC, or move this one with --force")
 	}
 	return nil
 }

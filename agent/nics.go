@@ -61,7 +61,7 @@ func (c *nics) take(n *network, req heddle.AttachRequest, pool []string, wish st
 	}
 	if !known {
 		return "", heddle.Errorf(heddle.BadArgument, "use NIC", wish+" of network "+n.Name,
-			"the network has no such NIC", "name one of "+strings.Join(pool, ", "))
+			"the network has no such NIC", "name a NIC of the network: "+strings.Join(pool, ", "))
 	}
 	return "", heddle.Errorf(heddle.NICTaken, "find a free NIC of network", n.Name, strings.Join(why, ", "),
 		"detach an endpoint, or create a network with more NICs")

@@ -101,7 +101,7 @@ func (k *reservations) removeAbandonedPoolsLocked(p Pool) error {
 		case k.networks.withSubnet(other.Subnet) == nil && time.Since(other.Asked) > abandonedAfter:
 			dead = append(dead, other.ID)
 		default:
-			return heddle.Errorf(heddle.SubnetOverlap, "reserve pool", p.ID, "it overlaps pool "+other.ID,
+			return heddle.Errorf(heddle.SubnetOverlap, "reserve pool", p.ID, "the pool overlaps pool "+other.ID,
 				"choose another subnet")
 		}
 	}

@@ -29,7 +29,7 @@ func poolByID(id string) (Pool, error) {
 	}
 	if err != nil {
 		return Pool{}, heddle.Wrap(heddle.BadArgument, "find pool", id, err,
-			"write its subnet and, after a comma, its range")
+			"give the pool's subnet and, after a comma, its range")
 	}
 	return newPool(subnet.Masked(), part), nil
 }
@@ -71,7 +71,7 @@ func (k *reservations) subnetOf(ask PoolRequest) (netip.Prefix, error) {
 	n := k.networks.byID(ask.Network)
 	if n == nil {
 		return netip.Prefix{}, heddle.Errorf(heddle.NoNetwork, "find network", "with ID "+ask.Network, "",
-			"name another one: 'heddle network list' shows those there are")
+			"name another network: 'heddle network list' shows those there are")
 	}
 	for _, s := range n.Subnets {
 		if ask.Subnet.IsValid() && s == ask.Subnet || !ask.Subnet.IsValid() && ask.family().Has(s.Addr()) {
@@ -79,5 +79,5 @@ func (k *reservations) subnetOf(ask PoolRequest) (netip.Prefix, error) {
 		}
 	}
 	return netip.Prefix{}, heddle.Errorf(heddle.BadSubnet, "find subnet", ask.Subnet.String()+" of network "+n.Name,
-		"the network has no such subnet", "name one of "+strings.Trim(fmt.Sprint(n.Subnets), "[]"))
+		"the network has no such subnet", "name a subnet of the network: "+strings.Trim(fmt.Sprint(n.Subnets), "[]"))
 }

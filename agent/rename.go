@@ -92,6 +92,6 @@ func (a *Agent) rename(n *network, next heddle.Network) error {
 }
 
 func nameTaken(name string) error {
-	return heddle.Errorf(heddle.NetworkExists, "use network name", name, "another network has it",
+	return heddle.Errorf(heddle.NetworkExists, "use network name", name, "another network has the name",
 		"choose another name, or delete the other network first")
 }

@@ -148,7 +148,7 @@ func (a *Agent) freeName(local *network, n heddle.Network) error {
 	if !local.Shared || len(a.endpointsOn(local.ID)) > 0 {
 		return heddle.Errorf(heddle.NetworkExists, "make the cluster's network", n.Name,
 			"this host has a network of its own with that name",
-			"delete that one, and the cluster's follows; or create that one again under another name")
+			"delete this host's network, and the cluster's is made; or create this host's again under another name")
 	}
 	if !local.usage.TryLock() {
 		return nameTaken(n.Name)
@@ -217,5 +217,5 @@ func (a *Agent) makeFromCluster(n heddle.Network) error {
 
 func inUse(name string, used []heddle.Endpoint) error {
 	return heddle.Errorf(heddle.NetworkInUse, "delete network", name,
-		fmt.Sprintf("it has %d endpoints, such as %s", len(used), used[0].ID), "detach them first")
+		fmt.Sprintf("the network has %d endpoints, such as %s", len(used), used[0].ID), "detach its endpoints first")
 }

@@ -88,12 +88,12 @@ func (bs *blocks) leaseOwned(n *network, subnet netip.Prefix, addr netip.Addr) (
 		}
 		if !bs.ownsLocked(n.ID, addr, v) {
 			return netip.Prefix{}, heddle.Errorf(heddle.AddressTaken, "lease address", addr.String(),
-				"it is in another host's block", "choose another one")
+				"the address is in another host's block", "choose another address")
 		}
 	}
 	if hostHas(bs.host.now(), n, []netip.Prefix{heddle.Single(addr)}) {
 		return netip.Prefix{}, heddle.Errorf(heddle.AddressTaken, "lease address", addr.String(),
-			"the host itself has it", "choose another one")
+			"the host itself has the address", "choose another address")
 	}
 	return n.pool.TakeOne(subnet, addr, leaseID)
 }
