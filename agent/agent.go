@@ -64,8 +64,8 @@ type Agent struct {
 	stop     context.CancelFunc
 	finished sync.WaitGroup
 
-	// tasks lists the operations under way; following runs what the cluster's view asks
-	// for, mending runs the patrol's repairs.
+	// tasks lists the operations under way. followJobs follow the cluster's view, repairJobs do
+	// the patrol's repairs.
 	tasks                  *tasks
 	followJobs, repairJobs *jobs
 	// networkLocks serializes kernel changes for one network, by the network's ID.
@@ -73,21 +73,22 @@ type Agent struct {
 	linkLocks    linkLocks
 	// viewLock is held while the cluster's newest view is adopted.
 	viewLock mutex[atView]
-	// adopted signals that the host followed a new view; lookAgain asks the host to look
-	// at the view once more. Both channels have a capacity of one.
+	// adopted signals that the host has followed a new view. viewAgain asks the host to follow the
+	// view once more. Both channels have a capacity of one.
 	adopted, viewAgain chan struct{}
 	// compareSoon asks for a comparison with the plans; its capacity is one.
 	compareSoon chan struct{}
-	// peerPaths is what is known about the ways to other hosts; nil without a cluster.
+	// peerPaths is what is known about the paths to other hosts; nil without a cluster.
 	peerPaths *peerPaths
 }
 
-// New opens the ledger, finishes what an earlier life left undone, and brings
-// the kernel in line with the record.
+// New opens the ledger, finishes or undoes what the previous agent left unfinished, and brings the
+// kernel in line with the record.
 func New(opt Options) (*Agent, error) {
 	a := &Agent{opt: opt, log: opt.Log, started: time.Now(), trip: opt.Tripwire, modes: opt.Modes,
 		wanted: newWantedObjects(), ports: newPorts(), removals: newRemovals(),
-		trials: newTrials(opt.Modes, opt.Untried), tasks: newTasks(), adopted: make(chan struct{}, 1), viewAgain: make(chan struct{}, 1), compareSoon: make(chan struct{}, 1)}
+		trials: newTrials(opt.Modes, opt.Untried), tasks: newTasks(), adopted: make(chan struct{}, 1),
+		viewAgain: make(chan struct{}, 1), compareSoon: make(chan struct{}, 1)}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}

@@ -15,7 +15,8 @@ func (a *Agent) Allow(first, second string) error {
 		return err
 	}
 	if !n.pool.Gives() {
-		return heddle.Errorf(heddle.BadArgument, "allow traffic with network", second, "it has no subnet", "name two different networks that have subnets")
+		return heddle.Errorf(heddle.BadArgument, "allow traffic with network", second, "the network has no subnet",
+			"name two different networks that have subnets")
 	}
 	return a.allowOther(first, n.ID)
 }
@@ -28,11 +29,12 @@ func (a *Agent) allowOther(name, otherID string) error {
 		return err
 	}
 	if !n.pool.Gives() || n.ID == otherID {
-		cause := "it has no subnet"
+		cause := "the network has no subnet"
 		if n.ID == otherID {
 			cause = "both are the same network"
 		}
-		return heddle.Errorf(heddle.BadArgument, "allow traffic with network", name, cause, "name two different networks that have subnets")
+		return heddle.Errorf(heddle.BadArgument, "allow traffic with network", name, cause,
+			"name two different networks that have subnets")
 	}
 	if slices.Contains(n.Allow, otherID) {
 		return nil
@@ -106,7 +108,8 @@ func (a *Agent) replan(n *network, next heddle.Network, plan heddle.Plan) error 
 	}
 	if err != nil {
 		a.wanted.drop(plan.Host)
-		return errors.Join(err, a.kernel.Remove(heddle.Plan{Host: add}, nil, a.wanted.has), a.ledger.putPlan(n.ID, n.plan))
+		return errors.Join(err, a.kernel.Remove(heddle.Plan{Host: add}, nil, a.wanted.has),
+			a.ledger.putPlan(n.ID, n.plan))
 	}
 	a.wanted.drop(n.plan.Host)
 	a.networks.replace(n.Name, next, plan)

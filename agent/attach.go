@@ -27,7 +27,8 @@ func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply hed
 	if err != nil {
 		return reply, err
 	}
-	t := a.tasks.begin(work{what: intentAttach, network: n.Name, endpoint: req.ID.String()}, "its network, or a call about the same container")
+	t := a.tasks.begin(work{what: intentAttach, network: n.Name, endpoint: req.ID.String()},
+		"its network, or a call about the same container")
 	defer t.end()
 	a.removals.await(n.ID)
 	life := n.usage
@@ -69,13 +70,14 @@ func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply hed
 	return a.attachNew(ctx, n, req, pod, t)
 }
 
-// accept checks what can be checked without looking at anything else.
+// accept makes the checks that need nothing but the request.
 func (a *Agent) accept(ctx context.Context, req *heddle.AttachRequest) error {
 	if err := ctx.Err(); err != nil {
 		return heddle.Wrap(heddle.Waited, "attach endpoint", req.ID.String(), err, "call again")
 	}
 	if !a.ready.Load() {
-		return heddle.Errorf(heddle.Stopping, "attach endpoint", req.ID.String(), "", "call again when the agent is back")
+		return heddle.Errorf(heddle.Stopping, "attach endpoint", req.ID.String(), "",
+			"call again when the agent is back")
 	}
 	if err := req.ID.Check(); err != nil {
 		return err
@@ -102,14 +104,16 @@ func checkMappings(id heddle.EndpointID, ports []heddle.PortMapping) error {
 	own := portTable{}
 	for _, p := range ports {
 		if p.HostPort == 0 || p.ContainerPort == 0 || (p.Protocol != "tcp" && p.Protocol != "udp") {
-			return heddle.Errorf(heddle.BadPort, "publish port", p.String()+" of endpoint "+id.String(), "a port or the protocol does not exist", "name ports from 1 to 65535, over tcp or udp")
+			return heddle.Errorf(heddle.BadPort, "publish port", p.String()+" of endpoint "+id.String(),
+				"a port or the protocol does not exist", "name ports from 1 to 65535, over tcp or udp")
 		}
 		if err := checkHostIP(id, p); err != nil {
 			return err
 		}
 		key := portKey(p)
 		if slices.ContainsFunc(own[key], func(q published) bool { return collide(p, q.PortMapping) }) {
-			return heddle.Errorf(heddle.PortTaken, "publish port", p.String()+" of endpoint "+id.String(), "the request publishes it twice", "publish each host port once")
+			return heddle.Errorf(heddle.PortTaken, "publish port", p.String()+" of endpoint "+id.String(),
+				"the request publishes it twice", "publish each host port once")
 		}
 		own[key] = append(own[key], published{p, id})
 	}
@@ -119,7 +123,8 @@ func checkMappings(id heddle.EndpointID, ports []heddle.PortMapping) error {
 // checkPortCount refuses more ports than an endpoint may publish.
 func checkPortCount(id heddle.EndpointID, ports []heddle.PortMapping) error {
 	if len(ports) > heddle.MaxPorts {
-		return heddle.Errorf(heddle.TooMuch, "publish ports of endpoint", id.String(), fmt.Sprintf("the request has %d ports", len(ports)), fmt.Sprintf("publish at most %d", heddle.MaxPorts))
+		return heddle.Errorf(heddle.TooMuch, "publish ports of endpoint", id.String(),
+			fmt.Sprintf("the request has %d ports", len(ports)), fmt.Sprintf("publish at most %d", heddle.MaxPorts))
 	}
 	return nil
 }
@@ -135,7 +140,9 @@ func (a *Agent) openPod(n *network, req heddle.AttachRequest) (kernel.Pod, error
 	}
 	if a.kernel.IsOwn(pod) {
 		pod.Close()
-		return nil, heddle.Errorf(heddle.BadNamespace, "open network namespace", path, "it is the host's own", "give the namespace of a container; for a container in the host's own, use a network of mode host")
+		return nil, heddle.Errorf(heddle.BadNamespace, "open network namespace", path,
+			"it is the host's own network namespace",
+			"give a container's namespace; for a container in the host's namespace, use a network of mode host")
 	}
 	return pod, nil
 }
@@ -148,7 +155,7 @@ func (a *Agent) applyMissing(r record, pod kernel.Pod) error {
 	err := a.apply(r, pod)
 	if errors.Is(err, unix.ENOENT) { // somebody has just flushed the firewall
 		a.repairer.repairNetwork(r.Endpoint.Network)
-		signal(a.compareSoon) // others had something in it, too
+		signal(a.compareSoon) // other networks' objects are gone, too
 		err = a.apply(r, pod)
 	}
 	return err
@@ -160,7 +167,8 @@ func (a *Agent) apply(r record, pod kernel.Pod) error {
 	return err
 }
 
-func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequest, pod kernel.Pod, t *task) (reply heddle.AttachReply, err error) {
+func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequest, pod kernel.Pod,
+	t *task) (reply heddle.AttachReply, err error) {
 	if n.Shared {
 		t.waitFor("an address from the cluster")
 	}
@@ -178,7 +186,7 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 		r.Plan, err = n.planFor(a.host.now(), e)
 	}
 	if err == nil {
-		err = clash(e, r.Plan, a.records.inContainer(pod))
+		err = checkConflict(e, r.Plan, a.records.inContainer(pod))
 	}
 	if err == nil && !req.DryRun {
 		if err = a.lanDevices.noteParent(&r); err == nil {
@@ -187,13 +195,13 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 	}
 	now, recorded := a.records.get(req.ID)
 	if !recorded {
-		a.release(n, e) // a dry run, a failure; what could not be undone keeps what it holds
+		a.release(n, e) // after a dry run or a failure; an endpoint whose undo failed keeps what it holds
 	} else {
 		r = now
 	}
 	if err != nil {
 		if change, _ := wantsDefault(req, e); change && pod != nil && !req.DryRun {
-			a.defaults.settle(pod.Inode(), req.ID) // it may have been taken from another already
+			a.defaults.settle(pod.Inode(), req.ID) // another endpoint may have lost it already
 		}
 		return heddle.AttachReply{}, err
 	}
@@ -206,8 +214,8 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 	return reply, nil
 }
 
-// makeEndpoint records the intent, makes the plan, and records that it is made. On an
-// error nothing is left.
+// makeEndpoint records the intent, applies the plan, and records the result. After an error
+// nothing is left.
 func (a *Agent) makeEndpoint(r record, pod kernel.Pod) error {
 	if err := a.trip.step("ledger intent attach"); err != nil {
 		return err
@@ -245,12 +253,12 @@ func (a *Agent) makeEndpoint(r record, pod kernel.Pod) error {
 	return nil
 }
 
-// rollBack removes what make has made, and returns why. If the removal fails, the
-// endpoint keeps its record, addresses and intent until it is attached or detached
-// again, collected by GC, or the agent restarts.
+// rollBack removes what makeEndpoint has made, and returns why. If the removal fails, the endpoint
+// keeps its record, addresses and intent until it is attached or detached again, collected by GC,
+// or the agent restarts.
 func (a *Agent) rollBack(r record, pod kernel.Pod, why error) error {
 	if now, known := a.records.get(r.Endpoint.ID); known {
-		r = now // it has the device's interface index
+		r = now // now with the device's interface index
 	}
 	err := a.removePlan(r, r.Plan, pod)
 	if err == nil {
@@ -260,8 +268,10 @@ func (a *Agent) rollBack(r record, pod kernel.Pod, why error) error {
 	if err != nil {
 		a.wanted.addRecord(r)
 		a.log.Error("undo of an attach failed", "endpoint", r.Endpoint.ID, "error", err)
-		return &heddle.Error{Code: heddle.UndoFailed, Kind: heddle.Partial, Op: "undo the attach of endpoint", Object: r.Endpoint.ID.String(),
-			Cause: err.Error() + " (the attach failed before: " + why.Error() + ")", Remedy: "detach the endpoint, or run 'heddle gc'"}
+		return &heddle.Error{Code: heddle.UndoFailed, Kind: heddle.Partial, Op: "undo the attach of endpoint",
+			Object: r.Endpoint.ID.String(),
+			Cause:  err.Error() + " (the attach failed before: " + why.Error() + ")",
+			Remedy: "detach the endpoint, or run 'heddle gc'"}
 	}
 	a.forgetInMemory(r)
 	return why
@@ -277,7 +287,7 @@ func (a *Agent) reply(n *network, made record) heddle.AttachReply {
 		}
 	}
 	if e.Handover {
-		r.Source, r.Routes = made.handoverName(), n.handRoutes(a.host.now(), e)
+		r.Source, r.Routes = made.handoverName(), n.engineRoutes(a.host.now(), e)
 	}
 	if e.Port != "" {
 		r.PortName, r.PortMAC = e.Port, e.ID.PortMAC()

@@ -7,14 +7,16 @@ import (
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// attachExisting handles an id that is recorded already. It is done when the
-// endpoint is there (made whole again if something was missing) or asked for
-// differently; not done when the container's namespace is a new one.
-func (a *Agent) attachExisting(n *network, old record, req heddle.AttachRequest, pod kernel.Pod) (done bool, reply heddle.AttachReply, err error) {
+// attachExisting handles a request for an endpoint ID that is recorded already. It is done if the
+// endpoint is there, made complete again if necessary, or if the request differs. It is not done
+// if the container has a new namespace.
+func (a *Agent) attachExisting(n *network, old record, req heddle.AttachRequest,
+	pod kernel.Pod) (done bool, reply heddle.AttachReply, err error) {
 	if a.records.pendingOf(req.ID) != "" {
-		err := a.remove(old) // what an earlier call could not finish
-		if why, is := a.quarantine.of(req.ID); is {
-			err = heddle.Errorf(heddle.InQuarantine, "attach endpoint", req.ID.String(), why, "end the container that had it, or attach under another id")
+		err := a.remove(old) // an earlier call could not finish
+		if why, is := a.quarantine.reasonFor(req.ID); is {
+			err = heddle.Errorf(heddle.InQuarantine, "attach endpoint", req.ID.String(), why,
+				"end the container that had the endpoint, or attach under another ID")
 		}
 		return err != nil, reply, err
 	}
@@ -23,7 +25,8 @@ func (a *Agent) attachExisting(n *network, old record, req heddle.AttachRequest,
 	}
 	alive := pod == nil || old.isPodOf(pod)
 	same := old.Endpoint.Network == n.ID && slices.Equal(old.Request.IPs, req.IPs) &&
-		old.Request.MAC == req.MAC && old.Request.NIC == req.NIC && slices.Equal(old.Request.Ports, req.Ports) && sameLabels(old.Request.Labels, req.Labels)
+		old.Request.MAC == req.MAC && old.Request.NIC == req.NIC && slices.Equal(old.Request.Ports, req.Ports) &&
+		sameLabels(old.Request.Labels, req.Labels)
 	switch {
 	case alive && same:
 		err := a.applyMissing(old, pod)
@@ -37,7 +40,9 @@ func (a *Agent) attachExisting(n *network, old record, req heddle.AttachRequest,
 		reply.Existed = true
 		return true, reply, err
 	case alive || len(old.Plan.Pod.Links) == 0 || a.containers.podAlive(old):
-		return true, reply, heddle.Errorf(heddle.EndpointDiffers, "attach endpoint", req.ID.String(), "", "detach it first ('heddle detach "+req.ID.String()+"')")
+		return true, reply, heddle.Errorf(heddle.EndpointDiffers, "attach endpoint", req.ID.String(),
+			"it exists with other settings or in another container",
+			"detach the endpoint first ('heddle detach "+req.ID.String()+"')")
 	}
 	err = a.remove(old)
 	return err != nil, reply, err

@@ -10,7 +10,7 @@ import (
 	"github.com/heddle-network/heddle/ipam"
 )
 
-// Lend sets an address aside, or says who has it.
+// Lend sets an address aside for another host, or returns who has it.
 func (bs *blocks) Lend(network string, addr netip.Addr) error {
 	shared, ok := bs.networks.byID(network).blocks()
 	if !ok {
@@ -36,22 +36,23 @@ func (bs *blocks) Reclaim(network string, addr netip.Addr) {
 	}
 }
 
-// isLent reports whether the cluster says that another host has, or may have, an
-// address of this one's.
+// isLent reports whether, by the cluster's view, another host has or may have an address of this
+// host.
 func (bs *blocks) isLent(network string, addr netip.Addr) bool {
 	return slices.ContainsFunc(bs.cluster.View().Lent, func(p heddle.Pin) bool { return p.Network == network && p.Addr == addr })
 }
 
-// reportLent reports an endpoint's addresses that belong to another host according to the
-// store: the record there is stale, or a host wrote what it may not. The endpoint keeps
-// the addresses, because it already uses them.
+// reportLent logs an endpoint's addresses that belong to another host by the store's records: the
+// record is stale, or a host wrote what it may not. The endpoint keeps the addresses, because it
+// already uses them.
 func (bs *blocks) reportLent(n *network, e heddle.Endpoint) {
 	if !n.Shared || bs.cluster == nil {
 		return
 	}
 	for _, addr := range e.Addrs {
 		if bs.isLent(n.ID, addr.Addr()) {
-			bs.log.Error("an endpoint's address is another host's by the store; the endpoint keeps it", "endpoint", e.ID, "network", n.Name, "address", addr.Addr())
+			bs.log.Error("an endpoint's address is another host's by the store; the endpoint keeps it",
+				"endpoint", e.ID, "network", n.Name, "address", addr.Addr())
 		}
 	}
 }
@@ -65,7 +66,7 @@ func (bs *blocks) returnBorrowed(n *network, addrs []netip.Addr) {
 	defer bs.mu.Unlock()
 	v := bs.cluster.View()
 	for _, addr := range addrs {
-		_, held := n.pool.Holder(addr) // by another endpoint, since
+		_, held := n.pool.Holder(addr) // another endpoint may have it now
 		pin := heddle.Pin{Network: n.ID, Addr: addr}
 		if !held && !bs.moving[pin] && slices.Contains(v.Pins, heddle.Pin{Network: n.ID, Addr: addr, Host: v.Self.ID}) {
 			bs.cluster.Return(n.ID, addr)
@@ -73,8 +74,8 @@ func (bs *blocks) returnBorrowed(n *network, addrs []netip.Addr) {
 	}
 }
 
-// returnUnused gives back, at start, the addresses that were borrowed for endpoints that no
-// longer exist.
+// returnUnused gives back, at start, the addresses that were borrowed for endpoints that no longer
+// exist.
 func (bs *blocks) returnUnused() {
 	v := bs.cluster.View()
 	for _, p := range v.Pins {
@@ -90,13 +91,13 @@ func (bs *blocks) returnUnused() {
 	}
 }
 
-// idleTime is how long a block must have been unused before it is given back: a block that
-// was just claimed is for an attach under way.
+// idleTime is how long a block must be unused before it is given back. A block that was just
+// claimed is for an attach under way.
 const idleTime = ipam.Quarantine
 
-// yieldIdle gives back blocks that the host does not need: all of a network that
-// is being deleted, or that has had no endpoint here for a while; otherwise those
-// that nobody uses, but for the one with the host's own address.
+// yieldIdle gives back blocks that the host does not need. If a network is being deleted, or has
+// had no endpoint here for a while, these are all its blocks. Otherwise they are the unused ones,
+// except for the block with the host's own address.
 func (bs *blocks) yieldIdle(ctx context.Context) {
 	for _, n := range bs.networks.all() {
 		if !n.Shared {
@@ -108,7 +109,7 @@ func (bs *blocks) yieldIdle(ctx context.Context) {
 	}
 }
 
-// idleBlocks marks the blocks that are about to be yielded, and returns them.
+// idleBlocks marks the blocks that are to be given back, and returns them.
 func (bs *blocks) idleBlocks(shown heddle.Network) []heddle.Block {
 	n := bs.networks.byID(shown.ID)
 	shared, ok := n.blocks()
@@ -120,7 +121,7 @@ func (bs *blocks) idleBlocks(shown heddle.Network) []heddle.Block {
 	defer bs.mu.Unlock()
 	v := bs.cluster.View()
 	if v.Revision == 0 || v.Strange != nil || v.Removed || bs.cluster.Health().State == "down" {
-		return nil // without the store, a block given up is not got back
+		return nil // without the store, a block that was given up cannot be claimed again
 	}
 	for _, p := range bs.blocksOfLocked(n.ID, v) {
 		b := heddle.Block{Network: n.ID, Prefix: p, Host: v.Self.ID}
@@ -130,7 +131,7 @@ func (bs *blocks) idleBlocks(shown heddle.Network) []heddle.Block {
 			delete(bs.idle, b)
 		}
 	}
-	var all []heddle.Block // also those that could not be yielded before
+	var all []heddle.Block // also those that could not be given back before
 	for b := range bs.yielding {
 		if b.Network == n.ID {
 			all = append(all, b)
@@ -164,8 +165,7 @@ func (bs *blocks) hasSourceLocked(network string, block netip.Prefix) bool {
 	return false
 }
 
-// yield gives a block back. Until it is known to be given back, nothing is taken
-// from it.
+// yield gives a block back. Nothing is taken from the block until the store has confirmed that.
 func (bs *blocks) yield(ctx context.Context, b heddle.Block) {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()

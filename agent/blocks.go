@@ -12,12 +12,12 @@ import (
 	"github.com/heddle-network/heddle/ipam"
 )
 
-// blocks are this host's address blocks of shared networks; the host gives out addresses
-// from them. The lock is held whenever the blocks change and whenever an address is taken,
-// so that no address is taken from a block that is being given back. blocks also answers
-// other hosts that ask for addresses (cluster.Lender).
+// blocks are this host's address blocks of shared networks. The host gives out addresses from
+// them. The lock is held whenever the blocks change and whenever an address is taken: so no
+// address is taken from a block that is being given back. blocks also answers other hosts that ask
+// for addresses (cluster.Lender).
 type blocks struct {
-	cluster  cluster.API // nil for a host alone
+	cluster  cluster.API // nil without a cluster
 	ledger   *ledger
 	log      *slog.Logger
 	host     *hostView
@@ -31,7 +31,7 @@ type blocks struct {
 	// lent are addresses set aside for other hosts; the view may not show them yet.
 	// yielding are blocks that are about to be given back.
 	lent map[heddle.Pin]bool
-	// moving are addresses of endpoints that are about to be sent elsewhere.
+	// moving are the addresses of endpoints that are being moved to another host.
 	moving   map[heddle.Pin]bool
 	yielding map[heddle.Block]bool
 	// idle says since when a block has been unused.
@@ -52,7 +52,7 @@ func (bs *blocks) restoreSource(p heddle.Pin) {
 	bs.sources = append(bs.sources, p)
 }
 
-// fitNewPool is fit for a network that is not in the register yet.
+// fitNewPool is fitPool for a network that is not in the register yet.
 func (bs *blocks) fitNewPool(n *network) {
 	bs.mu.Lock()
 	defer bs.mu.Unlock()
@@ -95,7 +95,7 @@ func (bs *blocks) fitPoolLocked(n *network, v *cluster.View) {
 	}
 	shared.SetBlocks(blocks, except)
 	if !bs.ready.Load() {
-		return // endpoints are not all known yet
+		return // not all endpoints are known yet
 	}
 	for _, s := range n.Subnets {
 		bs.chooseSourceLocked(n.ID, shared, s, blocks)
@@ -129,7 +129,8 @@ func (bs *blocks) chooseSourceLocked(network string, from ipam.Blocks, subnet ne
 		}
 		for addr := b.Addr(); b.Contains(addr); addr = addr.Next() {
 			if from.Lend(addr, heddle.HostItself) == nil {
-				bs.sources = append(slices.Clone(bs.sources), heddle.Pin{Network: network, Addr: addr, Host: bs.host.now().Name})
+				bs.sources = append(slices.Clone(bs.sources),
+					heddle.Pin{Network: network, Addr: addr, Host: bs.host.now().Name})
 				bs.noteSource(network, subnet, addr)
 				return
 			}

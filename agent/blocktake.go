@@ -12,15 +12,15 @@ import (
 )
 
 // missingAddress is what a host must get from the cluster before an endpoint can have its
-// addresses: a certain address, or any of a subnet.
+// addresses: a certain address, or any address of a subnet.
 type missingAddress struct {
 	subnet netip.Prefix
 	addr   netip.Addr // zero: any
 }
 
-// leaseShared leases an endpoint's addresses on a shared network. It claims or borrows
-// what this host does not hold. If it cannot get another block, it falls back to
-// addresses that were freed a moment ago.
+// leaseShared leases an endpoint's addresses on a shared network. It claims or borrows what this
+// host does not hold. If it cannot get another block, it takes addresses that were freed a moment
+// ago.
 func (bs *blocks) leaseShared(ctx context.Context, n *network, req heddle.AttachRequest) ([]netip.Prefix, error) {
 	take := n.pool.Take
 	if req.DryRun {
@@ -29,8 +29,9 @@ func (bs *blocks) leaseShared(ctx context.Context, n *network, req heddle.Attach
 	return bs.leaseFrom(ctx, n, n.Subnets, req, func() ([]netip.Prefix, error) { return take(req.ID, req.IPs) })
 }
 
-// leaseOneShared is takeShared for an address of one subnet, without an endpoint.
-func (bs *blocks) leaseOneShared(ctx context.Context, n *network, subnet netip.Prefix, addr netip.Addr) (netip.Prefix, error) {
+// leaseOneShared is leaseShared for one address of one subnet, without an endpoint.
+func (bs *blocks) leaseOneShared(ctx context.Context, n *network, subnet netip.Prefix,
+	addr netip.Addr) (netip.Prefix, error) {
 	req := heddle.AttachRequest{ID: leaseID(addr)}
 	if addr.IsValid() {
 		req.IPs = []netip.Addr{addr}
@@ -46,11 +47,12 @@ func (bs *blocks) leaseOneShared(ctx context.Context, n *network, subnet netip.P
 }
 
 // leaseFrom leases addresses of the subnets by calling take.
-func (bs *blocks) leaseFrom(ctx context.Context, n *network, subnets []netip.Prefix, req heddle.AttachRequest, take func() ([]netip.Prefix, error)) (addrs []netip.Prefix, err error) {
+func (bs *blocks) leaseFrom(ctx context.Context, n *network, subnets []netip.Prefix, req heddle.AttachRequest,
+	take func() ([]netip.Prefix, error)) (addrs []netip.Prefix, err error) {
 	var refused error // by the cluster
 	defer func() {
 		if err != nil {
-			bs.returnBorrowed(n, req.IPs) // they may have been borrowed, and are not used
+			bs.returnBorrowed(n, req.IPs) // addresses that were borrowed are not used
 		}
 	}()
 	for range 2 + 2*len(subnets) {
@@ -68,11 +70,13 @@ func (bs *blocks) leaseFrom(ctx context.Context, n *network, subnets []netip.Pre
 			refused = err
 		}
 	}
-	return nil, heddle.Errorf(heddle.PoolExhausted, "attach endpoint", req.ID.String()+" to network "+n.Name, "other hosts took the free addresses first", "try again")
+	return nil, heddle.Errorf(heddle.PoolExhausted, "attach endpoint", req.ID.String()+" to network "+n.Name,
+		"other hosts took the free addresses first", "attach again")
 }
 
-// tryLease leases the addresses, or says what is missing for it.
-func (bs *blocks) tryLease(n *network, subnets []netip.Prefix, req heddle.AttachRequest, tired bool, take func() ([]netip.Prefix, error)) ([]netip.Prefix, *missingAddress, error) {
+// tryLease leases the addresses, or returns which one is missing.
+func (bs *blocks) tryLease(n *network, subnets []netip.Prefix, req heddle.AttachRequest, tired bool,
+	take func() ([]netip.Prefix, error)) ([]netip.Prefix, *missingAddress, error) {
 	bs.mu.Lock()
 	defer bs.mu.Unlock()
 	v := bs.cluster.View()
@@ -99,7 +103,8 @@ func checkAcceptsNew(n *network, v *cluster.View) error {
 	}
 	for _, m := range v.Networks {
 		if m.ID == n.ID && m.Deleting {
-			return heddle.Errorf(heddle.NetworkLeaving, "lease addresses of network", n.Name, "", "wait until it is gone, and create it again")
+			return heddle.Errorf(heddle.NetworkLeaving, "lease addresses of network", n.Name, "",
+				"wait until the network is gone, and create it again")
 		}
 	}
 	return nil
@@ -116,8 +121,8 @@ func (bs *blocks) ownsLocked(network string, addr netip.Addr, v *cluster.View) b
 	return slices.Contains(v.Pins, heddle.Pin{Network: network, Addr: addr, Host: v.Self.ID})
 }
 
-// hasRestedAddress reports whether the pool has an address of the subnet that was not
-// freed just now.
+// hasRestedAddress reports whether the pool has a free address of the subnet that was not freed
+// just now.
 func hasRestedAddress(p ipam.Source, subnet netip.Prefix) bool {
 	for _, s := range p.Stats() {
 		if s.Family.Has(subnet.Addr()) {
@@ -127,10 +132,12 @@ func hasRestedAddress(p ipam.Source, subnet netip.Prefix) bool {
 	return false
 }
 
-// obtain gets what is missing from the cluster.
+// obtain gets the missing address, or a block with it, from the cluster.
 func (bs *blocks) obtain(ctx context.Context, n *network, req heddle.AttachRequest, missing missingAddress) error {
 	if req.DryRun {
-		return heddle.Errorf(heddle.PoolExhausted, "plan an attach to network", n.Name, "this host has no free address of it, and a dry run claims none from the cluster", "attach without --dry-run")
+		return heddle.Errorf(heddle.PoolExhausted, "plan an attach to network", n.Name,
+			"this host has no free address of it, and a dry run claims none from the cluster",
+			"attach without --dry-run")
 	}
 	if err := checkStoreUp(bs.cluster, "claim addresses of network", n.Name); err != nil {
 		return err

@@ -2,9 +2,9 @@ package agent
 
 import "github.com/heddle-network/heddle"
 
-// Publishes reports whether ports of the host can lead to a network's containers.
-// Containers on the LAN of a parent, or with a NIC of the host, are reached at their own
-// address on all ports; the host sees nothing of their traffic.
+// Publishes reports whether ports of the host can lead to a network's containers. Containers on a
+// parent's LAN or with a NIC of the host are reached directly, on all ports. The host does not see
+// their traffic.
 func (a *Agent) Publishes(n heddle.Network) bool {
 	mode, err := a.modes.find(n.Mode)
 	_, guest := mode.(heddle.LANMode)
@@ -23,7 +23,7 @@ func (a *Agent) ChoosesMAC(n heddle.Network) bool {
 	return !fixed || f.MAC(a.host.now(), n) == ""
 }
 
-// TryAhead tries a mode before there is a network of it: the call that creates the first
-// network has a limited time, and a trial takes a second or more on a busy host. A failure
-// is not reported here: the mode is tried again when a network is asked for.
+// TryAhead tries a mode before there is a network of it: the call that creates the first network
+// has a time limit, and a trial takes a second or more on a busy host. TryAhead reports no
+// failure, because the mode is tried again for the first network.
 func (a *Agent) TryAhead(mode string) { a.trials.tryAhead(mode) }

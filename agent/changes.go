@@ -11,13 +11,14 @@ import (
 	"github.com/heddle-network/heddle/peer"
 )
 
-// Peers, paths and troubles change in many places, so the agent polls them.
+// Peers, paths and problems change in many places, so the agent polls them.
 const (
-	// pollWatched and lookAlone are how often, with somebody who watches and without.
+	// pollWatched and pollUnwatched are the intervals with and without a client that watches
+	// events.
 	pollWatched, pollUnwatched = time.Second, 10 * time.Second
 )
 
-// reportChanges tells what has changed between two looks.
+// reportChanges sends an event for each change between two polls.
 func (a *Agent) reportChanges(ctx context.Context) {
 	peers, parts := byID(a.Peers()), map[string]heddle.PartStatus{}
 	for last := time.Now(); pause(ctx, pollWatched); {
@@ -41,7 +42,7 @@ func byID(all []heddle.PeerStatus) map[string]heddle.PeerStatus {
 	return m
 }
 
-// byName leaves out the part that is never well while containers come and go.
+// byName leaves out the part for endpoints, which is seldom ok while containers come and go.
 func byName(all []heddle.PartStatus) map[string]heddle.PartStatus {
 	m := map[string]heddle.PartStatus{}
 	for _, p := range all {
@@ -52,7 +53,8 @@ func byName(all []heddle.PartStatus) map[string]heddle.PartStatus {
 	return m
 }
 
-// peerChanges says which peers came, went or changed, and whose paths did. It is pure.
+// peerChanges returns the events for peers that came, went or changed, and for their paths. It is
+// a pure function.
 func peerChanges(old, now map[string]heddle.PeerStatus) (all []events.Event) {
 	add := func(k events.Kind, what events.Action, p heddle.PeerStatus, detail string) {
 		all = append(all, events.Event{Kind: k, Action: what, Object: p.Name, Detail: detail})
@@ -82,12 +84,12 @@ func peerChanges(old, now map[string]heddle.PeerStatus) (all []events.Event) {
 	return all
 }
 
-// partChanges says which parts are not ok any more, are so in another way, or are again.
-// It is pure.
+// partChanges returns the events for parts of the status whose state has changed. It is a pure
+// function.
 func partChanges(old, now map[string]heddle.PartStatus) (all []events.Event) {
 	state := func(p heddle.PartStatus) string {
 		if p.State == "" {
-			return "ok" // there is no such part
+			return "ok" // a part that is missing is ok
 		}
 		return p.State
 	}
@@ -95,7 +97,8 @@ func partChanges(old, now map[string]heddle.PartStatus) (all []events.Event) {
 	maps.Copy(names, now)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		before, is := state(old[name]), state(now[name])
-		e := events.Event{Kind: events.Trouble, Object: name, Action: events.Updated, Detail: is + ": " + now[name].Detail}
+		e := events.Event{Kind: events.Trouble, Object: name, Action: events.Updated,
+			Detail: is + ": " + now[name].Detail}
 		switch {
 		case before == is:
 			continue

@@ -14,9 +14,9 @@ import (
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// Check compares an endpoint, or with a zero id everything, with the kernel.
-// It repairs nothing. But first it completes the interfaces that engines have moved into
-// containers, as the patrol does, so that these are not reported as drift.
+// Check compares an endpoint, or with a zero ID everything, with the kernel. It repairs nothing.
+// But first it completes the interfaces that engines have moved into containers, as the patrol
+// does, so that they are not reported as drift.
 func (a *Agent) Check(id heddle.EndpointID) ([]heddle.Finding, error) {
 	a.handovers.completeHandovers(0)
 	if id != (heddle.EndpointID{}) {
@@ -64,7 +64,7 @@ func (a *Agent) checkRecord(r record) ([]heddle.Finding, error) {
 	return findings(owner, drift), err
 }
 
-// hasPod reports whether the endpoint is a container's, not the host's own.
+// hasPod reports whether the endpoint is in a container's namespace.
 func (r record) hasPod() bool { return len(r.Plan.Pod.Links) > 0 || r.Endpoint.Handover }
 
 func findings(owner string, drift []kernel.Difference) []heddle.Finding {
@@ -78,16 +78,16 @@ func findings(owner string, drift []kernel.Difference) []heddle.Finding {
 // auditTime is how long an audit waits for operations under way that concern no endpoint.
 const auditTime = 5 * time.Second
 
-// Audit compares everything. It reports objects of ours in the kernel that nobody wants,
-// objects that are wanted and missing, endpoints without a container, and operations that
-// are not finished.
+// Audit compares everything with the kernel. It reports our objects that no plan wants, wanted
+// objects that are missing, endpoints without a container, and unfinished operations.
 func (a *Agent) Audit() ([]heddle.Finding, error) {
 	a.removals.await("")
-	// wait: what is being made is not missing, and what is being removed is not left over
+	// wait: an object that is being made is not missing, and one that is being removed is not left
+	// over
 	late := a.tasks.await(auditTime, ofNoEndpoint)
 	a.handovers.completeHandovers(0)
 	differences, err := a.differences()
-	if err == nil && len(differences) > 0 { // some may be due to operations begun meanwhile
+	if err == nil && len(differences) > 0 { // an operation that began meanwhile may have caused some of them
 		late = a.tasks.await(auditTime, ofNoEndpoint)
 		var still []heddle.Finding
 		still, err = a.differences()
@@ -110,8 +110,8 @@ func (a *Agent) Audit() ([]heddle.Finding, error) {
 	return append(append(all, beside...), a.unsettled()...), nil
 }
 
-// differences lists our objects on the host that nobody wants, and objects that are wanted
-// and missing there.
+// differences lists our objects on the host that no plan wants, and wanted objects that are
+// missing.
 func (a *Agent) differences() ([]heddle.Finding, error) {
 	left, err := a.plans.leftovers()
 	if err != nil {
@@ -127,7 +127,7 @@ func (a *Agent) differences() ([]heddle.Finding, error) {
 
 func ofNoEndpoint(w work) bool { return w.endpoint == "" }
 
-// unsettled lists endpoints without a container and operations not finished.
+// unsettled lists endpoints without a container, in quarantine, or with an unfinished operation.
 func (a *Agent) unsettled() []heddle.Finding {
 	held := a.quarantine.reasons()
 	records, pending := []record{}, map[heddle.EndpointID]string{}
@@ -144,17 +144,17 @@ func (a *Agent) unsettled() []heddle.Finding {
 		case op != "":
 			all = append(all, heddle.Finding{Kind: "pending", Object: op, Owner: owner})
 		case r.hasPod() && !a.containers.podAlive(r):
-			all = append(all, heddle.Finding{Kind: "gone", Object: r.Endpoint.Netns, Owner: owner, Detail: "the container's namespace is no more"})
+			all = append(all, heddle.Finding{Kind: "gone", Object: r.Endpoint.Netns, Owner: owner,
+				Detail: "the container's namespace is no more"})
 		}
 	}
 	sort.Slice(all, func(i, j int) bool { return all[i].Owner < all[j].Owner })
 	return all
 }
 
-// GC removes what belongs to nobody: endpoints whose container is gone, and
-// objects with our mark that no plan wants. With an owner, it removes only that owner's
-// endpoints which are not in keep (the CNI verb GC). It spares endpoints that are being
-// attached at the same time: their caller does not know the list, and does not wait.
+// GC removes endpoints whose container is gone, and objects with our mark that no plan wants. With
+// an owner, it removes only that owner's endpoints that are not in keep (the CNI verb GC). It
+// spares endpoints that are being attached at the same time, because keep cannot contain them.
 func (a *Agent) GC(ctx context.Context, owner string, keep []heddle.EndpointID) (removed []string, err error) {
 	defer a.metrics.observe("gc", time.Now(), &err)
 	a.removals.await("")
@@ -170,7 +170,7 @@ func (a *Agent) GC(ctx context.Context, owner string, keep []heddle.EndpointID) 
 			return a.garbage(r, owner, keep) && (owner == "" || r.Endpoint.Created.Equal(e.Created))
 		})
 		if err != nil {
-			errs = append(errs, err) // the others are collected all the same
+			errs = append(errs, err) // the others are still collected
 		} else if gone {
 			removed = append(removed, "endpoint "+e.ID.String())
 		}
@@ -196,18 +196,18 @@ func (a *Agent) beingAttached() map[string]bool {
 	return all
 }
 
-// garbage reports whether GC is to remove an endpoint.
+// garbage reports whether GC has to remove an endpoint.
 func (a *Agent) garbage(r record, owner string, keep []heddle.EndpointID) bool {
 	switch {
 	case owner != "":
 		return r.Request.Owner == owner && !slices.Contains(keep, r.Endpoint.ID)
 	case a.records.pendingOf(r.Endpoint.ID) != "":
-		return true // left by a call that could not finish
+		return true // an earlier call could not finish
 	}
 	return r.hasPod() && !a.containers.podAlive(r)
 }
 
-// collect removes an endpoint if it is garbage, and passes its default route on.
+// collect removes an endpoint if it is garbage, and passes its default route to another endpoint.
 func (a *Agent) collect(id heddle.EndpointID, garbage func(record) bool) (gone bool, err error) {
 	r, gone, err := a.removeIf(id, garbage, a.endpointLocks.Lock)
 	if gone && err == nil && r.Endpoint.DefaultRoute {
@@ -216,9 +216,10 @@ func (a *Agent) collect(id heddle.EndpointID, garbage func(record) bool) (gone b
 	return gone, err
 }
 
-// removeIf removes an endpoint if it is garbage. It first takes the endpoint's lock by
-// calling lock: an endpoint that is being made, or made again, is not garbage.
-func (a *Agent) removeIf(id heddle.EndpointID, garbage func(record) bool, lock func(heddle.EndpointID) func()) (r record, gone bool, err error) {
+// removeIf removes an endpoint if it is garbage. It first takes the endpoint's lock by calling
+// lock, so that the endpoint is not being made at the same time.
+func (a *Agent) removeIf(id heddle.EndpointID, garbage func(record) bool,
+	lock func(heddle.EndpointID) func()) (r record, gone bool, err error) {
 	defer lock(id)()
 	r, known := a.records.get(id)
 	if !known || !garbage(r) {
@@ -228,8 +229,8 @@ func (a *Agent) removeIf(id heddle.EndpointID, garbage func(record) bool, lock f
 	return r, true, a.remove(r)
 }
 
-// Explain returns an endpoint as the commands that would make it, with the differences
-// found in the kernel.
+// Explain returns an endpoint as the commands that would make it, with its differences from the
+// kernel.
 func (a *Agent) Explain(id heddle.EndpointID) (heddle.Explained, error) {
 	r, known := a.records.get(id)
 	if !known {

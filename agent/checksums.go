@@ -10,27 +10,27 @@ import (
 	"github.com/heddle-network/heddle/peer"
 )
 
-// The self-test of checksums is made when a peer appears, and again where it
-// proved nothing: the peer may not have made its tunnel yet.
+// The self-test of checksums runs when a peer appears. It runs again if it proved nothing: the
+// peer may not have made its tunnel yet.
 const (
 	checksumEvery = 5 * time.Second
-	checksumAgain = 10 * time.Minute // at most between two tests that prove nothing
+	checksumAgain = 10 * time.Minute // the longest pause after a test that proved nothing
 )
 
-// verdict is the outcome of the self-test towards one peer.
+// verdict is the result of the self-test for one peer.
 type verdict struct {
 	peer.Verdict
 	wait time.Duration
 	next time.Time
 }
 
-func (p *peerPaths) verdict(id string) peer.Verdict {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return cmp.Or(p.checksums[id].Verdict, peer.Unproven)
+func (w *peerPaths) verdict(id string) peer.Verdict {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return cmp.Or(w.checksums[id].Verdict, peer.Unproven)
 }
 
-// testChecksums tests the way to each peer that answers, until ctx ends.
+// testChecksums tests the path to each peer that answers, until ctx ends.
 func (w *peerPaths) testChecksums(ctx context.Context) {
 	tick := time.NewTicker(checksumEvery)
 	defer tick.Stop()
@@ -48,10 +48,10 @@ func (w *peerPaths) testChecksums(ctx context.Context) {
 	}
 }
 
-func (p *peerPaths) untested(id string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	v := p.checksums[id]
+func (w *peerPaths) untested(id string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	v := w.checksums[id]
 	return v.Verdict != peer.Good && !time.Now().Before(v.next)
 }
 
@@ -69,23 +69,23 @@ func (w *peerPaths) testChecksum(ctx context.Context, h heddle.Host) {
 	if err != nil {
 		w.log.Debug("checksums not tested", "peer", h.Name, "error", err)
 	}
-	p := w
-	p.mu.Lock()
-	v := p.checksums[h.ID]
+	w.mu.Lock()
+	v := w.checksums[h.ID]
 	v.Verdict, v.wait = found, min(checksumAgain, max(checksumEvery, 2*v.wait))
 	v.next = time.Now().Add(v.wait)
-	p.checksums[h.ID] = v
-	spoiled := found == peer.Spoiled && !p.found.SoftChecksums
+	w.checksums[h.ID] = v
+	spoiled := found == peer.Spoiled && !w.findings.SoftChecksums
 	if spoiled {
-		p.found.SoftChecksums, err = true, p.saveLocked()
+		w.findings.SoftChecksums, err = true, w.saveLocked()
 	}
-	p.mu.Unlock()
+	w.mu.Unlock()
 	if !spoiled {
 		return
 	}
-	w.log.Warn("checksums of packets in tunnels arrive spoiled: they are computed in software from now on", "peer", h.Name, "kept", err == nil)
+	w.log.Warn("checksums of packets in tunnels arrive spoiled: they are computed in software from now on",
+		"peer", h.Name, "kept", err == nil)
 	w.onSpoiled()
-	p.mu.Lock()
-	clear(p.checksums) // all are tested again
-	p.mu.Unlock()
+	w.mu.Lock()
+	clear(w.checksums) // test all paths again
+	w.mu.Unlock()
 }

@@ -14,15 +14,17 @@ import (
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// claim reserves all that an endpoint needs for itself: addresses, MAC, ports,
-// a slot. It touches memory only; release gives all of it back.
-func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest, pod kernel.Pod) (heddle.Endpoint, error) {
+// claim reserves all that an endpoint needs: addresses, MAC, ports and a slot. It changes memory
+// only. release gives everything back.
+func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest,
+	pod kernel.Pod) (heddle.Endpoint, error) {
 	if giver, ok := n.mode.(heddle.NICGiver); ok {
 		return a.claimNIC(giver, n, req, pod)
 	}
-	e := heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, Ports: req.Ports, Handover: req.Handover, NoFastPath: req.NoFastPath, Labels: req.Labels, Created: time.Now().UTC()}
+	e := heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, Ports: req.Ports,
+		Handover: req.Handover, NoFastPath: req.NoFastPath, Labels: req.Labels, Created: time.Now().UTC()}
 	if !n.pool.Gives() {
-		return e, a.claimNothing(n, req)
+		return e, a.checkClaimsNothing(n, req)
 	}
 	if err := checkPorts(n, req, a.kernel.Listen); err != nil {
 		return e, err
@@ -47,7 +49,7 @@ func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest,
 		addrs, err = take(req.ID, req.IPs)
 	}
 	for err == nil && !leased && !req.DryRun && hostHas(a.host.now(), n, addrs) {
-		n.pool.Give(req.ID) // to quarantine, so that the next take gives another address
+		n.pool.Give(req.ID) // the address goes to quarantine, so the next call takes another one
 		addrs, err = take(req.ID, req.IPs)
 	}
 	if err != nil {
@@ -62,8 +64,8 @@ func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest,
 	return e, nil
 }
 
-// claimRest reserves what an endpoint needs besides its addresses, all or nothing. If it is
-// refused, it held its ports for a moment: another request for them may have been refused.
+// claimRest reserves what an endpoint needs besides its addresses, all or nothing. If it fails, it
+// has held the ports for a moment: it may have caused the refusal of another request for them.
 func (a *Agent) claimRest(n *network, req heddle.AttachRequest, pod kernel.Pod, e *heddle.Endpoint) (err error) {
 	if err := a.ports.reserve(req.ID, req.Ports); err != nil {
 		return err
@@ -82,15 +84,17 @@ func (bs *blocks) freeAddresses(n *network, id heddle.EndpointID) {
 	bs.returnBorrowed(n, n.pool.Give(id))
 }
 
-// claimNothing refuses, on a network without addresses, what needs them.
-func (a *Agent) claimNothing(n *network, req heddle.AttachRequest) error {
+// checkClaimsNothing refuses requests for addresses, MACs, NICs and ports on a network that has none.
+func (a *Agent) checkClaimsNothing(n *network, req heddle.AttachRequest) error {
 	if len(req.IPs) > 0 || req.MAC != "" || req.NIC != "" || len(req.Ports) > 0 {
-		return heddle.Errorf(heddle.BadOption, "attach endpoint", req.ID.String()+" to network "+n.Name, "a network of mode "+n.Mode+" has no addresses, MAC addresses and ports of its own to give", "leave --ip, --mac and --publish out")
+		return heddle.Errorf(heddle.BadOption, "attach endpoint", req.ID.String()+" to network "+n.Name,
+			"a network of mode "+n.Mode+" has no addresses, MAC addresses and ports of its own to give",
+			"leave --ip, --mac and --publish out")
 	}
 	return nil
 }
 
-// checkLAN refuses, on a parent's LAN, the addresses that the host itself has.
+// checkLAN refuses, on a parent's LAN, the addresses of the host itself.
 func (a *Agent) checkLAN(n *network, req heddle.AttachRequest) error {
 	if _, guest := n.mode.(heddle.LANMode); !guest {
 		return nil
@@ -99,7 +103,8 @@ func (a *Agent) checkLAN(n *network, req heddle.AttachRequest) error {
 	parent, _ := h.Link(n.Parent)
 	for _, addr := range hostAddresses(n.mode, h, parent) {
 		if slices.Contains(req.IPs, addr) {
-			return heddle.Errorf(heddle.AddressTaken, "use address", addr.String()+" on network "+n.Name, "the host itself has it", "choose another one")
+			return heddle.Errorf(heddle.AddressTaken, "use address", addr.String()+" on network "+n.Name,
+				"the host itself has the address", "choose another address")
 		}
 	}
 	return nil
@@ -116,8 +121,8 @@ func hostHas(h heddle.HostFacts, n *network, addrs []netip.Prefix) bool {
 	return slices.ContainsFunc(addrs, func(p netip.Prefix) bool { return slices.Contains(taken, p.Addr()) })
 }
 
-// forgetStaleDefault drops the record of who has the namespace's default route
-// if that endpoint is not in it: an inode number may be used again.
+// forgetStaleDefault drops the record of who has the namespace's default route if that endpoint is
+// not in it: the kernel may use an inode number again.
 func (a *Agent) forgetStaleDefault(pod kernel.Pod) {
 	if pod == nil {
 		return
@@ -130,27 +135,31 @@ func (a *Agent) forgetStaleDefault(pod kernel.Pod) {
 	a.defaults.drop(pod.Inode(), holder)
 }
 
-// checkPorts refuses what cannot be published, and ports on which a program of
-// the host listens.
+// checkPorts refuses ports that cannot be published, and ports on which a program of the host
+// listens.
 func checkPorts(n *network, req heddle.AttachRequest, listen func(heddle.PortMapping) error) error {
 	if n.Internal && len(req.Ports) > 0 {
-		return heddle.Errorf(heddle.BadPort, "publish ports on network", n.Name, "it is internal", "leave --publish out, or use a network that is not internal")
+		return heddle.Errorf(heddle.BadPort, "publish ports on network", n.Name, "the network is internal",
+			"leave --publish out, or use a network that is not internal")
 	}
 	for _, p := range req.Ports {
 		if p.HostIP.IsValid() && !n.HasFamily(heddle.FamilyOf(p.HostIP)) {
-			return heddle.Errorf(heddle.BadPort, "publish port", p.String()+" on network "+n.Name, "the network has no addresses of that family", "name a host address of the network's family, or leave it out")
+			return heddle.Errorf(heddle.BadPort, "publish port", p.String()+" on network "+n.Name,
+				"the network has no addresses of that family",
+				"publish on a host address of the network's family, or leave the address out")
 		}
 		if err := listen(p); errors.Is(err, unix.EADDRNOTAVAIL) {
 			return heddle.Wrap(heddle.BadAddress, "publish port", p.String(), err, "name an address of this host")
 		} else if err != nil && !heldFor(req.ID.Container, p) {
-			return heddle.Wrap(heddle.PortTaken, "publish port", p.String(), err, "choose another host port, or stop the program that listens there")
+			return heddle.Wrap(heddle.PortTaken, "publish port", p.String(), err,
+				"choose another host port, or stop the program that listens there")
 		}
 	}
 	return nil
 }
 
-// release gives back what claim took; the addresses go to quarantine. After a
-// dry run there is no lease to give, and Give does nothing.
+// release gives back what claim took. The addresses go to quarantine. After a dry run there is no
+// lease to end.
 func (a *Agent) release(n *network, e heddle.Endpoint) {
 	a.nics.free(e.ID)
 	a.blocks.freeAddresses(n, e.ID)
@@ -187,7 +196,7 @@ func (a *Agent) restoreClaims(n *network, e heddle.Endpoint) error {
 	return nil
 }
 
-// saveCursors records where each network's next address search begins.
+// saveCursors records where each network's next search for a free address begins.
 func (a *Agent) saveCursors() {
 	cursors := map[string]map[heddle.Family]netip.Addr{}
 	for _, n := range a.networks.copies() {

@@ -9,12 +9,13 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// clusterParts are the lines of the status about the store and the other hosts.
+// clusterParts are the parts of the status about the store and the other hosts.
 func (a *Agent) clusterParts() []heddle.PartStatus {
 	if a.opt.Cluster == nil {
 		return nil
 	}
-	return []heddle.PartStatus{storePart(a.opt.Cluster.View(), a.opt.Cluster.Health()), hostsPart(a.opt.Cluster.View()), a.refusedPart(), a.sharedPart(), a.peerPaths.part(a.started)}
+	return []heddle.PartStatus{storePart(a.opt.Cluster.View(), a.opt.Cluster.Health()), hostsPart(a.opt.Cluster.View()),
+		a.refusedPart(), a.sharedPart(), a.peerPaths.part(a.started)}
 }
 
 func storePart(v *cluster.View, h store.Health) heddle.PartStatus {
@@ -51,7 +52,8 @@ func hostsPart(v *cluster.View) heddle.PartStatus {
 	}
 	part := heddle.PartStatus{Name: "hosts", State: "ok", Detail: fmt.Sprint(1 + len(v.Peers))}
 	if len(away) > 0 && v.Revision > 0 {
-		part.State, part.Detail = "warn", fmt.Sprintf("%d, of which %d away: %s", 1+len(v.Peers), len(away), firstFew(away, ", "))
+		part.State, part.Detail = "warn", fmt.Sprintf("%d, of which %d away: %s", 1+len(v.Peers), len(away),
+			firstFew(away, ", "))
 	}
 	if len(v.LeftOut) > 0 {
 		var names []string
@@ -65,8 +67,7 @@ func hostsPart(v *cluster.View) heddle.PartStatus {
 	return part
 }
 
-// sharedPart says which networks are not as they should be between this host and
-// the cluster.
+// sharedPart reports differences between this host and the cluster about shared networks.
 func (a *Agent) sharedPart() heddle.PartStatus {
 	host := a.host.now()
 	part := heddle.PartStatus{Name: "tunnels", State: "ok", Detail: fmt.Sprintf("to %d hosts", len(host.Fabric.Peers))}
@@ -79,12 +80,14 @@ func (a *Agent) sharedPart() heddle.PartStatus {
 	for _, addr := range host.Fabric.Self.Underlay {
 		if _, there := host.Holder(addr); !there {
 			bad = true
-			trouble = append(trouble, "no interface has this host's underlay address "+addr.String()+": give it back, or restart heddled to take the new one")
+			trouble = append(trouble,
+				"no interface has this host's underlay address "+addr.String()+": give it back, or restart heddled to take the new one")
 		}
 	}
 	for _, n := range host.Fabric.Networks {
 		if n.Deleting {
-			trouble = append(trouble, "network "+n.Name+" is being deleted; 'heddle network delete "+n.Name+"' finishes what was cut off")
+			trouble = append(trouble,
+				"network "+n.Name+" is being deleted; 'heddle network delete "+n.Name+"' finishes what was cut off")
 		}
 	}
 	trouble = append(trouble, a.problems.networkProblems()...)
@@ -97,7 +100,7 @@ func (a *Agent) sharedPart() heddle.PartStatus {
 	return part
 }
 
-// firstFew joins the first names of a long list.
+// firstFew joins the first items of a list, and counts the rest.
 func firstFew(names []string, separator string) string {
 	const most = 4
 	if len(names) > most {

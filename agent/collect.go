@@ -6,10 +6,9 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// collectVanished removes the endpoints that were handed over and whose containers
-// have been gone for a whole patrol: an engine that was killed, or that found no
-// agent when it dropped them, does not tell of them again. Missing says since when
-// each is gone; it is returned for the next patrol.
+// collectVanished removes the endpoints that were handed over and whose containers have been gone
+// for a whole patrol. An engine that was killed, or that found no agent when it removed them, does
+// not report them again. missing says since when each is gone; it is returned for the next patrol.
 func (a *Agent) collectVanished(missing map[heddle.EndpointID]time.Time) map[heddle.EndpointID]time.Time {
 	still := map[heddle.EndpointID]time.Time{}
 	for _, r := range a.records.handedOver() {
@@ -31,14 +30,15 @@ func (a *Agent) collectVanished(missing map[heddle.EndpointID]time.Time) map[hed
 			still[id] = since
 			a.log.Error("an endpoint whose container is gone stays", "endpoint", id, "error", err)
 		case gone:
-			a.log.Info("container is gone, and its engine did not say so; its endpoint is removed", "endpoint", id, "addresses", r.Endpoint.Addrs)
+			a.log.Info("container is gone, and its engine did not say so; its endpoint is removed",
+				"endpoint", id, "addresses", r.Endpoint.Addrs)
 		}
 	}
 	return still
 }
 
-// isGone reports whether an endpoint that was handed over has vanished, or was to be
-// removed and could not be.
+// isGone reports whether an endpoint that was handed over has vanished, or its removal failed
+// before.
 func (a *Agent) isGone(r record) bool {
 	id := r.Endpoint.ID
 	return !a.removals.has(id) && (a.records.pendingOf(id) == intentDetach || a.containers.hasVanished(r))

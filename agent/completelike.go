@@ -9,8 +9,8 @@ import (
 )
 
 // completeLike completes a request for a network that already exists, so that the two can be
-// compared. On a LAN, what the request leaves out is taken from the existing network:
-// the host, or the LAN, may have other addresses by now.
+// compared. On a LAN, what the request leaves out is taken from the existing network: the host's
+// or the LAN's addresses may have changed.
 func (a *Agent) completeLike(mode heddle.Mode, old *network, want heddle.Network) (heddle.Network, error) {
 	if want.Mode != old.Mode || !mayShareSubnet(mode) {
 		return a.complete(mode, want)

@@ -7,11 +7,10 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// clash refuses an endpoint that does not fit beside the others of its
-// container: overlapping subnets, or the same destination on two interfaces
-// with the same metric in one table. The kernel would accept most of this, and the
-// choice of interface would be accidental. clash is a pure function.
-func clash(e heddle.Endpoint, plan heddle.Plan, others []record) error {
+// checkConflict refuses an endpoint that conflicts with others of its container: overlapping
+// subnets, or the same destination on two interfaces with the same metric in one table. The kernel
+// would accept most of this and choose an interface by chance. checkConflict is a pure function.
+func checkConflict(e heddle.Endpoint, plan heddle.Plan, others []record) error {
 	for _, o := range others {
 		if o.Endpoint.ID == e.ID {
 			continue
@@ -19,14 +18,21 @@ func clash(e heddle.Endpoint, plan heddle.Plan, others []record) error {
 		for _, p := range subnets(e, plan) {
 			for _, q := range subnets(o.Endpoint, o.Plan) {
 				if p.Overlaps(q) {
-					return heddle.Errorf(heddle.RoutesClash, "attach endpoint", e.ID.String(), fmt.Sprintf("its subnet %s and that of %s on %s (%s) overlap", p, o.Endpoint.ID.IfName, o.Endpoint.NetworkName, q), "detach the other one, or use another network")
+					return heddle.Errorf(heddle.RoutesClash, "attach endpoint", e.ID.String(),
+						fmt.Sprintf("its subnet %s overlaps %s of interface %s on network %s", p, q,
+							o.Endpoint.ID.IfName, o.Endpoint.NetworkName),
+						"detach the other endpoint, or use another network")
 				}
 			}
 		}
 		for _, r := range plan.Pod.Routes {
 			for _, q := range o.Plan.Pod.Routes {
 				if r.Dst == q.Dst && r.Table == q.Table && r.Metric == q.Metric && r.Link != q.Link {
-					return heddle.Errorf(heddle.RoutesClash, "attach endpoint", e.ID.String(), fmt.Sprintf("its route to %s is the same as that of %s on %s", r.Dst, o.Endpoint.ID.IfName, o.Endpoint.NetworkName), "detach the other one, or give the NIC's route another metric")
+					return heddle.Errorf(heddle.RoutesClash, "attach endpoint", e.ID.String(),
+						fmt.Sprintf("its route to %s conflicts with that of interface %s on network %s", r.Dst,
+							o.Endpoint.ID.IfName,
+							o.Endpoint.NetworkName),
+						"detach the other endpoint, or give the NIC's route another metric")
 				}
 			}
 		}

@@ -8,17 +8,19 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// TestClash judges pairs of endpoints of one container.
-func TestClash(t *testing.T) {
+// TestConflict checks pairs of endpoints of one container.
+func TestConflict(t *testing.T) {
 	one := func(ifname, subnet, route string, metric uint32, table int) record {
-		r := record{Endpoint: heddle.Endpoint{ID: heddle.EndpointID{Container: "c", IfName: ifname}, NetworkName: "n" + ifname}}
+		r := record{Endpoint: heddle.Endpoint{ID: heddle.EndpointID{Container: "c", IfName: ifname},
+			NetworkName: "n" + ifname}}
 		if subnet != "" {
 			r.Endpoint.Addrs = []netip.Prefix{netip.MustParsePrefix(subnet)}
 			r.Plan.Pod.Addresses = []heddle.Address{{Link: ifname, Prefix: heddle.Single(r.Endpoint.Addrs[0].Addr())},
 				{Link: ifname, Prefix: netip.MustParsePrefix("fe80::1/64")}}
 		}
 		if route != "" {
-			r.Plan.Pod.Routes = []heddle.Route{{Dst: netip.MustParsePrefix(route), Link: ifname, Metric: metric, Table: table}}
+			r.Plan.Pod.Routes = []heddle.Route{{Dst: netip.MustParsePrefix(route), Link: ifname, Metric: metric,
+				Table: table}}
 		}
 		return r
 	}
@@ -37,7 +39,7 @@ func TestClash(t *testing.T) {
 		{"itself", one("eth0", "10.0.0.2/24", "0.0.0.0/0", 0, 0), one("eth0", "10.0.0.2/24", "0.0.0.0/0", 0, 0), true},
 	} {
 		for _, pair := range [][2]record{{c.a, c.b}, {c.b, c.a}} {
-			err := clash(pair[0].Endpoint, pair[0].Plan, []record{pair[1]})
+			err := checkConflict(pair[0].Endpoint, pair[0].Plan, []record{pair[1]})
 			if (err == nil) != c.fits || err != nil && !errors.Is(err, heddle.RoutesClash.Sentinel()) {
 				t.Errorf("%s: %v", c.name, err)
 			}

@@ -6,18 +6,18 @@ import (
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// containers finds where endpoints are now: their containers' namespaces, and the container's
-// ends of links that engines move. It has no state of its own.
+// containers finds where endpoints are now: the namespaces of their containers, and the
+// container's ends of links that engines move. It has no state of its own.
 type containers struct {
 	namespaces Namespaces
-	ends       LinkEnds
+	linkEnds   LinkEnds
 	log        *slog.Logger
 	records    *records
 	removals   *removals
 	holds      *holds
 }
 
-// podAtPath opens the endpoint's namespace, nil if the path does not lead to it (any more).
+// podAtPath opens the endpoint's namespace; nil if its path does not lead there (any more).
 func (c *containers) podAtPath(r record) kernel.Pod {
 	pod, err := c.namespaces.OpenPod(c.holds.namespacePath(r))
 	if err != nil {
@@ -30,9 +30,9 @@ func (c *containers) podAtPath(r record) kernel.Pod {
 	return nil
 }
 
-// findPod opens the endpoint's namespace, nil if it is gone. If the path does not lead to it,
-// podOf searches for it: a process, a mount or a file may keep it alive. It fails if it
-// cannot find out.
+// findPod opens the endpoint's namespace; nil if it is gone. If the path does not lead there,
+// findPod searches for the namespace: a process, a mount or a file may keep it alive. It fails if
+// it cannot find out.
 func (c *containers) findPod(r record) (kernel.Pod, error) {
 	if pod := c.podAtPath(r); pod != nil || r.Inode == 0 {
 		return pod, nil
@@ -40,9 +40,9 @@ func (c *containers) findPod(r record) (kernel.Pod, error) {
 	return c.namespaces.FindPod(r.Inode, r.Cookie)
 }
 
-// locate looks for the container's end of an endpoint's link.
+// locate finds the container's end of an endpoint's link.
 func (c *containers) locate(r record) (where linkLocation, seen *kernel.Seen, pod kernel.Pod, err error) {
-	here, err := c.ends.Has(r.handoverName(), r.alias())
+	here, err := c.linkEnds.Has(r.handoverName(), r.alias())
 	if err != nil || here {
 		return onHost, nil, nil, err
 	}
@@ -61,13 +61,13 @@ func (c *containers) locate(r record) (where linkLocation, seen *kernel.Seen, po
 	return inContainer, seen, pod, nil
 }
 
-// findInterface finds the endpoint's interface in a namespace: that of a veth pair by its end on the
-// host, a device on a parent by its interface index, once known. Only an interface that was
-// just handed over is found by its alias: no container runs yet that could change the alias.
+// findInterface finds the endpoint's interface in a namespace: that of a veth pair by its end on
+// the host, a device on a parent by its interface index, if known. It uses the alias only for an
+// interface that was just handed over: no container that could change the alias runs yet.
 func (c *containers) findInterface(r record, pod kernel.Pod) (*kernel.Seen, error) {
 	for _, l := range r.Plan.Host.Links {
 		if l.Kind == "veth" && l.Name == r.Endpoint.ID.PortName() {
-			return c.ends.FarEnd(l.Name, pod)
+			return c.linkEnds.FarEnd(l.Name, pod)
 		}
 	}
 	if r.Device != 0 && r.isPodOf(pod) {
@@ -76,8 +76,8 @@ func (c *containers) findInterface(r record, pod kernel.Pod) (*kernel.Seen, erro
 	return pod.Find(r.alias())
 }
 
-// podAlive reports whether the endpoint's container exists. Its namespace may stay alive
-// when the recorded path is gone.
+// podAlive reports whether the endpoint's container exists. Its namespace may stay alive when the
+// recorded path is gone.
 func (c *containers) podAlive(r record) bool {
 	switch {
 	case r.offered():
@@ -98,23 +98,23 @@ func (c *containers) podAlive(r record) bool {
 	return pod != nil || err != nil
 }
 
-// hasVanished reports whether an endpoint that was handed over is certainly gone. A namespace
-// that cannot be opened is no proof: its path may not be visible from here. Endpoints with
-// a NIC are left to vigil.
+// hasVanished reports whether an endpoint that was handed over is certainly gone. A namespace that
+// cannot be opened is no proof: its path may not be visible from here. watchNICs looks after
+// endpoints with a NIC.
 func (c *containers) hasVanished(r record) bool {
 	if !r.Endpoint.Handover || r.Endpoint.NIC != nil {
 		return false
 	}
-	back, err := c.ends.Has(r.handoverName(), r.alias())
+	back, err := c.linkEnds.Has(r.handoverName(), r.alias())
 	if err != nil || back {
-		return err == nil && !r.offered() // its engine moved it in before, and out again
+		return err == nil && !r.offered() // its engine has moved it in, and out again
 	}
 	for _, l := range r.Plan.Host.Links {
 		if l.Kind != "veth" {
 			continue
 		}
-		// the host's end would be gone if the container's end were
-		if there, err := c.ends.Has(l.Name, l.Alias); err != nil || there {
+		// if the container's end were gone, the host's end would be gone, too
+		if there, err := c.linkEnds.Has(l.Name, l.Alias); err != nil || there {
 			return false
 		}
 	}
@@ -130,8 +130,8 @@ func (c *containers) hasVanished(r record) bool {
 	return err == nil && seen == nil
 }
 
-// openInode opens a container's namespace by the way into it of any endpoint
-// there; nil if the container is gone.
+// openInode opens a container's namespace by way of any endpoint in it; nil if the container is
+// gone.
 func (c *containers) openInode(inode uint64) kernel.Pod {
 	for _, r := range c.records.inNamespace(inode) {
 		pod, err := c.findPod(r)

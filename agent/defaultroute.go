@@ -30,7 +30,8 @@ func checkDefault(n *network, req heddle.AttachRequest, nic *heddle.NIC) error {
 		if nic != nil && !n.pool.Gives() {
 			why = "the NIC " + nic.Name + " had no default route"
 		}
-		return heddle.Errorf(heddle.BadOption, "give the default route to endpoint", req.ID.String()+" on network "+n.Name, why, "leave --default-route out")
+		return heddle.Errorf(heddle.BadOption, "give the default route to endpoint",
+			req.ID.String()+" on network "+n.Name, why, "leave --default-route out")
 	}
 	return nil
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// Detach removes an endpoint by its recorded plan. It succeeds if there is no such
-// endpoint. If the namespace is gone, the kernel has removed what was in it.
+// Detach removes an endpoint by its recorded plan. It succeeds if there is no such endpoint. If
+// the namespace is gone, the kernel has removed its contents already.
 func (a *Agent) Detach(ctx context.Context, id heddle.EndpointID) (found bool, err error) {
 	defer a.metrics.observe("detach", time.Now(), &err)
 	if err := a.acceptDetach(ctx, id); err != nil {
@@ -26,7 +26,7 @@ func (a *Agent) Detach(ctx context.Context, id heddle.EndpointID) (found bool, e
 	return found, err
 }
 
-// acceptDetach checks what can be checked without looking at anything else.
+// acceptDetach makes the checks that need nothing but the request.
 func (a *Agent) acceptDetach(ctx context.Context, id heddle.EndpointID) error {
 	if err := id.Check(); err != nil {
 		return err
@@ -58,21 +58,22 @@ func (a *Agent) remove(r record) error {
 	return a.endRemoval(r)
 }
 
-// beginRemoval records that an endpoint is going, and reports whether that is on disk.
+// beginRemoval records that an endpoint is being removed, and reports whether the record is on
+// disk.
 func (a *Agent) beginRemoval(r record) (recorded bool, err error) {
 	if err := a.trip.step("ledger intent detach"); err != nil {
 		return false, err
 	}
 	if err = a.ledger.putIntent(r, intentDetach); err != nil {
-		// a full disk must not keep a container from going: the record, when it
-		// is read again, says "made", and gc finds the namespace gone
+		// a full disk must not prevent a detach: if the agent restarts, the record says "made",
+		// and GC finds the namespace gone
 		a.log.Warn("detach not recorded beforehand", "endpoint", r.Endpoint.ID, "error", err)
 	}
 	a.records.setPending(r.Endpoint.ID, intentDetach)
 	return err == nil, nil
 }
 
-// endRemoval removes an endpoint whose removal is already recorded by begin.
+// endRemoval removes an endpoint after beginRemoval.
 func (a *Agent) endRemoval(r record) error {
 	if err := a.removeFromKernel(r); err != nil {
 		return err
@@ -83,8 +84,7 @@ func (a *Agent) endRemoval(r record) error {
 	return a.dropRecord(r, time.Now())
 }
 
-// removeFromKernel removes from the kernel what the record's plan says and no other plan
-// wants.
+// removeFromKernel removes the objects of the record's plan that no other plan wants.
 func (a *Agent) removeFromKernel(r record) error {
 	plan, pod, err := a.handovers.removalPlan(r)
 	if err != nil {
@@ -96,11 +96,11 @@ func (a *Agent) removeFromKernel(r record) error {
 	return a.removePlan(r, plan, pod)
 }
 
-// removePlan removes the plan and whatever else the container has on its parent's LAN, and
-// stops holding its namespace.
+// removePlan removes the plan's objects and whatever else the container has on its parent's LAN,
+// and stops holding its namespace.
 func (a *Agent) removePlan(r record, plan heddle.Plan, pod kernel.Pod) error {
 	defer a.linkLocks.lockShared(r)()
-	// not wanted by this plan any more; wanted again if the removal fails
+	// this plan wants the objects no longer; it wants them again if the removal fails
 	a.wanted.dropRecord(r)
 	err := errors.Join(a.lanDevices.removeFromLAN(r, pod), a.kernel.Remove(plan, pod, a.wanted.has))
 	if err == nil {
@@ -112,8 +112,8 @@ func (a *Agent) removePlan(r record, plan heddle.Plan, pod kernel.Pod) error {
 	return a.quarantine.update(r.Endpoint.ID, err)
 }
 
-// dropRecord drops the record of an endpoint that undo has removed, from the ledger
-// first, and gives back what it held.
+// dropRecord drops the record of an endpoint that is gone from the kernel, from the ledger first,
+// and gives back what it held.
 func (a *Agent) dropRecord(r record, freed time.Time) error {
 	if err := a.ledger.drop(r.Endpoint, freed); err != nil {
 		return err
@@ -127,7 +127,7 @@ func (a *Agent) dropRecord(r record, freed time.Time) error {
 	return nil
 }
 
-// forgetInMemory forgets an endpoint in memory.
+// forgetInMemory drops an endpoint's record from memory.
 func (a *Agent) forgetInMemory(r record) {
 	a.wanted.dropRecord(r)
 	a.records.remove(r)

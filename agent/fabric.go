@@ -12,7 +12,7 @@ import (
 // storeTime bounds how long an operation waits for the store.
 const storeTime = 5 * time.Second
 
-// yieldBlocks gives back blocks that the host does not need. It runs apart from follow, because
+// yieldBlocks gives back blocks that the host does not need. It does not run in follow, because
 // the store may be slow.
 func (a *Agent) yieldBlocks(ctx context.Context) {
 	for {
@@ -25,8 +25,8 @@ func (a *Agent) yieldBlocks(ctx context.Context) {
 	}
 }
 
-// adoptView makes the cluster's newest view part of the host's facts, and returns it. It adopts
-// nothing from a store that is not the cluster's.
+// adoptView makes the cluster's newest view part of the host's facts, and returns it. It adopts no
+// view of a store that is not the cluster's.
 func (a *Agent) adoptView() *cluster.View {
 	a.viewLock.Lock()
 	defer a.viewLock.Unlock()
@@ -40,18 +40,18 @@ func (a *Agent) adoptView() *cluster.View {
 // setFabric makes the cluster's view part of the host's facts.
 func (a *Agent) setFabric(v *cluster.View) {
 	f := v.Fabric
-	var misfits []cluster.Refusal
-	f.Peers, misfits = usablePeers(f.Peers, a.host.now(), a.networks.ownSubnets())
+	var unfit []cluster.Refusal
+	f.Peers, unfit = usablePeers(f.Peers, a.host.now(), a.networks.ownSubnets())
 	f.Sources = a.blocks.ownSources()
 	a.peerPaths.Set(f.Peers)
 	if err := a.peerPaths.addTo(&f); err != nil {
 		a.log.Warn("what is known about paths is not kept", "error", err)
 	}
-	a.host.setFabric(&f, misfits)
+	a.host.setFabric(&f, unfit)
 }
 
-// loadFabric restores, at start, what the host last knew about its cluster, and makes the
-// paths to other hosts that its shared networks need.
+// loadFabric restores, at start, what the host last knew about its cluster, and makes the paths to
+// other hosts for its shared networks.
 func (a *Agent) loadFabric(was ledgerContents) error {
 	for i, n := range was.networks {
 		if !n.Shared {
@@ -80,18 +80,21 @@ func (a *Agent) loadFabric(was ledgerContents) error {
 // leaveCluster turns a shared network into a network of this host alone.
 func (a *Agent) leaveCluster(n *heddle.Network) error {
 	if !a.opt.Alone {
-		return heddle.Errorf(heddle.NoStore, "use network", n.Name, "it spans several hosts, and this agent has no store", "start the agent with the --store that it had, or with '--store none' to leave the cluster: its networks are this host's own then")
+		return heddle.Errorf(heddle.NoStore, "use network", n.Name,
+			"the network spans several hosts, and this agent has no store",
+			"start the agent with the --store that it had, or with '--store none' to leave the cluster: its networks are this host's own then")
 	}
 	n.Shared, n.Deleting = false, false
 	return a.ledger.putNetwork(*n)
 }
 
-// withStoreTimeout bounds an operation that needs the store.
+// withStoreTimeout limits how long an operation waits for the store.
 func withStoreTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, storeTime, errors.New("the store did not answer in time"))
 }
 
-// checkStoreUp refuses at once what needs a store that is known to be away.
+// checkStoreUp refuses at once an operation that needs the store while the store is known to be
+// down.
 func checkStoreUp(c cluster.API, op, object string) error {
 	if h := c.Health(); h.State == "down" {
 		return heddle.Errorf(heddle.StoreDown, op, object, h.Detail, "wait until the store is back ('heddle status')")

@@ -25,7 +25,8 @@ func (a *Agent) fastPart(s *heddle.Status) []heddle.PartStatus {
 	return []heddle.PartStatus{part}
 }
 
-// securedPeers counts the hosts whose tunnels are left to the stack, for IPsec.
+// securedPeers counts the hosts whose tunnels the fast path leaves to the host's stack, because of
+// IPsec.
 func (a *Agent) securedPeers() (n int) {
 	host := a.host.now()
 	if host.Fabric == nil {

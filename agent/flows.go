@@ -9,12 +9,12 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// oldFlows are the addresses of removed endpoints whose connections the host is about to
-// forget. Addresses that come in while a batch is under way go into the next batch.
+// oldFlows are the addresses of removed endpoints whose connections the host is about to forget.
+// Addresses that are added while a batch is under way go into the next batch.
 type oldFlows struct {
 	mu            mutex[atOldFlows]
 	next, current *flowBatch
-	// stuck are the addresses for which that failed, and that no endpoint has got since.
+	// stuck are the addresses for which this failed, and that no endpoint has got since.
 	stuck map[netip.Addr]bool
 }
 
@@ -23,7 +23,7 @@ type flowBatch struct {
 	done  chan struct{}
 }
 
-// add takes addresses into the next batch, and reports whether it is a new one.
+// add puts addresses into the next batch, and reports whether the batch is a new one.
 func (o *oldFlows) add(addrs []netip.Addr) (begun bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -45,7 +45,7 @@ func (o *oldFlows) take() *flowBatch {
 	return o.current
 }
 
-// keep notes that the connections of a batch are not forgotten.
+// keep notes that the connections of a batch could not be forgotten.
 func (o *oldFlows) keep(b *flowBatch) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -57,8 +57,8 @@ func (o *oldFlows) keep(b *flowBatch) {
 	}
 }
 
-// takeStuck takes out the endpoint's addresses whose old connections are not forgotten:
-// from now on, connections of these addresses may be the endpoint's own.
+// takeStuck removes the endpoint's addresses from stuck, and returns them: from now on,
+// connections of these addresses may be the endpoint's own.
 func (o *oldFlows) takeStuck(e heddle.Endpoint) (all []netip.Addr) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -89,22 +89,22 @@ func (o *oldFlows) await(e heddle.Endpoint) {
 	}
 }
 
-// flows makes the host forget connections whose endpoint is gone.
+// flows makes the host forget the connections of endpoints that are gone.
 type flows struct {
 	kernel  Connections
 	log     *slog.Logger
 	records *records
 	ports   *ports
-	// background counts the goroutines that forget connections in the background.
+	// background counts the goroutines that do this.
 	background *sync.WaitGroup
 	// listing is held while all connections of the host are listed.
 	listing mutex[atFlowListing]
 	old     oldFlows
 }
 
-// forgetAddresses makes the host forget, in the background, the connections of addresses
-// whose endpoints are gone. An endpoint that gets one of the addresses waits for this
-// (awaitForgotten). What fails twice is logged, and tried again when an endpoint waits.
+// forgetAddresses makes the host forget, in the background, the connections of addresses whose
+// endpoints are gone. An endpoint that gets one of the addresses waits for this (waitForgotten).
+// If it fails twice, it is logged, and tried again when an endpoint waits.
 func (w *flows) forgetAddresses(addrs ...netip.Addr) {
 	if !w.old.add(addrs) {
 		return
@@ -120,13 +120,14 @@ func (w *flows) forgetAddresses(addrs ...netip.Addr) {
 		}
 		if err != nil {
 			w.old.keep(b)
-			w.log.Warn("connections of addresses that were freed not forgotten", "addresses", len(b.addrs), "error", err)
+			w.log.Warn("connections of addresses that were freed not forgotten",
+				"addresses", len(b.addrs), "error", err)
 		}
 	})
 }
 
-// waitForgotten waits until the host has forgotten all connections that former owners of
-// the endpoint's addresses had, or until the kernel has refused this once more.
+// waitForgotten waits until the host has forgotten all connections of previous endpoints with
+// these addresses, or the kernel has refused this once more.
 func (w *flows) waitForgotten(e heddle.Endpoint) {
 	w.old.await(e)
 	if stuck := w.old.takeStuck(e); len(stuck) > 0 {
@@ -136,16 +137,16 @@ func (w *flows) waitForgotten(e heddle.Endpoint) {
 	}
 }
 
-// forgetEndpoint is forgetAddresses for an endpoint's addresses.
+// forgetEndpoint calls forgetAddresses for an endpoint's addresses.
 func (w *flows) forgetEndpoint(e heddle.Endpoint) {
 	for _, p := range e.Addrs {
 		w.forgetAddresses(p.Addr())
 	}
 }
 
-// forgetFlows forgets old connections to published ports, so that clients reach the endpoint
-// that has the ports now. It is called when the endpoints are already made or removed. It
-// works in the background, because listing many connections takes long; a failure is only logged.
+// forgetFlows forgets old connections to published ports, so that clients reach the endpoint that
+// has the ports now. The endpoints are already made or removed. It works in the background,
+// because listing many connections takes long. A failure is only logged.
 func (w *flows) forgetFlows(of ...heddle.Endpoint) {
 	of = slices.DeleteFunc(of, func(e heddle.Endpoint) bool { return len(e.Ports) == 0 })
 	if len(of) == 0 {
@@ -165,15 +166,15 @@ func (w *flows) forgetFlows(of ...heddle.Endpoint) {
 // publishedTo reports whether a port of the host, on any of its addresses, is now published as
 // the container's port at the given address.
 func (w *flows) publishedTo(p heddle.PortMapping, to netip.Addr) bool {
-	return slices.ContainsFunc(w.ports.of(p), func(q published) bool {
+	return slices.ContainsFunc(w.ports.on(p), func(q published) bool {
 		r, _ := w.records.get(q.by)
 		has := func(of netip.Prefix) bool { return of.Addr() == to }
 		return q.ContainerPort == p.ContainerPort && slices.ContainsFunc(r.Endpoint.Addrs, has)
 	})
 }
 
-// forgetShadows ends masqueraded connections from ports of the host on which a program has
-// begun to listen since.
+// forgetShadows ends masqueraded connections that use ports of the host on which a program now
+// listens.
 func (w *flows) forgetShadows(newly []heddle.Socket) error {
 	w.listing.Lock()
 	defer w.listing.Unlock()

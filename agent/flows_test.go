@@ -8,10 +8,11 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// TestStuck: what could not be forgotten is asked for again by who gets the address,
-// once, and by nobody else.
+// TestStuck: connections that could not be forgotten are tried again once, by the endpoint that
+// gets the address.
 func TestStuck(t *testing.T) {
-	e := heddle.Endpoint{Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.2/24"), netip.MustParsePrefix("fd00::2/64")}}
+	e := heddle.Endpoint{Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.2/24"),
+		netip.MustParsePrefix("fd00::2/64")}}
 	another := netip.MustParseAddr("10.0.0.3")
 	var o oldFlows
 	if o.takeStuck(e) != nil {
@@ -23,7 +24,7 @@ func TestStuck(t *testing.T) {
 	b := o.take()
 	o.keep(b)
 	close(b.done)
-	o.await(e) // it is over
+	o.await(e) // the batch is done, so this does not wait
 	if got := fmt.Sprint(o.takeStuck(e)); got != "[10.0.0.2]" {
 		t.Errorf("stuck: %s", got)
 	}

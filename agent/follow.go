@@ -11,21 +11,20 @@ import (
 	"github.com/heddle-network/heddle/cluster"
 )
 
-// The host follows the cluster network by network: each is settled on its own, concurrently
-// with the others, by the newest view when its turn comes. A state that an older view showed
-// and the newest does not is never made.
+// The host follows the cluster network by network. Each network is brought in line concurrently
+// with the others, by the view that is the newest when its turn comes. So a state that only an
+// older view had is never made.
 
 const (
-	// pathsWait is how long the networks wait for the paths to other hosts; most networks
-	// have routes over them.
+	// pathsWait is how long the networks wait for the paths to other hosts: most networks have
+	// routes over them.
 	pathsWait = time.Second
-	// viewInterval is the least time between two looks at a cluster that changes all the
-	// time.
+	// viewInterval is the least time between two looks at a cluster that changes all the time.
 	viewInterval = 100 * time.Millisecond
 )
 
-// follow keeps the host in line with the cluster: networks made on other hosts
-// are made here, and the ways to other hosts follow their blocks.
+// follow keeps the host in line with the cluster: it makes networks of other hosts here, and
+// updates the paths to other hosts.
 func (a *Agent) follow(ctx context.Context) {
 	tick := time.NewTicker(patrolEvery)
 	defer tick.Stop()
@@ -45,9 +44,9 @@ func (a *Agent) follow(ctx context.Context) {
 	}
 }
 
-// followCluster starts the settling of all networks, and then the removal of old paths to other
-// hosts, over which they had routes. It waits for neither: the returned channel is closed
-// when the old paths are removed.
+// followCluster starts to bring all networks in line, and then to remove old paths to other hosts,
+// over which they had routes. It waits for neither. The returned channel is closed when the old
+// paths are removed.
 func (a *Agent) followCluster(ctx context.Context) <-chan struct{} {
 	v := a.adoptView()
 	reached := a.followJobs.start("reach", work{what: "reach other hosts"}, a.hostPaths.update)
@@ -78,7 +77,7 @@ func (a *Agent) followCluster(ctx context.Context) <-chan struct{} {
 	})
 }
 
-// startFollowing starts the settling of a network.
+// startFollowing starts to bring a network in line with the view.
 func (a *Agent) startFollowing(id, name string) <-chan struct{} {
 	return a.followJobs.start(id, work{what: "follow the cluster", network: name}, func(t *task) {
 		t.waitFor("the kernel")
@@ -87,8 +86,9 @@ func (a *Agent) startFollowing(id, name string) <-chan struct{} {
 	})
 }
 
-// followNow settles a network and what it depends on. Old paths to other hosts stay until
-// the other networks are settled, too: if this network is deleted, it waits a moment for that.
+// followNow brings a network and what it depends on in line. Old paths to other hosts stay until
+// the other networks have followed, too. If this network was deleted, followNow waits for that for
+// a moment.
 func (a *Agent) followNow(ctx context.Context, id string) error {
 	a.adoptView()
 	a.hostPaths.update(nil)
@@ -101,8 +101,8 @@ func (a *Agent) followNow(ctx context.Context, id string) error {
 	return err
 }
 
-// followNetwork brings a network in line with the newest view of the cluster, and notes if it
-// cannot be on this host.
+// followNetwork brings a network in line with the cluster's newest view, and notes it if the
+// network cannot be on this host.
 func (a *Agent) followNetwork(ctx context.Context, id string) error {
 	v := a.adoptView()
 	local := a.networks.byID(id)
@@ -119,11 +119,11 @@ func (a *Agent) followNetwork(ctx context.Context, id string) error {
 			return nil
 		}
 		if _, refused := v.RefusedNetworks[local.Name]; refused {
-			return nil // it stays as it was when it was in order
+			return nil // the network stays as it was before the record was refused
 		}
-		err := a.unmakeUnused(local)
+		err := a.removeHereIfUnused(local)
 		if errors.Is(err, heddle.NoNetwork.Sentinel()) {
-			return nil // somebody else was faster
+			return nil // somebody else has removed it first
 		}
 		if err != nil {
 			a.log.Error("a network that the cluster deleted stays", "network", local.Name, "error", err)
@@ -136,7 +136,7 @@ func (a *Agent) followNetwork(ctx context.Context, id string) error {
 	return err
 }
 
-// adoptNewest adopts the network as it is in the view once nobody else works on it.
+// adoptNewest adopts the network as the view has it, under the network's lock.
 func (a *Agent) adoptNewest(id string) error {
 	defer a.networkLocks.Lock(id)()
 	v := a.adoptView()
@@ -148,14 +148,14 @@ func (a *Agent) adoptNewest(id string) error {
 		}
 	}
 	if !there {
-		return nil // it is settled anew, if it is to be
+		return nil // a later view starts this again
 	}
 	return a.adoptNetwork(n)
 }
 
 // mustNotChange reports whether a view must not change anything on the host: the store is not the
-// cluster's, or the host has been removed from the cluster. The status reports this. What
-// is there stays, and follows this host's own changes.
+// cluster's, or the host was removed from the cluster. The status reports this. What exists stays,
+// and follows this host's own changes.
 func mustNotChange(v *cluster.View) bool { return v.Strange != nil || v.Removed }
 
 func inView(v *cluster.View, id string) (heddle.Network, bool) {
@@ -165,7 +165,7 @@ func inView(v *cluster.View, id string) (heddle.Network, bool) {
 	return heddle.Network{}, false
 }
 
-// signal signals on a channel with a capacity of one.
+// signal sends on a channel with a capacity of one, unless a signal is waiting there already.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

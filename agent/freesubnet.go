@@ -10,19 +10,19 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// checkSubnetFree refuses a subnet that overlaps a network's. Only the network's mode can
-// judge an overlap with the host's interfaces.
+// checkSubnetFree refuses a subnet that overlaps a network's. Overlaps with the host's interfaces
+// are for the network's mode to check.
 func (k *reservations) checkSubnetFree(subnet netip.Prefix) error {
 	for name, s := range k.networkSubnets() {
 		if i := slices.IndexFunc(s, subnet.Overlaps); i >= 0 {
-			return heddle.Errorf(heddle.SubnetOverlap, "reserve pool", subnet.String(), fmt.Sprintf("it overlaps subnet %s of network %s", s[i], name), "choose another subnet")
+			return heddle.Errorf(heddle.SubnetOverlap, "reserve pool", subnet.String(),
+				fmt.Sprintf("the pool overlaps subnet %s of network %s", s[i], name), "choose another subnet")
 		}
 	}
 	return nil
 }
 
-// networkSubnets are those of the networks of this host and of its cluster, by
-// name.
+// networkSubnets returns the subnets of all networks of this host and its cluster, by name.
 func (k *reservations) networkSubnets() map[string][]netip.Prefix {
 	all := map[string][]netip.Prefix{}
 	for _, n := range k.networks.all() {
@@ -42,8 +42,8 @@ var freeIPv4 = netip.MustParsePrefix("10.128.0.0/9")
 
 const freeBits = 20
 
-// freeSubnetLocked starts its search at a random subnet: two hosts that choose at the same
-// time should not choose the same one.
+// freeSubnetLocked starts its search at a random subnet, so that two hosts that choose at the same
+// time do not choose the same one.
 func (k *reservations) freeSubnetLocked(f heddle.Family) (netip.Prefix, error) {
 	taken, err := k.kernel.Destinations()
 	if err != nil {
@@ -73,7 +73,8 @@ func (k *reservations) freeSubnetLocked(f heddle.Family) (netip.Prefix, error) {
 			return s, nil
 		}
 	}
-	return netip.Prefix{}, heddle.Errorf(heddle.PoolExhausted, "find a free subnet in", freeIPv4.String(), "all are in use", "name one with --subnet")
+	return netip.Prefix{}, heddle.Errorf(heddle.PoolExhausted, "find a free subnet in", freeIPv4.String(),
+		"all subnets are in use", "name a subnet with --subnet")
 }
 
 // localSubnet is one of the subnets of freeIPv4.

@@ -9,12 +9,11 @@ import (
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// handovers looks after endpoints whose links are moved by engines. At first such an
-// endpoint is offered: both ends of its link are on the host. Its engine then moves one end
-// into the container and tells nobody, so the agent looks for it there, by its alias. Once
-// the end is found, up and with a name, the endpoint is like any other: its record says
-// where it is, and the agent makes those parts of the container's plan that the engine has
-// not made.
+// handovers looks after endpoints whose links are moved by engines. At first such an endpoint is
+// offered: both ends of its link are on the host. Its engine then moves one end into the container
+// without telling anybody, so the agent looks for it there, by its alias. Once that end is up and
+// has its name, the endpoint is like any other: the record says where it is, and the agent makes
+// those parts of the container's plan that the engine has not made.
 type handovers struct {
 	kernel        PlanApplier
 	namespaces    Namespaces
@@ -37,12 +36,12 @@ type handovers struct {
 type linkLocation int
 
 const (
-	// nowhere: it is gone, together with its container or its other end.
+	// nowhere: the end is gone, together with its container or its other end.
 	nowhere linkLocation = iota
 	// onHost: nobody has moved it.
 	onHost
-	// inContainer: it is in the container. The engine may not have finished with it, or
-	// the record may say so already.
+	// inContainer: it is in the container. The engine may not have finished with it, or the record
+	// may say this already.
 	inContainer
 )
 
@@ -53,10 +52,14 @@ func checkHandover(n *network, req heddle.AttachRequest) error {
 	}
 	const what = "hand over endpoint"
 	if s, ok := n.mode.(heddle.HostNamespace); ok && !s.NeedsNamespace() {
-		return heddle.Errorf(heddle.BadOption, what, req.ID.String()+" on network "+n.Name, "in mode "+n.Mode+" a container has no interface of its own that an engine could move", "use the engine's own host network")
+		return heddle.Errorf(heddle.BadOption, what, req.ID.String()+" on network "+n.Name,
+			"in mode "+n.Mode+" a container has no interface of its own that an engine could move",
+			"use the engine's own host network")
 	}
 	if !n.pool.Gives() {
-		return heddle.Errorf(heddle.BadOption, what, req.ID.String()+" on network "+n.Name, "an engine gives a container the addresses of a subnet, and the network has none", "use a network that has a subnet")
+		return heddle.Errorf(heddle.BadOption, what, req.ID.String()+" on network "+n.Name,
+			"an engine gives a container the addresses of a subnet, and the network has none",
+			"use a network that has a subnet")
 	}
 	return nil
 }
@@ -69,9 +72,9 @@ func (r record) handoverName() string {
 	return r.Endpoint.ID.HandName()
 }
 
-// completeHandover completes an endpoint that was offered: once its link is in the
-// container, it makes what is still missing there, and then records where the link is.
-// The caller holds the endpoint's lock.
+// completeHandover completes an endpoint that was offered. Once its link is in the container, it
+// makes what is missing there, and then records where the link is. The caller holds the endpoint's
+// lock.
 func (o *handovers) completeHandover(r record) (record, linkLocation, error) {
 	where, seen, pod, err := o.containers.locate(r)
 	if pod != nil {
@@ -113,7 +116,7 @@ func (o *handovers) completeHandover(r record) (record, linkLocation, error) {
 }
 
 // applyMissing makes what next wants in the container. On the host it makes only what has changed
-// since the endpoint was offered; the links there are unchanged.
+// since the endpoint was offered. The links there are unchanged.
 func (o *handovers) applyMissing(offered, next record, pod kernel.Pod) error {
 	add, _ := heddle.Delta(offered.Plan.Host, next.Plan.Host)
 	add.Links = nil
@@ -124,7 +127,7 @@ func (o *handovers) applyMissing(offered, next record, pod kernel.Pod) error {
 	return err
 }
 
-// replaceRecord puts next in the place of r. What next wants on the host, r wanted.
+// replaceRecord replaces r by next. Both want the same on the host.
 func (o *handovers) replaceRecord(r, next record) error {
 	if err := o.trip.step("ledger taken"); err != nil {
 		return err
@@ -136,12 +139,12 @@ func (o *handovers) replaceRecord(r, next record) error {
 	return nil
 }
 
-// engineHeadStart is how long the agent leaves an engine alone with an endpoint that was just
-// offered: the engine configures it, and many containers end before this time is over.
+// engineHeadStart is how long the agent leaves an endpoint that was just offered to its engine.
+// The engine configures it meanwhile, and many containers end before this time is over.
 const engineHeadStart = time.Second
 
-// completeHandovers looks after all endpoints that were offered at least so long ago, and
-// after those whose addresses a LAN has to be told of.
+// completeHandovers completes all endpoints that were offered at least that long ago, and those
+// whose addresses have to be announced on a LAN.
 func (o *handovers) completeHandovers(age time.Duration) {
 	var noticed []<-chan struct{}
 	for _, r := range o.records.filter(func(r record, op string) bool { return r.offered() && op == "" }) {
@@ -157,8 +160,8 @@ func (o *handovers) completeHandovers(age time.Duration) {
 	awaitAll(context.Background(), completeTime, noticed)
 }
 
-// completeTime is how long others wait for the completion of endpoints that engines have moved
-// into containers: the kernel may be slow with one of them.
+// completeTime is how long callers wait for these completions: the kernel may be slow with one of
+// them.
 const completeTime = 5 * time.Second
 
 func (o *handovers) completeOne(id heddle.EndpointID) {

@@ -7,13 +7,14 @@ import (
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// offered reports whether the endpoint is handed over and not known to be taken.
+// offered reports whether the endpoint is handed over and its engine has not yet moved it, as far
+// as known.
 func (r record) offered() bool { return r.Endpoint.Handover && r.Endpoint.Inside == "" }
 
-// attachHandedOver handles an id that is recorded already, of an endpoint that is
-// handed over. It is not done when nothing of it is left, or nobody has taken it
-// and something else is asked for.
-func (a *Agent) attachHandedOver(n *network, old record, req heddle.AttachRequest) (done bool, reply heddle.AttachReply, err error) {
+// attachHandedOver handles a request for a recorded endpoint that is handed over. It is not done
+// if nothing of the endpoint is left, or if nobody has moved the link yet and the request differs.
+func (a *Agent) attachHandedOver(n *network, old record,
+	req heddle.AttachRequest) (done bool, reply heddle.AttachReply, err error) {
 	old, where, err := a.handovers.completeHandover(old)
 	if err != nil {
 		return true, reply, err
@@ -30,14 +31,16 @@ func (a *Agent) attachHandedOver(n *network, old record, req heddle.AttachReques
 		reply.Existed = true
 		return true, reply, err
 	case where == inContainer:
-		return true, reply, heddle.Errorf(heddle.EndpointDiffers, "attach endpoint", req.ID.String(), "", "detach it first ('heddle detach "+req.ID.String()+"')")
+		return true, reply, heddle.Errorf(heddle.EndpointDiffers, "attach endpoint", req.ID.String(),
+			"it exists with other settings or in another container",
+			"detach the endpoint first ('heddle detach "+req.ID.String()+"')")
 	}
 	err = a.remove(old)
 	return err != nil, reply, err
 }
 
-// repairHandover puts back the missing parts of an endpoint that is handed over. It does not
-// make a missing link again: the engine has to ask for it.
+// repairHandover puts back missing parts of an endpoint that is handed over. It does not make a
+// missing link again, because the engine has to ask for that.
 func (o *handovers) repairHandover(r record) (made []string, err error) {
 	r, where, err := o.completeHandover(r)
 	switch {
@@ -58,9 +61,10 @@ func (o *handovers) repairHandover(r record) (made []string, err error) {
 }
 
 // removalPlan returns what has to be removed with an endpoint, and the endpoint's namespace. For
-// an endpoint that was handed over, this includes the container's end wherever it is now. If
-// the path does not lead to the namespace, removal searches for it only if it may hold something
-// that outlives the host's end: a search takes long on a full host, and most are gone by now.
+// an endpoint that was handed over, this includes the container's end wherever it is now. If the
+// path does not lead to the namespace, removalPlan searches for it only if it may hold something
+// that outlives the host's end. A search takes long on a full host, and most namespaces are gone
+// by then.
 func (o *handovers) removalPlan(r record) (plan heddle.Plan, pod kernel.Pod, err error) {
 	outlives := r.parent() != "" || r.Endpoint.NIC != nil
 	switch {
@@ -90,7 +94,7 @@ func (o *handovers) removalPlan(r record) (plan heddle.Plan, pod kernel.Pod, err
 	return p, pod, nil
 }
 
-// reapply puts back what is missing of an endpoint and its container's end.
+// reapply puts back missing parts of an endpoint, and records its device.
 func (o *handovers) reapply(r record, pod kernel.Pod) (made []string, err error) {
 	defer o.linkLocks.lockShared(r)()
 	if made, err = o.kernel.Apply(r.Plan, pod); err == nil {

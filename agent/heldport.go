@@ -10,10 +10,9 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// heldFor reports whether the program that listens on a port holds it for the
-// container itself: Podman's monitor conmon binds the published ports of its
-// container, so that no other program takes them, and has the container's id in
-// its command line. Whoever connects the container anew meets it there.
+// heldFor reports whether the program that listens on a port holds it for the container itself.
+// Podman's monitor conmon does this: it binds the published ports of its container, so that no
+// other program takes them, and it has the container's ID in its command line.
 func heldFor(container string, p heddle.PortMapping) bool {
 	listening := listeners(p)
 	if len(listening) == 0 {
@@ -50,13 +49,13 @@ func namesExactly(line []byte, name string) bool {
 	return false
 }
 
-// listeners are the numbers of the sockets that listen on the port, whichever
-// address of the host they have (proc_pid_net(5)).
+// listeners returns the inodes of the sockets that listen on the port, on any address of the host
+// (proc_pid_net(5)).
 func listeners(p heddle.PortMapping) (inodes []string) {
 	state := map[string]string{"tcp": "0A", "udp": "07"}[p.Protocol]
 	suffix := fmt.Sprintf(":%04X", p.HostPort)
 	for _, version := range []string{"", "6"} {
-		table, _ := os.ReadFile("/proc/net/" + p.Protocol + version) // there is no IPv6 everywhere
+		table, _ := os.ReadFile("/proc/net/" + p.Protocol + version) // the file for IPv6 may not exist
 		for line := range strings.Lines(string(table)) {
 			f := strings.Fields(line)
 			if len(f) > 9 && strings.HasSuffix(f[1], suffix) && f[3] == state {

@@ -13,9 +13,9 @@ import (
 	"github.com/heddle-network/heddle/nic"
 )
 
-// A NIC dies with its container's namespace, or (a physical one) lands in
-// another. So the agent holds the namespace from before the NIC goes in until
-// after it has come out.
+// The kernel removes a virtual NIC together with its container's namespace, and moves a physical
+// one to another namespace. So the agent holds the namespace open as a file while the NIC is in
+// it.
 
 // holds are the namespaces that the agent holds as files, and the NICs that NIC managers are
 // told to ignore. They exist only on disk; the endpoint's lock guards each of them.
@@ -30,7 +30,7 @@ type holds struct {
 	root string
 }
 
-// nicCheckInterval is how often the containers that have a NIC are looked at.
+// nicCheckInterval is how often the agent looks at the containers that have a NIC.
 const nicCheckInterval = time.Second
 
 // alias returns the alias of the endpoint's interface in the container.
@@ -48,8 +48,8 @@ func (h *holds) file(id heddle.EndpointID) string {
 	return filepath.Join(h.folder(), holdPrefix+hex.EncodeToString(sum[:8]))
 }
 
-// holdPrefix tells our files from others: the run folder may be /run, where
-// ip-netns(8) has its own.
+// holdPrefix tells our files from others: the run folder may be /run, and ip-netns(8) has files in
+// /run/netns.
 const holdPrefix = "heddle-"
 
 func (h *holds) managers() nic.Managers {
@@ -59,7 +59,7 @@ func (h *holds) managers() nic.Managers {
 	return nic.Managers{Root: h.root}
 }
 
-// namespacePath returns the path by which the endpoint's namespace is entered. It is the agent's
+// namespacePath returns the path by which the endpoint's namespace is opened. It is the agent's
 // own file if the agent holds the namespace, since the container's path may be gone.
 func (h *holds) namespacePath(r record) string {
 	if r.Endpoint.NIC != nil {
@@ -71,8 +71,8 @@ func (h *holds) namespacePath(r record) string {
 	return r.Endpoint.Netns
 }
 
-// hold holds the namespace that is about to get a NIC, and tells the NIC
-// managers to leave it alone.
+// hold holds the namespace that is about to get a NIC, and tells the NIC managers to ignore the
+// NIC.
 func (h *holds) hold(r record, pod kernel.Pod) error {
 	if r.Endpoint.NIC == nil {
 		return nil
@@ -91,7 +91,7 @@ func (h *holds) hold(r record, pod kernel.Pod) error {
 	return h.managers().Keep(*r.Endpoint.NIC)
 }
 
-// release undoes begin. The NIC is already back on the host.
+// release undoes hold. The NIC is already back on the host.
 func (h *holds) release(r record) error {
 	if r.Endpoint.NIC == nil {
 		return nil
@@ -108,8 +108,8 @@ func (h *holds) release(r record) error {
 	return h.managers().Free(r.Endpoint.NIC.MAC)
 }
 
-// pathIsCurrent reports whether the container's own path still leads to the
-// namespace that was given the NIC.
+// pathIsCurrent reports whether the container's path still leads to the namespace that was given
+// the NIC.
 func (h *holds) pathIsCurrent(r record) bool {
 	pod, err := h.namespaces.OpenPod(r.Endpoint.Netns)
 	if err != nil {
@@ -124,18 +124,18 @@ func (h *holds) pathIsCurrent(r record) bool {
 	return held.Inode() == pod.Inode()
 }
 
-// holdAgain restores the hold on a living container's namespace after somebody has removed it.
+// holdAgain holds a living container's namespace again after somebody has removed the file.
 func (h *holds) holdAgain(r record) error {
 	pod, err := h.namespaces.OpenPod(r.Endpoint.Netns)
 	if err != nil {
-		return nil // it has died since; the next look finds that
+		return nil // it has ended meanwhile; the next check finds that
 	}
 	defer pod.Close()
 	return pod.Hold(h.file(r.Endpoint.ID))
 }
 
-// watchNICs looks after the containers that have a NIC: when one has died, its NIC
-// is brought back at once.
+// watchNICs looks after the containers that have a NIC. When one has ended, its NIC is brought
+// back at once.
 func (a *Agent) watchNICs(ctx context.Context) {
 	failed := map[heddle.EndpointID]string{}
 	for ; ; pause(ctx, nicCheckInterval) {
@@ -160,7 +160,7 @@ func (a *Agent) watchNICs(ctx context.Context) {
 	}
 }
 
-// detachIfDead detaches an endpoint whose container has died.
+// detachIfDead detaches an endpoint whose container has ended.
 func (a *Agent) detachIfDead(id heddle.EndpointID) (back bool, err error) {
 	defer a.endpointLocks.Lock(id)()
 	r, known := a.records.get(id)

@@ -7,8 +7,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// checkHostIP refuses addresses on which no port can be published: they do not belong to
-// one host, or they mean different hosts to different users.
+// checkHostIP refuses addresses on which no port can be published: they do not belong to exactly
+// one host.
 func checkHostIP(id heddle.EndpointID, p heddle.PortMapping) error {
 	bad := func(why, remedy string) error {
 		return heddle.Errorf(heddle.BadPort, "publish port", p.String()+" of endpoint "+id.String(), why, remedy)
@@ -19,7 +19,8 @@ func checkHostIP(id heddle.EndpointID, p heddle.PortMapping) error {
 	case !a.IsValid() || a.IsUnspecified():
 		return nil
 	case a == netip.IPv6Loopback():
-		return bad("the kernel lets no packet of [::1] reach a container", "publish on 127.0.0.1 or on an address of the host")
+		return bad("the kernel lets no packet of [::1] reach a container",
+			"publish on 127.0.0.1 or on an address of the host")
 	case a.Is4In6():
 		return bad("it is an IPv4 address in the form of an IPv6 address", "write "+a.Unmap().String())
 	case a.IsMulticast():

@@ -7,7 +7,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// hostPaths are the paths to other hosts: what shared networks need to reach them.
+// hostPaths are the kernel objects that shared networks need to reach other hosts.
 type hostPaths struct {
 	kernel PlanApplier
 	log    *slog.Logger
@@ -15,20 +15,19 @@ type hostPaths struct {
 	wanted *wantedObjects
 	modes  modes
 
-	// updating is held while they change.
+	// updating is held while the paths change.
 	updating mutex[atHostPathsUpdate]
 
 	mu rwMutex[atHostPaths]
-	// plan is theirs; only who holds making changes it. left are plans that it was before,
-	// of which not all is removed yet. err is why it could not be made.
+	// plan is the paths' plan; only the holder of updating changes it. old are earlier plans that
+	// are not wholly removed yet. err is why the plan could not be made.
 	plan heddle.Plan
 	old  []heddle.Plan
 	err  error
 }
 
-// update moves the paths that all shared networks need to the plan for the present fabric.
-// The old parts are removed later, when the networks' routes no longer use them
-// (unweave).
+// update makes the paths that the shared networks need by the present fabric. The old parts are
+// removed later (removeOld), when the networks' routes no longer use them.
 func (w *hostPaths) update(t *task) {
 	if w.host.now().Fabric == nil {
 		return
@@ -43,7 +42,7 @@ func (w *hostPaths) update(t *task) {
 		return
 	}
 	if len(add.Links) > 0 {
-		add = next.Host // what lies on a device goes with it when it is made anew
+		add = next.Host // if a device is made again, everything on it has to be made again
 	}
 	w.wanted.add(next.Host)
 	var err error
@@ -51,7 +50,7 @@ func (w *hostPaths) update(t *task) {
 		_, err = w.kernel.Apply(heddle.Plan{Host: add}, nil)
 	}
 	if err != nil && !gone.Empty() {
-		// an old range may be in the way of a new one
+		// an old address range may conflict with a new one
 		w.wanted.drop(old.Host)
 		err = w.kernel.Remove(heddle.Plan{Host: gone}, nil, w.wanted.has)
 		w.wanted.add(old.Host)
@@ -60,8 +59,8 @@ func (w *hostPaths) update(t *task) {
 		}
 	}
 	if err != nil {
-		// the kernel may refuse what one peer says about itself: the paths to the others
-		// are still made, and the patrol tries again
+		// the kernel may refuse what one peer's record says: the paths to the others are still
+		// made, and the patrol tries again
 		_, err = w.kernel.Mend(next.Host)
 	}
 	w.mu.Lock()
@@ -73,7 +72,7 @@ func (w *hostPaths) update(t *task) {
 	}
 }
 
-// removeOld removes what the ways to other hosts needed before, and do not any more.
+// removeOld removes the old parts of the paths that are needed no longer.
 func (w *hostPaths) removeOld(t *task) {
 	w.updating.Lock()
 	defer w.updating.Unlock()
@@ -94,7 +93,7 @@ func (w *hostPaths) removeOld(t *task) {
 	}
 }
 
-// repair puts back what is missing.
+// repair puts back missing parts of the paths.
 func (w *hostPaths) repair() (made []string, err error) {
 	w.updating.Lock()
 	defer w.updating.Unlock()
@@ -103,7 +102,7 @@ func (w *hostPaths) repair() (made []string, err error) {
 	return made, err
 }
 
-// wantedPlan is what the shared networks need to reach other hosts, by mode.
+// wantedPlan returns what the shared networks need to reach other hosts, by mode.
 func (w *hostPaths) wantedPlan() heddle.Plan {
 	var p heddle.Plan
 	host := w.host.now()
@@ -117,22 +116,22 @@ func (w *hostPaths) wantedPlan() heddle.Plan {
 	return p
 }
 
-// current is the plan of the ways that are wanted.
+// current returns the plan of the paths that are wanted.
 func (w *hostPaths) current() heddle.Plan {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	return w.plan
 }
 
-// set notes the ways that are wanted. The plan counted as wanted before is the same, or in
-// left.
+// set notes the plan of the wanted paths. The previous plan, which is counted as wanted, is the
+// same or in old.
 func (w *hostPaths) set(p heddle.Plan) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.plan = p
 }
 
-// hasOld reports whether there are old ways to other hosts.
+// hasOld reports whether there are old paths to other hosts.
 func (w *hostPaths) hasOld() bool {
 	w.mu.RLock()
 	defer w.mu.RUnlock()

@@ -12,12 +12,13 @@ import (
 // says about it and its peers.
 type hostView struct {
 	kernel HostReader
-	// viewAgain is poked when the ways to other hosts have to follow a change.
+	// viewAgain is signalled when the paths to other hosts have to follow a change.
 	viewAgain chan struct{}
 
 	mu    rwMutex[atHost]
 	facts heddle.HostFacts
-	// begun counts the looks at the kernel; the facts are of the one that began as number seen.
+	// begun counts the reads of the host's facts. seen is the number of the read that the present
+	// facts come from.
 	begun, seen uint64
 	// unmasqueraded are the host's listening sockets whose ports no masqueraded connection uses.
 	unmasqueraded []heddle.Socket
@@ -25,13 +26,13 @@ type hostView struct {
 	unfitPeers []cluster.Refusal
 }
 
-// openHostView looks at the host for the first time; the name is its own, unless empty.
-func openHostView(k HostReader, name string, lookAgain chan struct{}) (*hostView, error) {
+// openHostView reads the host's facts for the first time. The host has the given name, if any.
+func openHostView(k HostReader, name string, viewAgain chan struct{}) (*hostView, error) {
 	facts, err := k.Facts()
 	if name != "" {
 		facts.Name = name
 	}
-	return &hostView{kernel: k, viewAgain: lookAgain, facts: facts, unmasqueraded: facts.Listening}, err
+	return &hostView{kernel: k, viewAgain: viewAgain, facts: facts, unmasqueraded: facts.Listening}, err
 }
 
 // now returns what is known about the host.
@@ -41,9 +42,9 @@ func (h *hostView) now() heddle.HostFacts {
 	return h.facts
 }
 
-// refresh reads the host's interfaces again. If the traffic that IPsec protects has changed,
-// it asks for an update of the paths to other hosts at once. Looks may overlap: what one
-// that began earlier has read does not replace what a later one has.
+// refresh reads the host's facts again. If the traffic that IPsec protects has changed, it asks
+// for an update of the paths to other hosts at once. Reads may overlap: the result of one that
+// began earlier does not replace that of a later one.
 func (h *hostView) refresh() error {
 	h.mu.Lock()
 	h.begun++
@@ -68,21 +69,21 @@ func (h *hostView) refresh() error {
 }
 
 // setFabric makes the host's place in the cluster part of its facts.
-func (h *hostView) setFabric(f *heddle.Fabric, misfits []cluster.Refusal) {
+func (h *hostView) setFabric(f *heddle.Fabric, unfit []cluster.Refusal) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.facts.Fabric, h.unfitPeers = f, misfits
+	h.facts.Fabric, h.unfitPeers = f, unfit
 }
 
-// listUnfitPeers are the hosts of the cluster that cannot be this one's peers, and why.
+// listUnfitPeers returns the hosts of the cluster that cannot be peers of this one, and why.
 func (h *hostView) listUnfitPeers() []cluster.Refusal {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	return slices.Clone(h.unfitPeers)
 }
 
-// newlyListening returns the sockets of now whose ports masqueraded connections may still
-// use. If there are none, all of now are clear.
+// newlyListening returns the sockets among now whose ports masqueraded connections may still use.
+// If there are none, no masqueraded connection uses the ports of now.
 func (h *hostView) newlyListening(now []heddle.Socket) []heddle.Socket {
 	h.mu.Lock()
 	defer h.mu.Unlock()

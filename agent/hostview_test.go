@@ -6,26 +6,26 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// slowSights answers each look at the host when it is told to, with what it is told.
-type slowSights struct {
+// slowReader answers each read of the facts when the test says so, with what the test gives it.
+type slowReader struct {
 	HostReader
-	asked chan chan heddle.HostFacts
+	requests chan chan heddle.HostFacts
 }
 
-func (s slowSights) Facts() (heddle.HostFacts, error) {
+func (s slowReader) Facts() (heddle.HostFacts, error) {
 	answer := make(chan heddle.HostFacts)
-	s.asked <- answer
+	s.requests <- answer
 	return <-answer, nil
 }
 
-// TestStaleLook: what a look that began first has read does not replace what a later one has.
+// TestStaleLook: the result of a read that began earlier does not replace that of a later one.
 func TestStaleLook(t *testing.T) {
-	s := slowSights{asked: make(chan chan heddle.HostFacts)}
+	s := slowReader{requests: make(chan chan heddle.HostFacts)}
 	h := &hostView{kernel: s, viewAgain: make(chan struct{}, 1)}
 	over := make(chan error)
 	look := func() chan heddle.HostFacts {
 		go func() { over <- h.refresh() }()
-		return <-s.asked
+		return <-s.requests
 	}
 	end := func(answer chan heddle.HostFacts, kernel string) {
 		answer <- heddle.HostFacts{Kernel: kernel}

@@ -2,8 +2,8 @@ package agent
 
 import "github.com/heddle-network/heddle"
 
-// identities are what each endpoint of a network has for itself besides its addresses: a MAC
-// address and an ordinal.
+// identities are what each endpoint of a network has besides its addresses: a MAC address and a
+// slot number.
 type identities struct {
 	mu    mutex[atIdentities]
 	macs  map[heddle.MAC]heddle.EndpointID
@@ -12,24 +12,28 @@ type identities struct {
 
 func newIdentities() *identities { return &identities{macs: map[heddle.MAC]heddle.EndpointID{}} }
 
-// takeMAC reserves the MAC address asked for, or one that is the endpoint's own.
+// takeMAC reserves the MAC address asked for, or one that is derived from the endpoint's ID.
 func (s *identities) takeMAC(n *network, h heddle.HostFacts, req heddle.AttachRequest) (heddle.MAC, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if f, ok := n.mode.(heddle.FixedMAC); ok {
 		fixed := f.MAC(h, n.Network)
 		if fixed != "" && req.MAC != "" && req.MAC != fixed {
-			return "", heddle.Errorf(heddle.MACTaken, "use MAC address", string(req.MAC)+" on network "+n.Name, "its containers have the parent's address "+string(fixed), "leave --mac out")
+			return "", heddle.Errorf(heddle.MACTaken, "use MAC address", string(req.MAC)+" on network "+n.Name,
+				"the network's containers have the parent's address "+string(fixed), "leave --mac out")
 		}
 		if fixed != "" {
 			return fixed, nil
 		}
 	}
 	if req.MAC != "" && req.MAC == n.GatewayMAC() {
-		return "", heddle.Errorf(heddle.MACTaken, "use MAC address", string(req.MAC), "the network's gateway has it", "choose another one, or leave it out")
+		return "", heddle.Errorf(heddle.MACTaken, "use MAC address", string(req.MAC),
+			"the network's gateway has the address",
+			"choose another MAC address, or leave it out")
 	}
 	if holder, taken := s.macs[req.MAC]; req.MAC != "" && taken && holder != req.ID {
-		return "", heddle.Errorf(heddle.MACTaken, "use MAC address", string(req.MAC), "endpoint "+holder.String()+" has it", "choose another one, or leave it out")
+		return "", heddle.Errorf(heddle.MACTaken, "use MAC address", string(req.MAC),
+			"endpoint "+holder.String()+" has the address", "choose another MAC address, or leave it out")
 	}
 	mac := req.MAC
 	for salt := 0; mac == ""; salt++ {
@@ -41,14 +45,14 @@ func (s *identities) takeMAC(n *network, h heddle.HostFacts, req heddle.AttachRe
 	return mac, nil
 }
 
-// takeSlot reserves an ordinal.
+// takeSlot reserves a slot number.
 func (s *identities) takeSlot() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.slots.take()
 }
 
-// restore takes again what an endpoint has.
+// restore reserves again, at start, what an endpoint has.
 func (s *identities) restore(e heddle.Endpoint) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,10 +70,10 @@ func (s *identities) free(e heddle.Endpoint) {
 	s.slots.free(e.Slot)
 }
 
-// slots hands out ordinals, the lowest free one first.
+// slots hands out numbers, the lowest free one first.
 type slots struct {
 	used   []bool
-	lowest int // no slot below is free
+	lowest int // no number below is free
 }
 
 func (s *slots) take() int {

@@ -6,15 +6,14 @@ import (
 	"time"
 )
 
-// jobs are jobs that run concurrently, in the background of whoever asks for them. Each
-// has a key; only one job of a key runs at a time. If a job is asked for again while it is
-// under way, it runs once more afterwards, however many requests came, so that the last
-// run sees the newest state.
+// jobs run concurrently in the background. Each job has a key, and only one job with a key runs at
+// a time. If it is started again while it runs, it runs once more afterwards, however often it was
+// started, so that the last run sees the newest state.
 type jobs struct {
 	tasks *tasks
-	// slots bounds how many are under way at a time.
+	// slots limits how many jobs run at a time.
 	slots chan struct{}
-	// goroutines counts the goroutines.
+	// goroutines waits for the jobs' goroutines.
 	goroutines *sync.WaitGroup
 
 	mu      mutex[atJobs]
@@ -28,16 +27,16 @@ type job struct {
 	done   chan struct{}
 }
 
-// jobsAtOnce bounds how many processors of the host the jobs occupy: a network needs a
-// process of nft(8), and the kernel serializes its work for them anyway.
+// jobsAtOnce limits how many processors of the host the jobs use. A network needs a process of
+// nft(8), and the kernel serializes its work for them anyway.
 const jobsAtOnce = 8
 
 func newJobs(t *tasks, all *sync.WaitGroup) *jobs {
 	return &jobs{tasks: t, goroutines: all, slots: make(chan struct{}, jobsAtOnce), running: map[string]*job{}}
 }
 
-// start runs the job soon. The returned channel is closed when the job is done and nobody
-// has asked for it again.
+// start runs the job soon. The returned channel is closed when the job is done and nobody has
+// started it again.
 func (e *jobs) start(key string, what work, do func(*task)) <-chan struct{} {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -88,7 +87,7 @@ func (e *jobs) close() {
 	e.closed = true
 }
 
-// awaitAll waits until all jobs are over, or the time limit is reached.
+// awaitAll waits until all jobs are done, or the time limit is reached.
 func awaitAll(ctx context.Context, limit time.Duration, all []<-chan struct{}) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// TestErrands: one of a key is under way at a time, and what was asked for meanwhile is
-// done once afterwards, with the last word; others do not wait for it.
-func TestErrands(t *testing.T) {
+// TestJobs: only one job with a key runs at a time. Jobs that are started meanwhile run once
+// afterwards, as the last caller wants. Jobs with other keys do not wait.
+func TestJobs(t *testing.T) {
 	ts, all := newTasks(), sync.WaitGroup{}
 	e := newJobs(ts, &all)
 	release, begun := make(chan struct{}), make(chan struct{})
-	var said []string // by the errands of "slow", one after the other
+	var said []string // by the jobs with the key "slow", one after the other
 	say := func(word string) func(*task) { return func(*task) { said = append(said, word) } }
 	slow := e.start("slow", work{what: "first"}, func(*task) { close(begun); <-release; said = append(said, "first") })
 	<-begun
@@ -45,7 +45,7 @@ func TestErrands(t *testing.T) {
 	all.Wait()
 }
 
-// TestLate: what takes long is told with what it waits for, and by the status.
+// TestLate: the status reports a task that takes long, and what it waits for.
 func TestLate(t *testing.T) {
 	ts := newTasks()
 	old := ts.begin(work{what: "make", network: "web"}, "its turn")
@@ -71,7 +71,7 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// TestTryLock: it does not wait, and the lock is free again afterwards.
+// TestTryLock: TryLock does not wait, and the lock is free again afterwards.
 func TestTryLock(t *testing.T) {
 	var k KeyedLocks[string]
 	unlock := k.Lock("a")

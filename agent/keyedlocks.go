@@ -2,8 +2,8 @@ package agent
 
 import "sync"
 
-// KeyedLocks is one mutex per key (an endpoint, a container, a call), so that two calls
-// about the same one wait for each other and others do not.
+// KeyedLocks has a mutex for each key (an endpoint, a container, a call): calls with the same key
+// wait for each other, others do not.
 type KeyedLocks[K comparable] struct {
 	mu    sync.Mutex
 	locks map[K]*keyedLock
@@ -46,7 +46,7 @@ func (k *KeyedLocks[K]) unlock(id K, l *keyedLock) {
 	}
 }
 
-// TryLock is Lock if nobody has the lock, and else returns nil.
+// TryLock is Lock if nobody holds the lock. Otherwise it returns nil.
 func (k *KeyedLocks[K]) TryLock(id K) func() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -54,6 +54,6 @@ func (k *KeyedLocks[K]) TryLock(id K) func() {
 		return nil
 	}
 	l := k.useLocked(id)
-	l.Lock() // nobody else can have it
+	l.Lock() // does not wait: the lock is new
 	return func() { k.unlock(id, l) }
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// lanDevices say what endpoints have on a parent's LAN: a device, whose interface index is in
-// their records, and the devices that their containers have made beside it.
+// lanDevices keeps track of the devices that endpoints have on a parent's LAN: the endpoint's own,
+// whose interface index is in its record, and others that its container has made.
 type lanDevices struct {
 	kernel   LAN
 	ledger   *ledger
@@ -19,11 +19,10 @@ type lanDevices struct {
 	records  *records
 }
 
-// parent is the host's interface that the endpoint's device stands on; "" if its link
-// is of another kind.
+// parent is the host's interface under the endpoint's device; "" if its link is of another kind.
 func (r record) parent() string {
 	for _, l := range append(slices.Clone(r.Plan.Pod.Links), r.Plan.Host.Links...) {
-		// the host's own device beside the containers is not the endpoint's
+		// the host's own device on the parent is not the endpoint's
 		if l.Parent != "" && (l.Name == r.Endpoint.Interface() || l.Name == r.handoverName()) {
 			return l.Parent
 		}
@@ -31,9 +30,9 @@ func (r record) parent() string {
 	return ""
 }
 
-// noteParent notes the parent's interface index, and the MAC addresses that are already on
-// the parent: those of the host and of the user's own devices, which stay when this endpoint
-// is removed. It leaves out those of endpoints and of devices their containers have made.
+// noteParent notes the parent's interface index and the MAC addresses that are already on the
+// parent: those of the host and of the user's own devices, which stay when this endpoint is
+// removed. It leaves out those of endpoints and of devices that their containers have made.
 func (e *lanDevices) noteParent(r *record) (err error) {
 	if r.parent() == "" {
 		return nil
@@ -53,7 +52,7 @@ func (e *lanDevices) noteParent(r *record) (err error) {
 	if err != nil {
 		return err
 	}
-	// look again: drop addresses that are no longer there, as a device may have changed its own
+	// look again and drop addresses that are no longer there: a device may have changed its own
 	still, _, err := e.kernel.Heard(r.parent())
 	r.OtherMACs = slices.DeleteFunc(r.OtherMACs, func(mac heddle.MAC) bool {
 		return slices.Contains(theirs, mac) || !slices.Contains(still, mac)
@@ -61,8 +60,8 @@ func (e *lanDevices) noteParent(r *record) (err error) {
 	return err
 }
 
-// noteDevice records the number of the endpoint's device on a parent, which has just
-// been made or found whole. The caller holds the endpoint's lock.
+// noteDevice records the index of the endpoint's device on a parent. The device was just made or
+// found complete. The caller holds the endpoint's lock.
 func (e *lanDevices) noteDevice(id heddle.EndpointID, pod kernel.Pod) error {
 	r, known := e.records.get(id)
 	if !known || pod == nil || r.parent() == "" {
@@ -80,13 +79,14 @@ func (e *lanDevices) noteDevice(id heddle.EndpointID, pod kernel.Pod) error {
 	return nil
 }
 
-// removeFromLAN takes an endpoint's container off its parent's LAN.
+// removeFromLAN removes an endpoint's container from its parent's LAN.
 func (e *lanDevices) removeFromLAN(r record, pod kernel.Pod) error {
 	if r.parent() == "" || r.Endpoint.NIC != nil {
 		return nil
 	}
 	known := e.records.lanDevices()
-	return e.kernel.Evict(kernel.Tenure{Parent: r.parent(), Number: r.ParentIndex, MAC: r.Endpoint.MAC, Addrs: r.Endpoint.Addrs, Before: r.OtherMACs,
+	return e.kernel.Evict(kernel.Tenure{Parent: r.parent(), Number: r.ParentIndex, MAC: r.Endpoint.MAC,
+		Addrs: r.Endpoint.Addrs, Before: r.OtherMACs,
 		Known: func(cookie uint64, index int) bool {
 			return slices.ContainsFunc(known[device{cookie, index}], func(other record) bool {
 				return other.Endpoint.ID != r.Endpoint.ID && other.sameParent(r)
@@ -94,13 +94,14 @@ func (e *lanDevices) removeFromLAN(r record, pod kernel.Pod) error {
 		}}, pod)
 }
 
-// device is a container's device on a parent: its namespace's cookie, and its number there.
+// device is a container's device on a parent: its namespace's cookie, and its interface index
+// there.
 type device struct {
 	cookie uint64
 	index  int
 }
 
-// sameParent reports whether both endpoints are on one parent, whatever it is called by now.
+// sameParent reports whether both endpoints are on one parent, even if the parent was renamed.
 func (r record) sameParent(other record) bool {
 	if r.ParentIndex != 0 && other.ParentIndex != 0 {
 		return r.ParentIndex == other.ParentIndex
@@ -108,8 +109,8 @@ func (r record) sameParent(other record) bool {
 	return r.parent() == other.parent()
 }
 
-// extraDevices finds devices that containers have made for themselves on a parent beside the
-// one that they were given.
+// extraDevices finds devices on a parent that containers have made in addition to the one that
+// they were given.
 func (e *lanDevices) extraDevices() ([]heddle.Finding, error) {
 	known, parents, containers := e.records.lanDevices(), map[string]bool{}, map[uint64]heddle.EndpointID{}
 	e.records.each(func(r record, op string) {
@@ -134,8 +135,8 @@ func (e *lanDevices) extraDevices() ([]heddle.Finding, error) {
 	return all, errors.Join(errs...)
 }
 
-// announce tells a LAN who has the addresses now. The endpoint is already made, so a
-// failure is only logged.
+// announce tells a LAN which MAC has the addresses now. The endpoint is already made, so a failure
+// is only logged.
 func (e *lanDevices) announce(of heddle.Endpoint, pod kernel.Pod) {
 	n, err := e.networks.ofEndpoint(of)
 	if err != nil {

@@ -10,28 +10,29 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Lease is an address that is set aside without an endpoint: an engine gives it to
-// a container, which then is attached with it.
+// Lease is an address that is set aside without an endpoint: an engine gives it to a container,
+// which is then attached with it.
 type Lease struct {
 	// Pool is the pool's ID.
 	Pool string       `json:"pool"`
 	Addr netip.Prefix `json:"addr"`
 	MAC  heddle.MAC   `json:"mac,omitempty"`
-	// Unasked says that no certain address was asked for.
+	// Unasked says that the engine did not ask for a certain address.
 	Unasked bool `json:"unasked,omitempty"`
-	// Released says that it goes with the endpoint that still has it. It is not recorded.
+	// Released says that the lease ends when its address has no endpoint any more. It is not
+	// recorded.
 	Released bool `json:"-"`
 	// since is when it was taken, or last had an endpoint, or the agent started.
 	since time.Time
 }
 
-// leaseTime is how long a lease without an endpoint is kept: an engine that got its answer
-// too late has asked again, and does not know of the first lease.
+// leaseTime is how long a lease without an endpoint is kept. An engine that got its answer too
+// late has asked again, and does not know of the first lease.
 const leaseTime = 2 * time.Minute
 
 func leaseKey(pool string, addr netip.Addr) string { return pool + "|" + addr.String() }
 
-// leaseID is who has a leased address in the network's pool.
+// leaseID is the ID under which a leased address is held in the network's pool.
 func leaseID(addr netip.Addr) heddle.EndpointID {
 	return heddle.EndpointID{Container: "lease", IfName: addr.String()}
 }
@@ -43,7 +44,9 @@ func (k *reservations) lease(ctx context.Context, pool string, addr netip.Addr, 
 		return netip.Prefix{}, err
 	}
 	if addr.IsValid() && !p.Subnet.Contains(addr) {
-		return netip.Prefix{}, heddle.Errorf(heddle.OutsidePool, "lease address", addr.String()+" from pool "+pool, "", "choose one inside "+p.Subnet.String())
+		return netip.Prefix{}, heddle.Errorf(heddle.OutsidePool, "lease address", addr.String()+" from pool "+pool,
+			"the address is outside the pool",
+			"choose an address inside "+p.Subnet.String())
 	}
 	n := k.networks.withSubnet(p.Subnet)
 	if n != nil {
@@ -53,12 +56,15 @@ func (k *reservations) lease(ctx context.Context, pool string, addr netip.Addr, 
 		if old.MAC == mac && !old.Released {
 			return old.Addr, nil
 		}
-		return netip.Prefix{}, heddle.Errorf(heddle.AddressTaken, "lease address", addr.String()+" from pool "+pool, "it is leased already", "choose another one")
+		return netip.Prefix{}, heddle.Errorf(heddle.AddressTaken, "lease address", addr.String()+" from pool "+pool,
+			"the address is leased already", "choose another address")
 	}
 	l := Lease{Pool: p.ID, MAC: mac, Unasked: !addr.IsValid(), since: time.Now()}
 	switch {
 	case n == nil && !addr.IsValid():
-		return netip.Prefix{}, heddle.Errorf(heddle.NoNetwork, "lease address from pool", pool, "it has no network yet", "name an address, or create the network first")
+		return netip.Prefix{}, heddle.Errorf(heddle.NoNetwork, "lease address from pool", pool,
+			"the pool has no network yet",
+			"name an address, or create the network first")
 	case n == nil || addr.IsValid() && n.ownsAddress(addr):
 		l.Addr = netip.PrefixFrom(addr, p.Subnet.Bits())
 	default:
@@ -69,7 +75,7 @@ func (k *reservations) lease(ctx context.Context, pool string, addr netip.Addr, 
 		if again {
 			break
 		}
-		// this may wait for the store, so nobody else may wait for it
+		// leaseOne may wait for the store, so no lock is held
 		if l.Addr, err = k.blocks.leaseOne(ctx, n, p.Subnet, addr); err != nil {
 			return netip.Prefix{}, err
 		}
@@ -91,7 +97,7 @@ func (k *reservations) leaseAt(pool string, addr netip.Addr) (Lease, bool) {
 }
 
 // ownsAddress reports whether an address belongs to the network itself (a gateway or a reserved
-// address): no container gets it, so a lease of it takes nothing from the pool.
+// address). No container gets it, so its lease takes nothing from the pool.
 func (n *network) ownsAddress(addr netip.Addr) bool {
 	return slices.Contains(n.Gateways, addr) || slices.Contains(n.Reserved, addr)
 }
@@ -108,8 +114,9 @@ func (k *reservations) keepLeaseLocked(l Lease) error {
 	return nil
 }
 
-// leaseOne takes an address of the network, of the cluster if need be.
-func (bs *blocks) leaseOne(ctx context.Context, n *network, subnet netip.Prefix, addr netip.Addr) (netip.Prefix, error) {
+// leaseOne takes an address of the network, from the cluster if necessary.
+func (bs *blocks) leaseOne(ctx context.Context, n *network, subnet netip.Prefix,
+	addr netip.Addr) (netip.Prefix, error) {
 	if n.Shared && bs.cluster != nil {
 		return bs.leaseOneShared(ctx, n, subnet, addr)
 	}

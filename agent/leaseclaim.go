@@ -7,8 +7,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// leasedAddresses reports whether an endpoint's wanted addresses are all leased, and
-// returns them.
+// leasedAddresses returns the wanted addresses that are leased, and whether these are all.
 func (n *network) leasedAddresses(ips []netip.Addr) (all []netip.Prefix, is bool) {
 	for _, s := range n.Subnets {
 		for _, ip := range ips {
@@ -21,7 +20,8 @@ func (n *network) leasedAddresses(ips []netip.Addr) (all []netip.Prefix, is bool
 }
 
 // claimLeased takes over, for an endpoint, the addresses that were leased for it. If another
-// endpoint still has them but is gone, which its engine could not report, it is removed.
+// endpoint still has them but its container is gone, which its engine could not report,
+// claimLeased removes that one.
 func (a *Agent) claimLeased(n *network, req heddle.AttachRequest) (addrs []netip.Prefix, is bool, err error) {
 	if !req.Handover {
 		return nil, false, nil
@@ -32,15 +32,18 @@ func (a *Agent) claimLeased(n *network, req heddle.AttachRequest) (addrs []netip
 	for _, e := range a.endpointsOn(n.ID) {
 		has := slices.IndexFunc(e.Addrs, func(p netip.Prefix) bool { return slices.Contains(addrs, p) })
 		if has >= 0 && e.ID != req.ID && !a.makeRoomFor(e, req) {
-			return nil, true, heddle.Errorf(heddle.AddressTaken, "attach endpoint", req.ID.String()+" with address "+e.Addrs[has].Addr().String(), "endpoint "+e.ID.String()+" has it", "detach that endpoint first, or choose another address")
+			return nil, true, heddle.Errorf(heddle.AddressTaken, "attach endpoint",
+				req.ID.String()+" with address "+e.Addrs[has].Addr().String(),
+				"endpoint "+e.ID.String()+" has the address",
+				"detach that endpoint first, or choose another address")
 		}
 	}
 	return addrs, true, nil
 }
 
-// makeRoomFor removes an endpoint that is over, for another one that wants its addresses.
-// The caller holds the lock of the other, which is not recorded: nobody who has the
-// first one's waits for that.
+// makeRoomFor removes an endpoint whose container is gone, for another one that wants its
+// addresses. The caller holds the lock of the other one. That one is not recorded yet, so nobody
+// who holds the first one's lock waits for it.
 func (a *Agent) makeRoomFor(e heddle.Endpoint, to heddle.AttachRequest) bool {
 	if to.DryRun {
 		return false
@@ -51,7 +54,8 @@ func (a *Agent) makeRoomFor(e heddle.Endpoint, to heddle.AttachRequest) bool {
 		return false
 	}
 	if gone {
-		a.log.Info("container is gone, and another one wants its addresses; its endpoint is removed", "endpoint", e.ID, "for", to.ID, "addresses", e.Addrs)
+		a.log.Info("container is gone, and another one wants its addresses; its endpoint is removed",
+			"endpoint", e.ID, "for", to.ID, "addresses", e.Addrs)
 	}
 	if gone && e.DefaultRoute {
 		a.finished.Go(func() { a.defaults.pass(r.Inode) })
@@ -59,7 +63,7 @@ func (a *Agent) makeRoomFor(e heddle.Endpoint, to heddle.AttachRequest) bool {
 	return gone
 }
 
-// restoreLeases puts the leases on a network's subnets into its pool, which is new.
+// restoreLeases puts the leases on a network's subnets into its pool. The pool is new.
 func (k *reservations) restoreLeases(n *network) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -9,42 +9,41 @@ import (
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// removal is an endpoint that has left and is about to be removed. Its engine first takes
-// the interface out of the container: meanwhile nothing else should hold the kernel's lock.
-// Then the kernel takes 10 to 20 ms to remove a link (rcu_barrier(9)); the engine need not
-// wait for that. The endpoint's addresses and other resources are given to nobody before
-// the removal is done.
+// removal is the removal of an endpoint that was handed over. Its engine first takes the interface
+// out of the container. Meanwhile nothing else should hold the kernel's lock. Then the kernel
+// takes 10 to 20 ms to remove a link (rcu_barrier(9)), for which the engine need not wait. The
+// endpoint's addresses and other resources are free only when the removal is done.
 type removal struct {
 	network string
 	// pod is the container's namespace, if the interface was in it: the engine may remove
 	// the path to a namespace that stays alive.
 	pod kernel.Pod
-	// containerAlive says that the container is still alive: the engine has to find the interface
-	// where it has put it, or else keeps it in its records.
+	// containerAlive says that the container is alive: the engine must find the interface where it
+	// has put it, or it keeps it in its records.
 	containerAlive bool
-	// started is closed by hurry: the removal begins. It ends with done.
+	// started is closed by start, when the removal begins. done is closed when it ends.
 	started, done chan struct{}
 	start         func()
 }
 
 const (
-	// engineLimit is how long an engine may take to say that it has finished with an
-	// endpoint: an engine that was killed never says so.
+	// engineLimit is how long an engine may take to say that it has finished with an endpoint. An
+	// engine that was killed never says so.
 	engineLimit = 5 * time.Second
-	// engineWait is how long others wait for an engine's part.
+	// engineWait is how long others wait for the engine to finish.
 	engineWait = time.Second
 )
 
-// Leave removes an endpoint that was handed over. It returns once the removal is recorded
-// and the container is cut off. The rest is removed when the engine has finished with it
-// (Forgo), or soon afterwards. Callers who want an address of the network, an endpoint on it
-// or its removal wait for that. Leave succeeds if there is no such endpoint.
+// Leave removes an endpoint that was handed over. It returns once the removal is recorded and the
+// container is cut off. The rest is removed when the engine has finished with it (LeaveNow), or
+// soon afterwards. Callers who want an address of the network, attach to it or delete it wait for
+// that. Leave succeeds if there is no such endpoint.
 func (a *Agent) Leave(ctx context.Context, id heddle.EndpointID) error {
 	if a.removals.has(id) {
 		return nil
 	}
 	r, known := a.records.get(id)
-	if !known || !r.Endpoint.Handover || r.Endpoint.NIC != nil { // a NIC has to be out before its container ends
+	if !known || !r.Endpoint.Handover || r.Endpoint.NIC != nil { // a NIC has to come back before its container ends
 		_, err := a.Detach(ctx, id)
 		return err
 	}
@@ -70,22 +69,22 @@ func (a *Agent) Leave(ctx context.Context, id heddle.EndpointID) error {
 			a.defaults.pass(r.Inode)
 		}
 	})
-	if !recorded { // nobody would go on with it after a crash
+	if !recorded { // nobody would continue it after a crash
 		d.start()
 		<-d.done
 	}
 	return nil
 }
 
-// LeaveNow is Leave for an endpoint that its engine has finished with: it is removed at once.
+// LeaveNow is Leave for an endpoint that its engine has finished with. It is removed at once.
 func (a *Agent) LeaveNow(ctx context.Context, id heddle.EndpointID) error {
 	err := a.Leave(ctx, id)
 	a.removals.start(id)
 	return err
 }
 
-// beginLeave records that an endpoint is going, and cuts its container off; there is
-// no departure of one that has left meanwhile.
+// beginLeave records that an endpoint is being removed, and cuts its container off. It returns no
+// removal if the endpoint is gone meanwhile.
 func (a *Agent) beginLeave(id heddle.EndpointID) (d *removal, recorded bool, err error) {
 	defer a.endpointLocks.Lock(id)()
 	defer a.activity.begin()()
@@ -105,8 +104,8 @@ func (a *Agent) beginLeave(id heddle.EndpointID) (d *removal, recorded bool, err
 	return d, recorded, nil
 }
 
-// finishLeave removes what has left, unless somebody did meanwhile. What cannot be
-// removed now keeps its record, as after a detach that failed: the patrol tries again.
+// finishLeave removes the endpoint, unless somebody else has. If that fails, the endpoint keeps
+// its record, as after a detach that failed, and the patrol tries again.
 func (a *Agent) finishLeave(id heddle.EndpointID) {
 	began := time.Now()
 	defer a.endpointLocks.Lock(id)()
@@ -123,14 +122,14 @@ func (a *Agent) finishLeave(id heddle.EndpointID) {
 	a.removals.end(id)
 }
 
-// cutOff sets the container's end down. If the container is gone, cutOff also renames that
-// end, so that the engine cannot move it out: the move would wait for the kernel and help
-// nobody. While the container lives, the engine may move it out: otherwise the engine would
-// go on showing the interface and reading its counters.
+// cutOff sets the container's end down. If the container has ended, cutOff also renames that end,
+// so that the engine cannot move it out: the move would wait for the kernel and help nobody. While
+// the container lives, the engine may move it out: otherwise the engine would still show the
+// interface and read its counters.
 func (a *Agent) cutOff(r record, d *removal) error {
 	where, seen, pod, err := a.containers.locate(r)
 	if where != inContainer {
-		d.start() // its engine has no part in this
+		d.start() // its engine has nothing to do for this
 	} else if err == nil {
 		if err = a.trip.step("cut off"); err == nil {
 			aside := r.handoverName()
@@ -148,7 +147,7 @@ func (a *Agent) cutOff(r record, d *removal) error {
 	return err
 }
 
-// endReleasedLeases ends the leases that were given back while their endpoint was leaving.
+// endReleasedLeases ends the leases that were given back while their endpoint was being removed.
 func (k *reservations) endReleasedLeases(e heddle.Endpoint) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

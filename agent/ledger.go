@@ -26,7 +26,7 @@ import (
 // An intent is written before the deed and cleared after it.
 type ledger struct {
 	disk, boot *bbolt.DB
-	// fresh says that there was no record of kernel objects at all.
+	// fresh says that the ledger had no record of kernel objects at all.
 	fresh bool
 }
 
@@ -39,12 +39,13 @@ type record struct {
 	// from a later one with the same number.
 	Inode  uint64 `json:"inode,omitempty"`
 	Cookie uint64 `json:"cookie,omitempty"`
-	// Device is the index of the container's interface there, if that is a device on a
-	// parent: the container may change its name, alias and MAC address.
+	// Device is the interface index of the container's device there, if that is on a parent. The
+	// container may change the device's name, alias and MAC address.
 	Device int `json:"device,omitempty"`
-	// ParentIndex is the parent's interface index: the operator may change the parent's name.
+	// ParentIndex is the parent's interface index. The operator may change the parent's name.
 	ParentIndex int `json:"under,omitempty"`
-	// OtherMACs are the MAC addresses that were on that parent before, and of no endpoint here.
+	// OtherMACs are the MAC addresses that were on the parent before and belong to no endpoint
+	// here.
 	OtherMACs []heddle.MAC `json:"beside,omitempty"`
 }
 
@@ -66,8 +67,7 @@ var (
 	bucketQuarantine = []byte("quarantine") // boot: network/address -> time freed
 )
 
-// openLedger opens both files, and checks them: a broken file is an error, and
-// nothing is changed.
+// openLedger opens and checks both files. If a file is broken, it fails and changes nothing.
 func openLedger(stateDir, runDir, bootID string) (*ledger, error) {
 	disk, err := openFile(filepath.Join(stateDir, "heddle.db"), false, bucketNetworks, bucketCursors)
 	if err == nil {
@@ -76,7 +76,8 @@ func openLedger(stateDir, runDir, bootID string) (*ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	boot, err := openFile(filepath.Join(runDir, "ledger.db"), true, bucketMeta, bucketEndpoints, bucketIntents, bucketPlans, bucketQuarantine)
+	boot, err := openFile(filepath.Join(runDir, "ledger.db"), true, bucketMeta, bucketEndpoints, bucketIntents,
+		bucketPlans, bucketQuarantine)
 	if err != nil {
 		return nil, errors.Join(err, disk.Close())
 	}
@@ -94,12 +95,14 @@ func openFile(path string, volatile bool, buckets ...[]byte) (db *bbolt.DB, err 
 			db, err = nil, heddle.Wrap(heddle.LedgerBroken, "open ledger", path, fmt.Errorf("%v", cause), remedy)
 		}
 	}()
-	// a truncated file is read beyond its end: let that be a panic, not a crash
+	// reading beyond the end of a truncated file must be a panic, which can be recovered, not a
+	// crash
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	if err := checkFile(path, volatile, buckets...); err != nil {
 		return nil, heddle.Wrap(heddle.LedgerBroken, "check ledger", path, err, remedy)
 	}
-	db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Second, NoSync: volatile, NoFreelistSync: true, NoGrowSync: volatile})
+	db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Second, NoSync: volatile, NoFreelistSync: true,
+		NoGrowSync: volatile})
 	if err != nil {
 		return nil, heddle.Wrap(codeOfOpen(err), "open ledger", path, err, remedy)
 	}
@@ -143,20 +146,21 @@ func consistent(db *bbolt.DB) error {
 }
 
 func writeError(object string, err error) error {
-	return heddle.Wrap(heddle.LedgerFull, "write ledger for", object, err, "make room on the file system of the state and run folders")
+	return heddle.Wrap(heddle.LedgerFull, "write ledger for", object, err,
+		"make room on the file system of the state and run folders")
 }
 
 func (l *ledger) close() error { return errors.Join(l.disk.Close(), l.boot.Close()) }
 
-// forgetOtherBoot drops the records of kernel objects of an earlier boot: they
-// went with it.
+// forgetOtherBoot drops the records of kernel objects of an earlier boot: the objects are gone.
 func (l *ledger) forgetOtherBoot(bootID string) error {
 	return update(l.boot, "boot "+bootID, func(tx *bbolt.Tx) error {
 		meta, key := tx.Bucket(bucketMeta), []byte("boot-id")
 		if sealed := meta.Get(key); sealed != nil {
 			recorded, err := unseal(key, sealed)
 			if err != nil {
-				return heddle.Wrap(heddle.LedgerBroken, "read record", "boot ID", err, "move the run folder's ledger.db away and run 'heddle gc'")
+				return heddle.Wrap(heddle.LedgerBroken, "read record", "boot ID", err,
+					"move the run folder's ledger.db away and run 'heddle gc'")
 			}
 			if string(recorded) == bootID {
 				return nil
@@ -216,7 +220,7 @@ func (l *ledger) clearIntent(id heddle.EndpointID) error {
 	return forget(l.boot, bucketIntents, id.String(), id.String())
 }
 
-// drop forgets an endpoint; its addresses are in quarantine from freed on.
+// drop drops an endpoint's record. Its addresses are in quarantine from freed on.
 func (l *ledger) drop(e heddle.Endpoint, freed time.Time) error {
 	key := []byte(e.ID.String())
 	return update(l.boot, e.ID.String(), func(tx *bbolt.Tx) error {
@@ -235,22 +239,23 @@ func (l *ledger) drop(e heddle.Endpoint, freed time.Time) error {
 
 func addressKey(network string, a netip.Addr) []byte { return []byte(network + "/" + a.String()) }
 
-// broken is the error about a record that cannot be read.
-func broken(key []byte, err error) error {
+// brokenRecord returns the error about a record that cannot be read.
+func brokenRecord(key []byte, err error) error {
 	if err == nil {
 		return nil
 	}
-	return heddle.Wrap(heddle.LedgerBroken, "read record", fmt.Sprintf("%q", key), err, "restore the ledger from a copy, or move it away and run 'heddle gc' afterwards")
+	return heddle.Wrap(heddle.LedgerBroken, "read record", fmt.Sprintf("%q", key), err,
+		"restore the ledger from a copy, or move it away and run 'heddle gc' afterwards")
 }
 
-// endpoints reads all records and the intents among them.
+// endpoints reads all endpoints' records and their intents.
 func (l *ledger) endpoints() (all []record, intents map[string]string, err error) {
 	intents = map[string]string{}
 	err = l.boot.View(func(tx *bbolt.Tx) error {
 		err := tx.Bucket(bucketIntents).ForEach(func(k, v []byte) error {
 			op, err := unseal(k, v)
 			intents[string(k)] = string(op)
-			return broken(k, err)
+			return brokenRecord(k, err)
 		})
 		if err != nil {
 			return err

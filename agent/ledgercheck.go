@@ -10,9 +10,9 @@ import (
 	"slices"
 )
 
-// The form of a bbolt file (version 2), as far as is needed to read one without
-// bbolt: it maps the file and follows what it finds, on goroutines of its own,
-// so that a broken file would end the agent with a trace instead of an error.
+// The format of a bbolt file (version 2), as far as it is needed to check one without bbolt. bbolt
+// maps the file and follows its pointers, on goroutines of its own: a broken file would end the
+// agent with a stack trace instead of an error.
 const (
 	pageHeader = 16 // id 8, flags 2, count 2, overflow 4
 	element    = 16 // branch: pos 4, ksize 4, pgid 8; leaf: flags 4, pos 4, ksize 4, vsize 4
@@ -25,15 +25,15 @@ const (
 type boltFile struct {
 	data     []byte
 	pageSize uint64
-	end      uint64 // the first page never used
+	end      uint64 // the first page that was never used
 	seen     map[uint64]bool
 	buckets  []string
 }
 
 var byteOrder = binary.NativeEndian
 
-// checkFile reports what is wrong with a ledger file; a missing one is not wrong. An
-// empty one is: bbolt would begin it anew, without a word.
+// checkFile reports what is wrong with a ledger file. A missing file is not wrong. An empty file
+// is: bbolt would silently initialize it.
 func checkFile(path string, bothMetas bool, buckets ...[]byte) error {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -51,7 +51,7 @@ func checkFile(path string, bothMetas bool, buckets ...[]byte) error {
 		return err
 	}
 	for _, b := range buckets {
-		// a file without any is one whose making was cut off
+		// a file without buckets was not initialized completely
 		if len(f.buckets) > 0 && !slices.Contains(f.buckets, string(b)) {
 			return fmt.Errorf("bucket %s is missing", b)
 		}
@@ -59,7 +59,7 @@ func checkFile(path string, bothMetas bool, buckets ...[]byte) error {
 	return nil
 }
 
-// meta finds the newer of the two valid descriptions of the file.
+// meta finds the newer one of the two valid meta pages.
 func (f *boltFile) meta(both bool) (root uint64, err error) {
 	valid, newest := 0, uint64(0)
 	for i := range uint64(2) {
@@ -70,7 +70,8 @@ func (f *boltFile) meta(both bool) (root uint64, err error) {
 		m := f.data[at : at+metaSize]
 		h := fnv.New64a()
 		h.Write(m[:56])
-		if byteOrder.Uint32(m) != boltMagic || uint64(byteOrder.Uint32(m[8:])) != f.pageSize || byteOrder.Uint64(m[56:]) != h.Sum64() {
+		if byteOrder.Uint32(m) != boltMagic || uint64(byteOrder.Uint32(m[8:])) != f.pageSize ||
+			byteOrder.Uint64(m[56:]) != h.Sum64() {
 			continue
 		}
 		valid++
@@ -84,7 +85,7 @@ func (f *boltFile) meta(both bool) (root uint64, err error) {
 	return root, nil
 }
 
-// page checks a page and all below it.
+// page checks a page and all pages below it.
 func (f *boltFile) page(id uint64, top bool) error {
 	if id < 2 || id >= f.end || (id+1)*f.pageSize > uint64(len(f.data)) {
 		return fmt.Errorf("page %d is beyond the end", id)
@@ -112,7 +113,8 @@ func (f *boltFile) elements(id uint64, p []byte, top bool) error {
 	for i := range count {
 		at := pageHeader + i*element
 		e := p[at:]
-		leaf, pos, ksize, vsize := byteOrder.Uint32(e), uint64(byteOrder.Uint32(e[4:])), uint64(byteOrder.Uint32(e[8:])), uint64(byteOrder.Uint32(e[12:]))
+		leaf, pos, ksize, vsize := byteOrder.Uint32(e), uint64(byteOrder.Uint32(e[4:])),
+			uint64(byteOrder.Uint32(e[8:])), uint64(byteOrder.Uint32(e[12:]))
 		if flags == branchPage {
 			pos, ksize, vsize = uint64(byteOrder.Uint32(e)), uint64(byteOrder.Uint32(e[4:])), 0
 		}
@@ -141,7 +143,7 @@ func (f *boltFile) elements(id uint64, p []byte, top bool) error {
 	return nil
 }
 
-// bucket checks a bucket: a page of its own, or a small one inside the value.
+// bucket checks a bucket: one with a page of its own, or a small one inside the value.
 func (f *boltFile) bucket(id uint64, value []byte) error {
 	if len(value) < 16 {
 		return fmt.Errorf("bucket in page %d is damaged", id)
@@ -155,8 +157,8 @@ func (f *boltFile) bucket(id uint64, value []byte) error {
 	return f.elements(id, value[16:], false)
 }
 
-// seal puts a checksum over key and value before the value: bbolt has none, and one
-// flipped bit in a record could be another interface's name.
+// seal puts a checksum of key and value before the value. bbolt has none, and one flipped bit in a
+// record could make it name another interface.
 func seal(key, value []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, checksum(key, value)), value...)
 }

@@ -6,8 +6,8 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// The part of the ledger about what engines have asked for before there is an
-// endpoint or a network. It is on the disk: they keep it over a reboot.
+// The part of the ledger about pools and leases, which engines ask for before there is a network
+// or an endpoint. It is on disk, because engines remember them across a reboot.
 
 var (
 	bucketPools  = []byte("pools")  // disk: pool id -> Pool

@@ -70,8 +70,8 @@ func (l *ledger) dropPlan(network string) error {
 	return forget(l.boot, bucketPlans, network, "plan of network "+network)
 }
 
-// setUnclaimed records that the kernel holds objects of endpoints whose records
-// are lost: they may be alive, so nothing is pruned until gc is called.
+// setUnclaimed records that the kernel has objects of endpoints whose records are lost. These
+// endpoints may be in use, so nothing is pruned until GC is called.
 func (l *ledger) setUnclaimed(on bool) error {
 	if on {
 		return put(l.boot, bucketMeta, "unclaimed", true, "unclaimed endpoints")
@@ -79,8 +79,8 @@ func (l *ledger) setUnclaimed(on bool) error {
 	return forget(l.boot, bucketMeta, "unclaimed", "unclaimed endpoints")
 }
 
-// forgetPlans drops the plans of all networks but those to keep: what a crash
-// left between a network's plan and the network.
+// forgetPlans drops the plans of all networks but those to keep: a crash may have left a plan
+// without its network.
 func (l *ledger) forgetPlans(keep map[string]string) error {
 	return update(l.boot, "plans", func(tx *bbolt.Tx) error {
 		c := tx.Bucket(bucketPlans).Cursor()
@@ -96,8 +96,8 @@ func (l *ledger) forgetPlans(keep map[string]string) error {
 	})
 }
 
-// putCursor records where the search for a free address goes on, so that after a reboot it
-// continues with the addresses that were used longest ago. It is written now and then, not
+// putCursor records where the search for a free address continues, so that after a reboot it
+// begins with the addresses that were unused for the longest time. It is written now and then, not
 // in every attach: a slightly old value does no harm.
 func (l *ledger) putCursor(network string, f heddle.Family, a netip.Addr) error {
 	return put(l.disk, bucketCursors, cursorKey(network, f), a, "address cursor")
@@ -115,7 +115,7 @@ func (l *ledger) cursors(network string) (map[heddle.Family]netip.Addr, error) {
 					err = json.Unmarshal(value, &a)
 				}
 				if err != nil {
-					return broken([]byte("cursor of "+network), err)
+					return brokenRecord([]byte("cursor of "+network), err)
 				}
 				all[f] = a
 			}
@@ -125,13 +125,13 @@ func (l *ledger) cursors(network string) (map[heddle.Family]netip.Addr, error) {
 	return all, err
 }
 
-// putSource records the address of a shared network that the host keeps for
-// itself, in place of another; the zero address is none.
+// putSource records the address of a shared network that the host keeps for itself, in place of
+// the previous one. The zero address means none.
 func (l *ledger) putSource(network string, f heddle.Family, a netip.Addr) error {
 	return put(l.disk, bucketCursors, sourceKey(network, f), a, "the host's own address")
 }
 
-// sources are the addresses that the host keeps for itself of a network.
+// sources returns the addresses of a network that the host keeps for itself.
 func (l *ledger) sources(network string) (all []netip.Addr, err error) {
 	err = l.disk.View(func(tx *bbolt.Tx) error {
 		for _, f := range heddle.Families() {
@@ -162,7 +162,7 @@ func read(key, sealed []byte, into any) error {
 	if err == nil {
 		err = json.Unmarshal(value, into)
 	}
-	return broken(key, err)
+	return brokenRecord(key, err)
 }
 
 func put(db *bbolt.DB, bucket []byte, key string, value any, object string) error {
@@ -176,7 +176,7 @@ func put(db *bbolt.DB, bucket []byte, key string, value any, object string) erro
 		same = bytes.Equal(tx.Bucket(bucket).Get([]byte(key)), data)
 		return nil
 	})
-	if err != nil || same { // what is written already needs no room on the disk
+	if err != nil || same { // what is written already needs no space on disk
 		return err
 	}
 	return update(db, object, func(tx *bbolt.Tx) error { return tx.Bucket(bucket).Put([]byte(key), data) })
@@ -186,7 +186,7 @@ func forget(db *bbolt.DB, bucket []byte, key, object string) error {
 	return update(db, object, func(tx *bbolt.Tx) error { return tx.Bucket(bucket).Delete([]byte(key)) })
 }
 
-// quarantined lists the addresses freed on a network and when.
+// quarantined lists the addresses that were freed on a network, and when.
 func (l *ledger) quarantined(network string) (map[netip.Addr]time.Time, error) {
 	all := map[netip.Addr]time.Time{}
 	err := l.boot.View(func(tx *bbolt.Tx) error {
@@ -197,15 +197,15 @@ func (l *ledger) quarantined(network string) (map[netip.Addr]time.Time, error) {
 			}
 			value, err := unseal(k, v)
 			if err != nil {
-				return broken(k, err)
+				return brokenRecord(k, err)
 			}
 			a, err := netip.ParseAddr(address)
 			if err != nil {
-				return broken(k, err)
+				return brokenRecord(k, err)
 			}
 			since, err := time.Parse(time.RFC3339Nano, string(value))
 			all[a] = since
-			return broken(k, err)
+			return brokenRecord(k, err)
 		})
 	})
 	return all, err

@@ -14,21 +14,21 @@ type ledgerContents struct {
 	endpoints     []record
 	intents       map[string]string // endpoint id -> operation
 	networks      []heddle.Network
-	networkStates map[string]networkState // network id -> its book
+	networkStates map[string]networkState // network id -> its state
 	leases        map[string]Lease
 	pools         map[string]Pool
 	unclaimed     bool // the kernel has objects of endpoints whose records are lost
 }
 
-// networkState is what is recorded of one network's addresses and plan.
+// networkState is what is recorded about one network's addresses and plan.
 type networkState struct {
 	cursors map[heddle.Family]netip.Addr
-	sources []netip.Addr // that the host keeps for itself
+	sources []netip.Addr // addresses that the host keeps for itself
 	freed   map[netip.Addr]time.Time
-	plan    *heddle.Plan // nil if none can be read: plans are computed anew
+	plan    *heddle.Plan // nil if it cannot be read: plans are computed again
 }
 
-// all reads the ledger. A record that is broken is an error.
+// all reads the whole ledger. It fails if a record is broken.
 func (l *ledger) all() (r ledgerContents, err error) {
 	if r.endpoints, r.intents, err = l.endpoints(); err != nil {
 		return r, err

@@ -12,9 +12,9 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// TestRecorded: all is read at once, and a record that is broken is an error whatever it
-// is about; but for a plan, which is computed anew.
-func TestRecorded(t *testing.T) {
+// TestLedgerContents: everything is read at once. A broken record is an error, except for a plan,
+// which is computed again.
+func TestLedgerContents(t *testing.T) {
 	network := heddle.Network{ID: "n1", Name: "net", Mode: "bridge"}
 	addr := netip.MustParseAddr("10.0.0.2")
 	id := heddle.EndpointID{Container: "c1", IfName: "eth0"}
@@ -26,9 +26,11 @@ func TestRecorded(t *testing.T) {
 		}
 		t.Cleanup(func() { l.close() })
 		for _, err := range []error{
-			l.putNetwork(network), l.putCursor("n1", heddle.IPv4, addr), l.putSource("n1", heddle.IPv4, addr.Next()), l.putPlan("n1", heddle.Plan{}),
+			l.putNetwork(network), l.putCursor("n1", heddle.IPv4, addr), l.putSource("n1", heddle.IPv4, addr.Next()),
+			l.putPlan("n1", heddle.Plan{}),
 			l.putIntent(record{Endpoint: heddle.Endpoint{ID: id, Network: "n1"}}, intentDefault),
-			l.drop(heddle.Endpoint{ID: heddle.EndpointID{Container: "c0"}, Network: "n1", Addrs: []netip.Prefix{netip.PrefixFrom(addr, 24)}}, time.Now()),
+			l.drop(heddle.Endpoint{ID: heddle.EndpointID{Container: "c0"}, Network: "n1",
+				Addrs: []netip.Prefix{netip.PrefixFrom(addr, 24)}}, time.Now()),
 		} {
 			if err != nil {
 				t.Fatal(err)
@@ -46,17 +48,20 @@ func TestRecorded(t *testing.T) {
 		bucket []byte
 		key    string
 	}{
-		{bucketNetworks, "n1"}, {bucketCursors, cursorKey("n1", heddle.IPv4)}, {bucketCursors, sourceKey("n1", heddle.IPv4)},
-		{bucketEndpoints, id.String()}, {bucketIntents, id.String()}, {bucketQuarantine, string(addressKey("n1", addr))},
+		{bucketNetworks, "n1"}, {bucketCursors, cursorKey("n1", heddle.IPv4)},
+		{bucketCursors, sourceKey("n1", heddle.IPv4)},
+		{bucketEndpoints, id.String()}, {bucketIntents, id.String()},
+		{bucketQuarantine, string(addressKey("n1", addr))},
 		{bucketLeases, "x"}, {bucketPools, "x"}, {bucketPlans, "n1"},
 	} {
 		t.Run(string(c.bucket)+" "+c.key, func(t *testing.T) {
 			l := open(t)
 			db := l.boot
-			if onDisk := string(c.bucket); onDisk == "networks" || onDisk == "cursors" || onDisk == "leases" || onDisk == "pools" {
+			if onDisk := string(c.bucket); onDisk == "networks" || onDisk == "cursors" || onDisk == "leases" ||
+				onDisk == "pools" {
 				db = l.disk
 			}
-			// sealed for another key, as a record that was moved
+			// sealed for another key, like a record that was moved
 			if err := put(db, c.bucket, c.key+"x", true, "test"); err != nil {
 				t.Fatal(err)
 			}

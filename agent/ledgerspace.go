@@ -7,18 +7,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reservedBytes is the room that stays free inside the run ledger's file, for the
-// detaches: a full disk must not keep a container from going. reservedMore is
-// what is taken beyond it, so that not every attach asks the kernel.
+// reservedBytes stay free inside the run ledger's file for detaches: a full disk must not prevent
+// them. reserveStep is allocated in addition, so that not every attach asks the kernel.
 const reservedBytes, reserveStep = 256 << 10, 64 << 10
 
-// reserveSpace takes room on the file system before something new is recorded, or
-// refuses: what is inside the file already needs none when it is written.
+// reserveSpace allocates space on the file system before something new is recorded, or fails.
+// Writes inside the file need no more space later.
 func (l *ledger) reserveSpace() error {
 	var used int64
 	err := l.boot.View(func(tx *bbolt.Tx) error { used = tx.Size(); return nil })
 	if err != nil {
-		return writeError("reserve", err)
+		return writeError("the next record", err)
 	}
 	info, err := os.Stat(l.boot.Path())
 	if err != nil || info.Size()-used >= reservedBytes {
@@ -26,13 +25,13 @@ func (l *ledger) reserveSpace() error {
 	}
 	f, err := os.OpenFile(l.boot.Path(), os.O_RDWR, 0)
 	if err != nil {
-		return writeError("reserve", err)
+		return writeError("the next record", err)
 	}
 	defer f.Close()
-	// on a tmpfs, kernels such as 6.1 give up for any signal (shmem_fallocate)
+	// on a tmpfs, kernels such as 6.1 return EINTR for any signal (shmem_fallocate)
 	err = uninterrupted(func() error { return unix.Fallocate(int(f.Fd()), 0, 0, used+reservedBytes+reserveStep) })
 	if err != nil {
-		return writeError("reserve", err)
+		return writeError("the next record", err)
 	}
 	return nil
 }

@@ -7,13 +7,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// interruptions bounds how often an operation is tried again.
-const interruptions = 100
+// maxInterruptions limits how often an operation is tried again.
+const maxInterruptions = 100
 
-// uninterrupted tries again what a signal has interrupted: Go's runtime sends its threads
-// signals all the time.
+// uninterrupted tries again an operation that a signal has interrupted: Go's runtime often sends
+// signals to its threads.
 func uninterrupted(do func() error) (err error) {
-	for range interruptions {
+	for range maxInterruptions {
 		if err = do(); !errors.Is(err, unix.EINTR) {
 			break
 		}
@@ -21,8 +21,8 @@ func uninterrupted(do func() error) (err error) {
 	return err
 }
 
-// update writes to one of the ledger's files what is about the object, all or nothing.
-// Package bbolt does not try fdatasync(2) again.
+// update runs a write transaction about the object on one of the ledger's files. Package bbolt
+// does not try fdatasync(2) again, so update does.
 func update(db *bbolt.DB, object string, do func(*bbolt.Tx) error) error {
 	if err := uninterrupted(func() error { return db.Update(do) }); err != nil {
 		return writeError(object, err)

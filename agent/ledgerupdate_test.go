@@ -8,7 +8,7 @@ import (
 )
 
 func TestUninterrupted(t *testing.T) {
-	for fails, want := range map[int]error{0: nil, 3: nil, 2 * interruptions: unix.EINTR} {
+	for fails, want := range map[int]error{0: nil, 3: nil, 2 * maxInterruptions: unix.EINTR} {
 		tried := 0
 		err := uninterrupted(func() error {
 			if tried++; tried <= fails {

@@ -6,13 +6,13 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// linkLocks has a lock for each link that several plans want, by name. The lock is held while
-// the link is made or removed.
+// linkLocks has a lock for each link that several plans want, by name. The lock is held while the
+// link is made or removed.
 type linkLocks struct{ byName keyed[atLinks, string] }
 
 // lockShared locks the links that the endpoint shares with others, while they may be made or
-// removed. Most plans have no such link and wait for nobody: both ends of the endpoint's
-// own link belong to it alone.
+// removed. Most plans have none and wait for nobody: both ends of the endpoint's own link belong
+// to it alone.
 func (x *linkLocks) lockShared(r record) func() {
 	others := func(link string) bool { return link != r.Endpoint.ID.PortName() && link != r.handoverName() }
 	var names []string
@@ -29,8 +29,7 @@ func (x *linkLocks) lockShared(r record) func() {
 	return x.lock(names)
 }
 
-// lockParentDevices is sharing for a network: networks on one parent have a device there in
-// common.
+// lockParentDevices is lockShared for a network: networks on one parent share a device there.
 func (x *linkLocks) lockParentDevices(s heddle.State) func() {
 	var names []string
 	for _, l := range s.Links {
@@ -41,8 +40,8 @@ func (x *linkLocks) lockParentDevices(s heddle.State) func() {
 	return x.lock(names)
 }
 
-// lock takes the locks of links in the order of their names, so that two callers that want
-// several links cannot deadlock.
+// lock locks links in the order of their names, so that two callers that want several links cannot
+// deadlock.
 func (x *linkLocks) lock(names []string) func() {
 	slices.Sort(names)
 	var unlock []func()

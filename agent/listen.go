@@ -7,8 +7,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// listenOn is where it is tried whether a port of the host can be had, as net.Listen
-// takes it: an address of IPv6, were it all of them, is of IPv6 alone.
+// listenOn returns the arguments of net.Listen with which it is tested whether a port of the host
+// is free. All addresses of IPv6 are those of IPv6 alone.
 func listenOn(p heddle.PortMapping) (network, address string) {
 	if !p.HostIP.IsValid() {
 		return p.Protocol, net.JoinHostPort("", fmt.Sprint(p.HostPort))
@@ -16,7 +16,7 @@ func listenOn(p heddle.PortMapping) (network, address string) {
 	return p.Protocol + heddle.FamilyOf(p.HostIP).Digit(), net.JoinHostPort(p.HostIP.String(), fmt.Sprint(p.HostPort))
 }
 
-// portFree reports whether nobody on the host listens on the port.
+// portFree fails if a program of the host listens on the port.
 func portFree(p heddle.PortMapping) error {
 	network, address := listenOn(p)
 	if p.Protocol == "udp" {
@@ -33,7 +33,7 @@ func portFree(p heddle.PortMapping) error {
 	return l.Close()
 }
 
-// anyPort asks the kernel for a port on which nobody listens.
+// anyPort asks the kernel for a port on which no program listens.
 func anyPort(p heddle.PortMapping) (uint16, error) {
 	p.HostPort = 0
 	network, address := listenOn(p)

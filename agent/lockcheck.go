@@ -12,8 +12,8 @@ import (
 	"sync"
 )
 
-// In this build a lock panics when the goroutine that takes it holds one that is later in
-// the order, or another of its own kind.
+// In this build, a lock panics if the goroutine that takes it holds one that is later in the
+// order, or another one of the same kind.
 
 type mutex[P any] struct{ m sync.Mutex }
 
@@ -27,7 +27,7 @@ func (l *rwMutex[P]) Unlock()  { l.m.Unlock(); leave[P]() }
 func (l *rwMutex[P]) RLock()   { take[P](false); l.m.RLock() }
 func (l *rwMutex[P]) RUnlock() { l.m.RUnlock(); leave[P]() }
 
-// TryLock waits for nobody, so it may be called against the order.
+// TryLock does not wait, so the order does not apply to it.
 func (l *rwMutex[P]) TryLock() bool {
 	got := l.m.TryLock()
 	if got {
@@ -41,7 +41,7 @@ type keyed[P any, K comparable] struct{ m KeyedLocks[K] }
 // Lock returns the function that unlocks.
 func (k *keyed[P, K]) Lock(id K) func() { return k.lock(id, false) }
 
-// LockAnother is Lock for who has the lock of another key already.
+// LockAnother is Lock for a goroutine that holds the lock of another key already.
 func (k *keyed[P, K]) LockAnother(id K) func() { return k.lock(id, true) }
 
 func (k *keyed[P, K]) lock(id K, another bool) func() {
@@ -50,7 +50,7 @@ func (k *keyed[P, K]) lock(id K, another bool) func() {
 	return func() { unlock(); leave[P]() }
 }
 
-// TryLock waits for nobody, so it may be called against the order.
+// TryLock does not wait, so the order does not apply to it.
 func (k *keyed[P, K]) TryLock(id K) func() {
 	unlock := k.m.TryLock(id)
 	if unlock == nil {
@@ -60,26 +60,26 @@ func (k *keyed[P, K]) TryLock(id K) func() {
 	return func() { unlock(); leave[P]() }
 }
 
-// spot is a lock's place in the order, with its name.
-type spot struct {
+// position is a lock's position in the order, with its name.
+type position struct {
 	at   int
 	name string
 }
 
-func spotOf[P any]() spot {
+func positionOf[P any]() position {
 	p := reflect.TypeFor[P]()
-	return spot{p.Len(), p.Name()}
+	return position{p.Len(), p.Name()}
 }
 
-// held are the places of the locks that each goroutine has, by its number.
+// held are the positions of the locks that each goroutine holds, by the goroutine's number.
 var held = struct {
 	sync.Mutex
-	by map[uint64][]spot
-}{by: map[uint64][]spot{}}
+	by map[uint64][]position
+}{by: map[uint64][]position{}}
 
-// take notes that a lock is about to be taken, and panics if that is against the order.
+// take notes that a lock is about to be taken. It panics if that is against the order.
 func take[P any](another bool) {
-	p := spotOf[P]()
+	p := positionOf[P]()
 	me := goroutine()
 	held.Lock()
 	defer held.Unlock()
@@ -91,18 +91,18 @@ func take[P any](another bool) {
 	held.by[me] = append(held.by[me], p)
 }
 
-// note is take without a look at the order.
+// note is take without the check.
 func note[P any]() {
 	me := goroutine()
 	held.Lock()
 	defer held.Unlock()
-	held.by[me] = append(held.by[me], spotOf[P]())
+	held.by[me] = append(held.by[me], positionOf[P]())
 }
 
-// leave notes that a lock is given back. It panics if another goroutine took it, which
-// would hold it for ever by this account.
+// leave notes that a lock is released. It panics if another goroutine has taken it: that one would
+// seem to hold it for ever.
 func leave[P any]() {
-	p := spotOf[P]()
+	p := positionOf[P]()
 	me := goroutine()
 	held.Lock()
 	defer held.Unlock()
@@ -116,7 +116,7 @@ func leave[P any]() {
 	}
 }
 
-// goroutine is the number of the one that calls, as its trace has it: "goroutine 7 [".
+// goroutine returns the number of the calling goroutine, from its stack trace: "goroutine 7 [".
 func goroutine() uint64 {
 	var trace [64]byte
 	_, rest, _ := bytes.Cut(trace[:runtime.Stack(trace[:], false)], []byte(" "))

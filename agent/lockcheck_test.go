@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestLockOrder: who takes locks against their order is told which two.
+// TestLockOrder: a goroutine that takes locks against the order panics, and the message names
+// both.
 func TestLockOrder(t *testing.T) {
 	var (
 		early mutex[atHostPathsUpdate]

@@ -4,13 +4,13 @@ package agent
 
 import "sync"
 
-// mutex, rwMutex and keyed are the locks that have a place in the order. Built with the
-// tag lockorder they check it; without, they are those of package sync.
+// mutex, rwMutex and keyed are the locks that have a position in the order. Built with the tag
+// lockorder they check it. Without the tag they are those of package sync.
 type (
 	mutex[P any]               struct{ sync.Mutex }
 	rwMutex[P any]             struct{ sync.RWMutex }
 	keyed[P any, K comparable] struct{ KeyedLocks[K] }
 )
 
-// LockAnother is Lock for who has the lock of another key already.
+// LockAnother is Lock for a goroutine that holds the lock of another key already.
 func (k *keyed[P, K]) LockAnother(id K) func() { return k.Lock(id) }

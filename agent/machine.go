@@ -9,8 +9,8 @@ import (
 	"github.com/heddle-network/heddle/kernel/coexist"
 )
 
-// PlanApplier makes, compares and removes plans: all that attach, detach, check, recovery
-// and patrol want of a kernel. *kernel.Kernel is the real one, and says what each does.
+// PlanApplier makes, compares and removes plans. It is all that attach, detach, check, recovery
+// and patrol need of a kernel. *kernel.Kernel is the real one, and documents the methods.
 type PlanApplier interface {
 	Apply(p heddle.Plan, pod kernel.Pod) (made []string, err error)
 	Mend(want heddle.State) (made []string, err error)
@@ -34,7 +34,7 @@ type LinkEnds interface {
 	FarEnd(near string, pod kernel.Pod) (*kernel.Seen, error)
 }
 
-// HostReader is what can be seen of the host.
+// HostReader reads facts about the host.
 type HostReader interface {
 	Facts() (heddle.HostFacts, error)
 	Destinations() ([]netip.Prefix, error)
@@ -42,15 +42,14 @@ type HostReader interface {
 	Drops() (map[string]uint64, error)
 }
 
-// NICs are those of the host that containers get.
+// NICs handles NICs of the host that are given to containers.
 type NICs interface {
 	Snapshot(name string) (heddle.NIC, error)
 	CarriesDefault(name string) (bool, error)
 	MarkNIC(n heddle.NIC) error
 }
 
-// LostNICs are those that are on the host or in a namespace that is held, and bear our
-// mark still.
+// LostNICs handles NICs on the host, or in a namespace that is held, that still have our mark.
 type LostNICs interface {
 	MarkedNICs() ([]kernel.MarkedNIC, error)
 	Rescue(hold string) (names []string, err error)
@@ -58,7 +57,7 @@ type LostNICs interface {
 	Release(hold string) error
 }
 
-// LAN is who is on a parent's, and takes containers off it.
+// LAN knows who is on a parent's LAN, and removes containers from it.
 type LAN interface {
 	Heard(parent string) (all []heddle.MAC, number int, err error)
 	MACsOfContainers(parent string, among []heddle.MAC, inside func(cookie uint64) bool) ([]heddle.MAC, error)
@@ -68,26 +67,26 @@ type LAN interface {
 	Announce(pod kernel.Pod, ifname string, mac heddle.MAC, addrs []netip.Prefix) error
 }
 
-// Connections are those that the host tracks.
+// Connections handles the connections that the host tracks.
 type Connections interface {
 	ForgetAddresses(addrs []netip.Addr) error
 	ForgetFlows(e heddle.Endpoint, published func(p heddle.PortMapping, to netip.Addr) bool) error
 	ForgetShadows(at []heddle.Socket) error
 }
 
-// FastPath counts what took it.
+// FastPath counts the packets of the fast path.
 type FastPath interface {
 	FastCounts(port string) (heddle.FastCounts, error)
 	FastTotals() (heddle.FastCounts, error)
 	SwitchOffFastPath() error
 }
 
-// Watcher tells of changes that somebody else has made.
+// Watcher reports changes that somebody else has made.
 type Watcher interface {
 	Watch(context.Context) (<-chan kernel.Change, error)
 }
 
-// Firewalls are other firewalls' chains. *coexist.Firewalls opens the real ones.
+// Firewalls are the chains of other firewalls. *coexist.Firewalls handles the real ones.
 type Firewalls interface {
 	Admit() (changed []string, err error)
 	Stale() bool
@@ -95,7 +94,7 @@ type Firewalls interface {
 	Close() error
 }
 
-// Machine is all that the agent has of the host's kernel, each part for who uses it.
+// Machine is all that the agent uses of the host's kernel, in parts for the types that use them.
 type Machine struct {
 	PlanApplier
 	Namespaces
@@ -108,12 +107,12 @@ type Machine struct {
 	FastPath
 	Watcher
 	Firewalls Firewalls
-	// Listen fails if somebody on the host listens on a port.
+	// Listen fails if a program of the host listens on the port.
 	Listen func(heddle.PortMapping) error
 	Close  func() error
 }
 
-// Hooks is what a kernel asks the agent, and tells it; see kernel.Kernel.
+// Hooks are the functions by which a kernel asks and informs the agent; see kernel.Kernel.
 type Hooks struct {
 	Tripwire  func(step string) error
 	Wanted    func(key string) int
@@ -121,7 +120,7 @@ type Hooks struct {
 	Lost      func(nic, what string)
 }
 
-// openMachine opens the kernel of the calling thread's network namespace.
+// openMachine opens the kernel in the calling thread's network namespace.
 func openMachine(h Hooks) (m Machine, err error) {
 	k, err := kernel.Open()
 	if err != nil {

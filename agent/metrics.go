@@ -21,7 +21,8 @@ func newMetrics(a *Agent) *metrics {
 		registry: prometheus.NewRegistry(),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "heddle_operation_seconds",
 			Help:    "Time an operation took, by operation and result.",
-			Buckets: []float64{.0005, .001, .0015, .002, .003, .005, .01, .02, .05, .1, .5, 1, 5}}, []string{"operation", "result"}),
+			Buckets: []float64{.0005, .001, .0015, .002, .003, .005, .01, .02, .05, .1, .5, 1, 5}},
+			[]string{"operation", "result"}),
 		attaches: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "heddle_endpoints_attached_total",
 			Help: "Endpoints made since the start, by mode."}, []string{"mode"}),
 	}
@@ -29,7 +30,7 @@ func newMetrics(a *Agent) *metrics {
 	return m
 }
 
-// observe is deferred with the operation's start and its named error.
+// observe is deferred with the start time and the named error of the operation.
 func (m *metrics) observe(operation string, start time.Time, err *error) {
 	result := "ok"
 	if *err != nil {
@@ -44,18 +45,26 @@ func (m *metrics) attached(mode string) { m.attaches.WithLabelValues(mode).Inc()
 func (a *Agent) Metrics() prometheus.Gatherer { return a.metrics.registry }
 
 var (
-	buildInfo = prometheus.NewDesc("heddle_build_info", "The agent's version and kernel; always 1.", []string{"version", "kernel"}, nil)
-	endpoints = prometheus.NewDesc("heddle_network_endpoints", "Endpoints, by network and mode.", []string{"network", "mode"}, nil)
-	free      = prometheus.NewDesc("heddle_network_addresses_free", "Addresses left in the scarcest family.", []string{"network"}, nil)
-	drops     = prometheus.NewDesc("heddle_dropped_packets_total", "Packets dropped by our chains, by reason.", []string{"reason"}, nil)
-	fast      = prometheus.NewDesc("heddle_fast_path_packets_total", "Packets carried by the fast path, by path.", []string{"path"}, nil)
-	missed    = prometheus.NewDesc("heddle_fast_path_missed_packets_total", "Packets that the fast path left to the host's stack, by reason.", []string{"reason"}, nil)
-	repairs   = prometheus.NewDesc("heddle_repaired_objects_total", "Kernel objects put back after somebody removed or changed them.", nil, nil)
-	late      = prometheus.NewDesc("heddle_late_operations", "Operations that have taken more than two seconds so far, by what they wait for.", []string{"waits"}, nil)
-	healthy   = prometheus.NewDesc("heddle_part_healthy", "1 where the part's status is ok.", []string{"part"}, nil)
+	buildInfo = prometheus.NewDesc("heddle_build_info", "The agent's version and kernel; always 1.",
+		[]string{"version", "kernel"}, nil)
+	endpoints = prometheus.NewDesc("heddle_network_endpoints", "Endpoints, by network and mode.",
+		[]string{"network", "mode"}, nil)
+	free = prometheus.NewDesc("heddle_network_addresses_free", "Addresses left in the scarcest family.",
+		[]string{"network"}, nil)
+	drops = prometheus.NewDesc("heddle_dropped_packets_total", "Packets dropped by our chains, by reason.",
+		[]string{"reason"}, nil)
+	fast = prometheus.NewDesc("heddle_fast_path_packets_total", "Packets carried by the fast path, by path.",
+		[]string{"path"}, nil)
+	missed = prometheus.NewDesc("heddle_fast_path_missed_packets_total",
+		"Packets that the fast path left to the host's stack, by reason.", []string{"reason"}, nil)
+	repairs = prometheus.NewDesc("heddle_repaired_objects_total",
+		"Kernel objects put back after somebody removed or changed them.", nil, nil)
+	late = prometheus.NewDesc("heddle_late_operations",
+		"Operations that have taken more than two seconds so far, by what they wait for.", []string{"waits"}, nil)
+	healthy = prometheus.NewDesc("heddle_part_healthy", "1 where the part's status is ok.", []string{"part"}, nil)
 )
 
-// collector reads the status at the moment it is asked.
+// collector reads the status whenever the metrics are collected.
 type collector struct{ agent *Agent }
 
 func (collector) Describe(ch chan<- *prometheus.Desc) {

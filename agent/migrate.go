@@ -9,9 +9,9 @@ import (
 	"github.com/heddle-network/heddle/cluster"
 )
 
-// migrate puts a network that the host had before it had a store into the store, with
-// the blocks in which its endpoints' addresses are. What the cluster refuses (another
-// network has the name, or the subnet) stays on this host alone, and the status says so.
+// migrate puts a network that the host had before it joined the cluster into the store, with the
+// blocks of its endpoints' addresses. If the cluster refuses it (another network has the name or
+// the subnet), the network stays on this host alone, and the status says so.
 func (a *Agent) migrate(ctx context.Context, n *network, v *cluster.View) error {
 	err := a.migrateNetwork(ctx, n, v)
 	a.problems.noteLocalOnly(n.Name, err)
@@ -22,10 +22,10 @@ func (a *Agent) migrateNetwork(ctx context.Context, n *network, v *cluster.View)
 	there := slices.ContainsFunc(v.Networks, func(m heddle.Network) bool { return m.ID == n.ID })
 	if !there {
 		if err := checkStoreUp(a.opt.Cluster, "share network", n.Name); err != nil {
-			return err // nobody waits for it
+			return err // no caller waits for this
 		}
 	}
-	n.usage.Lock() // nobody attaches meanwhile
+	n.usage.Lock() // no attach meanwhile
 	defer n.usage.Unlock()
 	if n.usage.deleted {
 		return nil
@@ -43,7 +43,7 @@ func (a *Agent) migrateNetwork(ctx context.Context, n *network, v *cluster.View)
 		return err
 	}
 	defer a.networkLocks.Lock(n.ID)()
-	next, known := a.networks.share(n.ID)
+	next, known := a.networks.markShared(n.ID)
 	if !known {
 		return noNetwork(n.Name)
 	}
@@ -54,8 +54,8 @@ func (a *Agent) migrateNetwork(ctx context.Context, n *network, v *cluster.View)
 	return nil
 }
 
-// checkOwned refuses a network of which an endpoint has an address that is not
-// this host's to give: it came to it while the host had left the cluster.
+// checkOwned refuses a network if one of its endpoints has an address that this host may not give
+// out: the endpoint got it while the host had left the cluster.
 func (bs *blocks) checkOwned(n *network) error {
 	bs.mu.Lock()
 	defer bs.mu.Unlock()
@@ -63,15 +63,16 @@ func (bs *blocks) checkOwned(n *network) error {
 	for id, addrs := range n.pool.Held() {
 		for _, addr := range addrs {
 			if !bs.ownsLocked(n.ID, addr.Addr(), v) {
-				return heddle.Errorf(heddle.AddressTaken, "share network", n.Name, "other hosts may have address "+addr.Addr().String()+" of endpoint "+id.String(), "detach the endpoint; then the network is the cluster's again")
+				return heddle.Errorf(heddle.AddressTaken, "share network", n.Name,
+					"other hosts may have address "+addr.Addr().String()+" of endpoint "+id.String(),
+					"detach the endpoint; then the network is the cluster's again")
 			}
 		}
 	}
 	return nil
 }
 
-// usedBlocks are the blocks in which endpoints have addresses, or had them a
-// moment ago.
+// usedBlocks returns the blocks in which endpoints have addresses, or had them a moment ago.
 func usedBlocks(n *network) []netip.Prefix {
 	var all []netip.Prefix
 	for _, addrs := range n.pool.Held() {

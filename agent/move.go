@@ -10,9 +10,8 @@ import (
 	"github.com/heddle-network/heddle/cluster"
 )
 
-// Move detaches an endpoint of a shared network here, and sends its addresses and
-// MAC to another host, where the endpoint of the same id gets them when it is
-// attached.
+// Move detaches an endpoint of a shared network, and sends its addresses and MAC to another host.
+// The endpoint with the same ID gets them when it is attached there.
 func (a *Agent) Move(ctx context.Context, id heddle.EndpointID, to string) (heddle.Endpoint, error) {
 	r, known := a.records.get(id)
 	if !known {
@@ -23,14 +22,17 @@ func (a *Agent) Move(ctx context.Context, id heddle.EndpointID, to string) (hedd
 		return heddle.Endpoint{}, err
 	}
 	if !n.Shared || a.opt.Cluster == nil {
-		return heddle.Endpoint{}, heddle.Errorf(heddle.NoStore, "move endpoint", id.String()+" of network "+n.Name, "the network is on this host alone", "use a network of mode overlay on hosts that share a store")
+		return heddle.Endpoint{}, heddle.Errorf(heddle.NoStore, "move endpoint", id.String()+" of network "+n.Name,
+			"the network is on this host alone", "use a network of mode overlay on hosts that share a store")
 	}
 	v := a.opt.Cluster.View()
 	if !slices.ContainsFunc(v.Peers, func(h heddle.Host) bool { return h.Name == to }) {
-		return heddle.Endpoint{}, heddle.Errorf(heddle.NoHost, "move endpoint", id.String()+" to host "+to, "", "name another host: 'heddle host list' shows those there are")
+		return heddle.Endpoint{}, heddle.Errorf(heddle.NoHost, "move endpoint", id.String()+" to host "+to, "",
+			"name another host: 'heddle host list' shows those there are")
 	}
 	if h := a.opt.Cluster.Health(); h.State == "down" {
-		return heddle.Endpoint{}, heddle.Errorf(heddle.StoreDown, "move endpoint", id.String(), h.Detail, "wait until the store is back ('heddle status')")
+		return heddle.Endpoint{}, heddle.Errorf(heddle.StoreDown, "move endpoint", id.String(), h.Detail,
+			"wait until the store is back ('heddle status')")
 	}
 	defer a.blocks.keepForMove(n.ID, r.Endpoint)()
 	if _, err := a.Detach(ctx, id); err != nil {
@@ -39,8 +41,7 @@ func (a *Agent) Move(ctx context.Context, id heddle.EndpointID, to string) (hedd
 	return r.Endpoint, a.blocks.sendAddresses(ctx, n, r.Endpoint, to)
 }
 
-// keepForMove keeps borrowed addresses from being given back when their endpoint
-// is detached.
+// keepForMove prevents that an endpoint's borrowed addresses are given back when it is detached.
 func (bs *blocks) keepForMove(network string, e heddle.Endpoint) (end func()) {
 	mark := func(on bool) {
 		bs.mu.Lock()
@@ -56,7 +57,7 @@ func (bs *blocks) keepForMove(network string, e heddle.Endpoint) (end func()) {
 	return func() { mark(false) }
 }
 
-// sendAddresses lends the addresses of an endpoint that is detached.
+// sendAddresses lends the addresses of an endpoint that is detached to the other host.
 func (bs *blocks) sendAddresses(ctx context.Context, n *network, e heddle.Endpoint, to string) error {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
@@ -77,8 +78,10 @@ func (bs *blocks) sendAddresses(ctx context.Context, n *network, e heddle.Endpoi
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
-		return &heddle.Error{Code: heddle.UndoFailed, Kind: heddle.Partial, Op: "move endpoint", Object: e.ID.String() + " to host " + to,
-			Cause: "it is detached here, but its addresses were not sent: " + err.Error(), Remedy: "attach it on " + to + " with --ip, or here again"}
+		return &heddle.Error{Code: heddle.UndoFailed, Kind: heddle.Partial, Op: "move endpoint",
+			Object: e.ID.String() + " to host " + to,
+			Cause:  "it is detached here, but its addresses were not sent: " + err.Error(),
+			Remedy: "attach the endpoint on " + to + " with --ip, or here again"}
 	}
 	return nil
 }
@@ -89,8 +92,8 @@ func (bs *blocks) inOwnBlock(network string, addr netip.Addr) bool {
 	return slices.ContainsFunc(bs.blocksOfLocked(network, bs.cluster.View()), func(b netip.Prefix) bool { return b.Contains(addr) })
 }
 
-// withMovedAddresses fills in what an endpoint that comes from another host brings along,
-// unless the request says otherwise.
+// withMovedAddresses adds the addresses and MAC that an endpoint brings from another host, unless
+// the request names others.
 func (bs *blocks) withMovedAddresses(n *network, req heddle.AttachRequest) heddle.AttachRequest {
 	if !n.Shared || bs.cluster == nil || len(req.IPs) > 0 {
 		return req
@@ -100,7 +103,7 @@ func (bs *blocks) withMovedAddresses(n *network, req heddle.AttachRequest) heddl
 			continue
 		}
 		req.IPs = append(req.IPs, m.Addr)
-		// another host wrote it
+		// another host wrote it, so it may be malformed
 		if mac, err := heddle.ParseMAC(string(m.MAC)); err == nil && req.MAC == "" {
 			req.MAC = mac
 		}

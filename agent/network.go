@@ -11,9 +11,9 @@ import (
 	"github.com/heddle-network/heddle/ipam"
 )
 
-// CreateNetwork records a network and makes what its endpoints will share.
-// Created again with the same settings, it is returned as it is. If a network in its way is
-// being made or removed, it waits until that ends or is regarded as broken (HDL-4006).
+// CreateNetwork records a network and makes what its endpoints will share. If it exists with the
+// same settings, it is returned as it is. If a conflicting network is being made or removed,
+// CreateNetwork waits until that ends or takes too long (HDL-4006).
 func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Network, lines []string, err error) {
 	mode, err := a.modes.find(want.Mode)
 	if err != nil {
@@ -21,12 +21,12 @@ func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Net
 	}
 	t := a.tasks.begin(work{what: "create", network: want.Name}, "the kernel")
 	defer t.end()
-	met := false // one of its name that somebody else has just made
+	met := false // somebody else has just made one with that name
 	for given := time.After(stuckAfter); ; {
 		made, lines, busy, err := a.create(mode, want, dryRun, t)
 		if busy == nil && !met && errors.Is(err, heddle.NetworkExists.Sentinel()) {
 			met = true
-			continue // which may be the one that is wanted
+			continue // it may be the one that is wanted
 		}
 		if busy == nil {
 			return withLimits(mode, made), lines, err
@@ -35,15 +35,18 @@ func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Net
 		select {
 		case <-busy:
 		case <-given:
-			late := heddle.Errorf(heddle.Waited, "create network", want.Name, "another network is being made or removed: "+heddle.SentenceOf(err), "look at 'heddle status', which says what that waits for, and call again")
+			late := heddle.Errorf(heddle.Waited, "create network", want.Name,
+				"another network is being made or removed: "+heddle.SentenceOf(err),
+				"look at 'heddle status', which says what the other network waits for, and call again")
 			return made, nil, late
 		}
 	}
 }
 
-// create is CreateNetwork without waiting. If a network that is being made or removed is in
-// the way, it returns a channel (busy) that signals the end of that.
-func (a *Agent) create(mode heddle.Mode, want heddle.Network, dryRun bool, t *task) (made heddle.Network, lines []string, busy <-chan struct{}, err error) {
+// create is CreateNetwork without waiting. If a conflicting network is being made or removed, it
+// returns a channel (busy) that is closed at the end of that.
+func (a *Agent) create(mode heddle.Mode, want heddle.Network, dryRun bool,
+	t *task) (made heddle.Network, lines []string, busy <-chan struct{}, err error) {
 	if err := a.host.refresh(); err != nil {
 		return made, nil, nil, err
 	}
@@ -79,7 +82,7 @@ func (a *Agent) create(mode heddle.Mode, want heddle.Network, dryRun bool, t *ta
 		return made, nil, nil, err
 	}
 	if a.opt.spans(mode) {
-		n, err = a.share(n, t)
+		n, err = a.createShared(n, t)
 		return n, nil, nil, err
 	}
 	if busy, err := a.networks.reserve(next); err != nil {
@@ -96,7 +99,7 @@ func (a *Agent) makeNetwork(n *network) error {
 	if err != nil {
 		return err
 	}
-	a.otherFirewalls.open() // if that fails, the network is there; the patrol tries again
+	a.otherFirewalls.open() // if this fails, the network is still there, and the patrol tries again
 	return nil
 }
 
@@ -110,7 +113,7 @@ func (a *Agent) makeReserved(n *network) error {
 		return err
 	}
 	if err = a.applyNetwork(n.plan); err == nil {
-		// on disk last: a network that is there after a crash was made whole
+		// on disk last: a network that is recorded after a crash was made completely
 		err = a.ledger.putNetwork(n.Network)
 	}
 	if err != nil {
@@ -144,11 +147,11 @@ func (n *network) initialize() {
 	n.pool = ipam.For(n.Network)
 }
 
-// DeleteNetwork removes a network without endpoints, on all hosts that have it. It
-// is found by its name or ID, and is the same if it gets another name meanwhile.
+// DeleteNetwork removes a network without endpoints, on all hosts that have it. It finds the
+// network by name or ID; a new name that it gets meanwhile changes nothing.
 func (a *Agent) DeleteNetwork(name string) error {
 	n, err := a.networks.find(name)
-	if err != nil && a.refuses(name) {
+	if err != nil && a.isRefused(name) {
 		return a.dropRefused(name)
 	}
 	if err != nil {
@@ -160,11 +163,11 @@ func (a *Agent) DeleteNetwork(name string) error {
 	if n.Shared && a.opt.Cluster != nil {
 		return a.deleteShared(n, t)
 	}
-	return a.unmakeUnused(n)
+	return a.removeHereIfUnused(n)
 }
 
-// unmakeUnused removes a network from this host, unless it has endpoints.
-func (a *Agent) unmakeUnused(n *network) error {
+// removeHereIfUnused removes a network from this host, unless it has endpoints.
+func (a *Agent) removeHereIfUnused(n *network) error {
 	n.usage.Lock()
 	defer n.usage.Unlock()
 	if n.usage.deleted {
@@ -181,7 +184,7 @@ func (a *Agent) unmakeUnused(n *network) error {
 	if now == nil {
 		return noNetwork(n.Name)
 	}
-	if err := a.unmake(now); err != nil {
+	if err := a.removeHere(now); err != nil {
 		return err
 	}
 	n.usage.deleted = true
@@ -202,10 +205,10 @@ func (a *Agent) disallow(id string) error {
 	return nil
 }
 
-// unmake removes what a network's endpoints share on this host, and its record. The
+// removeHere removes from this host what a network's endpoints share, and the network's record. The
 // caller holds its lock.
-func (a *Agent) unmake(n *network) error {
-	// from the disk first: what is left after a crash is pruned at the start
+func (a *Agent) removeHere(n *network) error {
+	// from the disk first: after a crash, the rest is pruned at the start
 	if err := a.trip.step("ledger network delete"); err != nil {
 		return err
 	}
@@ -219,12 +222,12 @@ func (a *Agent) unmake(n *network) error {
 	if err != nil {
 		return errors.Join(err, a.ledger.putNetwork(n.Network))
 	}
-	signal(a.viewAgain) // a network of the cluster may have its place now
+	signal(a.viewAgain) // a network of the cluster may need its name or subnet
 	if last {
 		if err := a.otherFirewalls.Withdraw(); err != nil {
 			a.log.Error("rules in other firewalls not withdrawn", "error", err)
 		}
-		a.otherFirewalls.open() // the next network may have come meanwhile
+		a.otherFirewalls.open() // a new network may have been made meanwhile
 	}
 	return a.ledger.dropPlan(n.ID)
 }
@@ -262,7 +265,7 @@ func (a *Agent) Network(name string) (heddle.Network, error) {
 	return withLimits(n.mode, n.Network), nil
 }
 
-// withLimits adds what the mode cannot do or prevent; it is not recorded.
+// withLimits adds what the mode cannot do or prevent. This is not recorded.
 func withLimits(mode heddle.Mode, n heddle.Network) heddle.Network {
 	if l, ok := mode.(heddle.Limiter); ok {
 		n.Limits = l.Limits(n)
@@ -287,5 +290,6 @@ func (a *Agent) Endpoint(id heddle.EndpointID) (heddle.Endpoint, error) {
 }
 
 func noEndpoint(id heddle.EndpointID) error {
-	return heddle.Errorf(heddle.NoEndpoint, "find endpoint", id.String(), "", "name another one: 'heddle endpoint list' shows those there are")
+	return heddle.Errorf(heddle.NoEndpoint, "find endpoint", id.String(), "",
+		"name another endpoint: 'heddle endpoint list' shows those there are")
 }

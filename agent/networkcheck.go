@@ -16,7 +16,7 @@ import (
 	"github.com/heddle-network/heddle/mode/parts"
 )
 
-// complete validates a network and fills in what was left out.
+// complete validates a network and fills in what the request leaves out.
 func (a *Agent) complete(mode heddle.Mode, n heddle.Network) (heddle.Network, error) {
 	if err := heddle.CheckNetworkName(n.Name); err != nil {
 		return n, err
@@ -38,13 +38,15 @@ func (a *Agent) complete(mode heddle.Mode, n heddle.Network) (heddle.Network, er
 	if err := mode.Check(a.host.now(), n); err != nil {
 		return n, err
 	}
-	if _, spans := mode.(heddle.Reacher); len(n.Subnets) > 0 && !spans { // each host has its own
+	// for a network of several hosts, each host computes its own
+	if _, spans := mode.(heddle.Reacher); len(n.Subnets) > 0 && !spans {
 		n.MTU = parts.ResolveMTU(a.host.now(), n)
 	}
 	return reserveParentAddresses(mode, a.host.now(), n)
 }
 
-// completeAddresses checks the network's subnets and gateways, and fills in the missing.
+// completeAddresses checks the network's subnets and gateways, and fills in those that are
+// missing.
 func (a *Agent) completeAddresses(mode heddle.Mode, n heddle.Network) (heddle.Network, error) {
 	guest, ok := mode.(heddle.LANMode)
 	if !ok {
@@ -84,7 +86,8 @@ func reserveParentAddresses(mode heddle.Mode, h heddle.HostFacts, n heddle.Netwo
 		switch {
 		case slices.Contains(n.Gateways, t) && guest:
 		case slices.Contains(n.Gateways, t):
-			return n, heddle.Errorf(heddle.AddressTaken, "use gateway", t.String()+" of network "+n.Name, "the parent "+parent.Name+" or its router has it", "name another one with --gateway")
+			return n, heddle.Errorf(heddle.AddressTaken, "use gateway", t.String()+" of network "+n.Name,
+				"the parent "+parent.Name+" or its router has the address", "name another gateway with --gateway")
 		case !slices.Contains(n.Reserved, t) && slices.ContainsFunc(n.Subnets, func(s netip.Prefix) bool { return s.Contains(t) }):
 			n.Reserved = append(n.Reserved, t)
 		}
@@ -108,8 +111,8 @@ func poolsOverlap(a, b heddle.Network) bool {
 	return false
 }
 
-// poolsOf are the prefixes that addresses are given out of: a family's ranges, or its
-// subnet if it has none.
+// poolsOf returns the prefixes from which addresses are given out: for each family the ranges, or
+// the subnet if there are none.
 func poolsOf(n heddle.Network) []netip.Prefix {
 	all := slices.Clone(n.Ranges)
 	for _, s := range n.Subnets {
@@ -128,7 +131,9 @@ func mayShareSubnet(mode heddle.Mode) bool {
 func (a *Agent) checkSame(old *network, n heddle.Network) (heddle.Network, []string, error) {
 	n.ID, n.Created, n.Allow = old.ID, old.Created, old.Allow
 	if !sameNetwork(old.Network, n) {
-		return old.Network, nil, heddle.Errorf(heddle.NetworkExists, "create network", n.Name, "it exists with other settings", "choose another name, or delete the network first ('heddle network show "+n.Name+"' shows its settings)")
+		return old.Network, nil, heddle.Errorf(heddle.NetworkExists, "create network", n.Name,
+			"a network of that name exists with other settings",
+			"choose another name, or delete that network first ('heddle network show "+n.Name+"' shows its settings)")
 	}
 	return old.Network, nil, nil
 }
@@ -139,20 +144,21 @@ func sameLabels(has, asked map[string]string) bool {
 	return len(asked) == 0 || maps.Equal(has, asked)
 }
 
-// sameNetwork reports whether a network that is there is the one asked for.
+// sameNetwork reports whether an existing network is the one asked for.
 func sameNetwork(a, b heddle.Network) bool {
 	return a.Mode == b.Mode && slices.Equal(a.Subnets, b.Subnets) && slices.Equal(a.Gateways, b.Gateways) &&
 		slices.Equal(a.Ranges, b.Ranges) && slices.Equal(a.Reserved, b.Reserved) && a.Parent == b.Parent &&
-		a.MTU == b.MTU && a.Internal == b.Internal && sameLabels(a.Labels, b.Labels) && (len(a.Options) == 0 && len(b.Options) == 0 || reflect.DeepEqual(a.Options, b.Options))
+		a.MTU == b.MTU && a.Internal == b.Internal && sameLabels(a.Labels, b.Labels) &&
+		(len(a.Options) == 0 && len(b.Options) == 0 || reflect.DeepEqual(a.Options, b.Options))
 }
 
-// checkAgainstHost refuses subnets that the host has. Some modes may take their
-// addresses from the parent's own subnet, as a cloud's NIC with several addresses does.
+// checkAgainstHost refuses subnets that the host uses. Some modes may take addresses from the
+// parent's own subnet, such as that of a cloud's NIC with several addresses.
 func (a *Agent) checkAgainstHost(mode heddle.Mode, n heddle.Network) error {
 	if a.hostOverlaps(mode, n) == nil {
 		return nil
 	}
-	if err := a.host.refresh(); err != nil { // a network that went a moment ago is still in the old
+	if err := a.host.refresh(); err != nil { // the facts may still have a network that was removed a moment ago
 		return err
 	}
 	return a.hostOverlaps(mode, n)
@@ -161,12 +167,15 @@ func (a *Agent) checkAgainstHost(mode heddle.Mode, n heddle.Network) error {
 func (a *Agent) hostOverlaps(mode heddle.Mode, n heddle.Network) error {
 	for _, l := range a.host.now().Links {
 		if strings.HasPrefix(l.Name, heddle.PrefixTunnel) || strings.HasPrefix(l.Name, heddle.PrefixPort) {
-			continue // ours: the networks they belong to were compared
+			continue // it is ours: its network was compared before
 		}
 		for _, s := range n.Subnets {
 			for _, addr := range l.Addrs {
-				if s.Overlaps(addr.Masked()) && !addr.Addr().IsLinkLocalUnicast() && !((a.usesInterface(mode, n, l) || hasCommonSubnet(mode)) && within(s, addr)) {
-					return heddle.Errorf(heddle.SubnetOverlap, "create network", n.Name, fmt.Sprintf("its subnet %s overlaps address %s of the host's interface %s", s, addr, l.Name), "choose another subnet")
+				if s.Overlaps(addr.Masked()) && !addr.Addr().IsLinkLocalUnicast() &&
+					!((a.usesInterface(mode, n, l) || hasCommonSubnet(mode)) && within(s, addr)) {
+					return heddle.Errorf(heddle.SubnetOverlap, "create network", n.Name,
+						fmt.Sprintf("subnet %s overlaps address %s of the host's interface %s", s, addr, l.Name),
+						"choose another subnet")
 				}
 			}
 		}
@@ -174,8 +183,8 @@ func (a *Agent) hostOverlaps(mode heddle.Mode, n heddle.Network) error {
 	return nil
 }
 
-// checkHostRoutes refuses a network of the cluster with addresses that the host itself
-// reaches elsewhere: the network's floor and its routes would take them over.
+// checkHostRoutes refuses a network of the cluster with addresses that the host itself reaches
+// elsewhere: the network's routes would divert them.
 func (a *Agent) checkHostRoutes(n heddle.Network) error {
 	own, err := a.kernel.HostRoutes()
 	if err != nil {
@@ -183,7 +192,9 @@ func (a *Agent) checkHostRoutes(n heddle.Network) error {
 	}
 	for _, s := range n.Subnets {
 		if i := slices.IndexFunc(own, s.Overlaps); i >= 0 {
-			return heddle.Errorf(heddle.SubnetOverlap, "create network", n.Name, fmt.Sprintf("its subnet %s overlaps the host's own route to %s", s, own[i]), "choose another subnet, or take the route away ('ip route show')")
+			return heddle.Errorf(heddle.SubnetOverlap, "create network", n.Name,
+				fmt.Sprintf("subnet %s overlaps the host's own route to %s", s, own[i]),
+				"choose another subnet, or take the route away ('ip route show')")
 		}
 	}
 	return nil
@@ -193,22 +204,25 @@ func within(s, outer netip.Prefix) bool {
 	return outer.Contains(s.Addr()) && s.Bits() >= outer.Bits()
 }
 
-// conflictsWith refuses a network that cannot be on the host together with another: they have
-// the name or a subnet in common, or a parent that they do not share, or want one object
-// in different ways.
+// conflictsWith refuses a network that cannot be on the host together with another one: they have
+// the same name, a common subnet or a parent that they cannot share, or they want one object with
+// different settings.
 func (n *network) conflictsWith(other *network) error {
 	switch {
 	case other.ID == n.ID:
 		return nil
 	case other.Name == n.Name:
-		return taken(n.Name)
+		return nameTaken(n.Name)
 	case other.Group() == n.Group():
-		return heddle.Errorf(heddle.NetworkExists, "create network", n.Name, "the random number in its ID collides with that of network "+other.Name, "create it again")
+		return heddle.Errorf(heddle.NetworkExists, "create network", n.Name,
+			"the random number in its ID collides with that of network "+other.Name, "create the network again")
 	}
 	for _, s := range n.Subnets {
 		for _, t := range other.Subnets {
-			if s.Overlaps(t) && !(hasCommonSubnet(n.mode) && hasCommonSubnet(other.mode) && !poolsOverlap(n.Network, other.Network)) {
-				return heddle.Errorf(heddle.SubnetOverlap, "create network", n.Name, fmt.Sprintf("its subnet %s overlaps %s of network %s", s, t, other.Name), "choose another subnet")
+			if s.Overlaps(t) && !(hasCommonSubnet(n.mode) && hasCommonSubnet(other.mode) &&
+				!poolsOverlap(n.Network, other.Network)) {
+				return heddle.Errorf(heddle.SubnetOverlap, "create network", n.Name,
+					fmt.Sprintf("subnet %s overlaps %s of network %s", s, t, other.Name), "choose another subnet")
 			}
 		}
 	}
@@ -222,7 +236,9 @@ func (n *network) conflictsWith(other *network) error {
 		}
 	}
 	if _, conflicts := other.plan.Host.Union(n.plan.Host); len(conflicts) > 0 {
-		return heddle.Errorf(heddle.PlanConflict, "create network", n.Name, fmt.Sprintf("it and network %s both want %s, with different settings", other.Name, conflicts[0].Key()), "bring their options in line, or give one of them another parent")
+		return heddle.Errorf(heddle.PlanConflict, "create network", n.Name,
+			fmt.Sprintf("network %s wants %s with other settings", other.Name, conflicts[0].Key()),
+			"bring the options of both networks in line, or give one of them another parent")
 	}
 	return nil
 }

@@ -9,20 +9,20 @@ import (
 	"github.com/heddle-network/heddle/mode/parts"
 )
 
-// network is a network with its state on this host. Readers get copies of it; the parts
-// that change with every endpoint are behind pointers.
+// network is a network with its state on this host. Readers get copies of it. The parts that
+// change with every endpoint are behind pointers.
 type network struct {
 	heddle.Network
 	mode heddle.Mode
 	plan heddle.Plan
-	// unplanned is why the network has no plan: its parent is not there (yet).
+	// unplanned is why the network has no plan: its parent does not exist (yet).
 	unplanned  error
 	pool       ipam.Source
 	identities *identities
 	usage      *usageLock
 }
 
-// blocks is the network's source of addresses if it gives them out of blocks.
+// blocks returns the network's source of addresses if that gives them out from blocks.
 func (n *network) blocks() (ipam.Blocks, bool) {
 	if n == nil {
 		return nil, false
@@ -31,14 +31,14 @@ func (n *network) blocks() (ipam.Blocks, bool) {
 	return b, ok
 }
 
-// usageLock is held for reading while endpoints are made, for writing while their
-// network is deleted.
+// usageLock is read-locked while endpoints are made, and write-locked while their network is
+// deleted.
 type usageLock struct {
 	rwMutex[atUsage]
 	deleted bool
 }
 
-// modes are those that the agent has.
+// modes are the modes of the agent.
 type modes []heddle.Mode
 
 func (all modes) find(name string) (heddle.Mode, error) {
@@ -49,7 +49,8 @@ func (all modes) find(name string) (heddle.Mode, error) {
 		}
 		names = append(names, m.Name())
 	}
-	return nil, heddle.Errorf(heddle.UnknownMode, "use mode", fmt.Sprintf("%q", name), "", "name one of "+strings.Join(names, ", "))
+	return nil, heddle.Errorf(heddle.UnknownMode, "use mode", fmt.Sprintf("%q", name), "",
+		"choose a mode: "+strings.Join(names, ", "))
 }
 
 // Modes lists the modes the agent has.
@@ -63,10 +64,11 @@ func (all modes) names() (names []string) {
 }
 
 func noNetwork(name string) error {
-	return heddle.Errorf(heddle.NoNetwork, "find network", fmt.Sprintf("%q", name), "", "name another one: 'heddle network list' shows those there are")
+	return heddle.Errorf(heddle.NoNetwork, "find network", fmt.Sprintf("%q", name), "",
+		"name another network: 'heddle network list' shows those there are")
 }
 
-// planFor is what an endpoint wants of the kernel.
+// planFor returns an endpoint's plan.
 func (n *network) planFor(h heddle.HostFacts, e heddle.Endpoint) (heddle.Plan, error) {
 	p, err := n.mode.Endpoint(h, n.Network, e)
 	if err != nil || !e.Handover {
@@ -75,16 +77,16 @@ func (n *network) planFor(h heddle.HostFacts, e heddle.Endpoint) (heddle.Plan, e
 	return parts.HandOver(p, e), nil
 }
 
-// handRoutes are the routes that the endpoint's engine has to make.
-func (n *network) handRoutes(h heddle.HostFacts, e heddle.Endpoint) []heddle.Route {
+// engineRoutes returns the routes that the endpoint's engine has to make.
+func (n *network) engineRoutes(h heddle.HostFacts, e heddle.Endpoint) []heddle.Route {
 	p, err := n.mode.Endpoint(h, n.Network, e)
 	if err != nil {
-		return nil // it was planned before
+		return nil // the endpoint was planned before, so this does not happen
 	}
 	return parts.EngineRoutes(p)
 }
 
-// mtu is that of a container's device on the network, in bytes.
+// mtu returns the MTU of a container's device on the network, in bytes.
 func (n *network) mtu(h heddle.HostFacts) int {
 	if s, ok := n.mode.(heddle.Sizer); ok {
 		return s.MTU(h, n.Network)

@@ -11,15 +11,20 @@ import (
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// claimNIC is claim for a network that gives containers NICs of the host: one of
-// the pool, with how it was, and addresses if the network has any.
-func (a *Agent) claimNIC(giver heddle.NICGiver, n *network, req heddle.AttachRequest, pod kernel.Pod) (heddle.Endpoint, error) {
-	e := heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, Handover: req.Handover, Labels: req.Labels, Created: time.Now().UTC()}
+// claimNIC is claim for a network that gives NICs of the host to containers. It claims a NIC of
+// the pool, with a record of its settings, and addresses if the network has any.
+func (a *Agent) claimNIC(giver heddle.NICGiver, n *network, req heddle.AttachRequest,
+	pod kernel.Pod) (heddle.Endpoint, error) {
+	e := heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, Handover: req.Handover,
+		Labels: req.Labels, Created: time.Now().UTC()}
 	switch {
 	case len(req.Ports) > 0:
-		return e, heddle.Errorf(heddle.BadPort, "publish ports of endpoint", req.ID.String(), "the host publishes no ports for a NIC that it has moved: it does not see the traffic", "leave --publish out")
+		return e, heddle.Errorf(heddle.BadPort, "publish ports of endpoint", req.ID.String(),
+			"the host publishes no ports for a NIC that it has moved: it does not see the traffic",
+			"leave --publish out")
 	case !n.pool.Gives() && len(req.IPs) > 0:
-		return e, heddle.Errorf(heddle.BadOption, "attach endpoint", req.ID.String()+" with an address of its choice", "network "+n.Name+" has no subnet: the NIC keeps the addresses that it has", "leave --ip out")
+		return e, heddle.Errorf(heddle.BadOption, "attach endpoint", req.ID.String()+" with an address of its choice",
+			"network "+n.Name+" has no subnet: the NIC keeps the addresses that it has", "leave --ip out")
 	}
 	if err := a.host.refresh(); err != nil {
 		return e, err
@@ -53,7 +58,7 @@ func (a *Agent) claimNIC(giver heddle.NICGiver, n *network, req heddle.AttachReq
 	return e, nil
 }
 
-// keptAddrs are the addresses that a NIC without a subnet takes along.
+// keptAddrs returns the addresses that a NIC keeps on a network without a subnet.
 func keptAddrs(nic heddle.NIC) (all []netip.Prefix) {
 	for _, x := range nic.Was.Addrs {
 		if !x.Prefix.Addr().IsLinkLocalUnicast() {
@@ -92,7 +97,7 @@ func (a *Agent) chooseNIC(giver heddle.NICGiver, n *network, req heddle.AttachRe
 	}
 }
 
-// requestedNIC is the NIC that a request names, by whichever field.
+// requestedNIC returns the NIC that a request names by NIC or by MAC.
 func requestedNIC(req heddle.AttachRequest) (string, error) {
 	wish := req.NIC
 	if mac, err := heddle.ParseMAC(wish); err == nil {
@@ -102,7 +107,8 @@ func requestedNIC(req heddle.AttachRequest) (string, error) {
 		return wish, nil
 	}
 	if wish != "" {
-		return "", heddle.Errorf(heddle.BadArgument, "use NIC", wish+" with MAC address "+string(req.MAC), "a NIC keeps its MAC address", "name it by one of the two")
+		return "", heddle.Errorf(heddle.BadArgument, "use NIC", wish+" with MAC address "+string(req.MAC),
+			"a NIC keeps its MAC address", "name the NIC by its name or by its MAC address")
 	}
 	return string(req.MAC), nil
 }
@@ -120,7 +126,8 @@ func (a *Agent) checkNotNeeded(n *network, nic heddle.NIC, req heddle.AttachRequ
 	for _, other := range a.networks.all() {
 		mode, err := a.modes.find(other.Mode)
 		if _, giver := mode.(heddle.NICGiver); err == nil && !giver && other.Parent == nic.Name {
-			return heddle.Errorf(heddle.NICNeeded, "move NIC", nic.Name, "it is the parent of network "+other.Name, "name another one, or delete that network")
+			return heddle.Errorf(heddle.NICNeeded, "move NIC", nic.Name, "the NIC is the parent of network "+other.Name,
+				"name another NIC, or delete that network")
 		}
 	}
 	if req.Force {
@@ -131,15 +138,18 @@ func (a *Agent) checkNotNeeded(n *network, nic heddle.NIC, req heddle.AttachRequ
 	case err != nil:
 		return err
 	case carries:
-		return heddle.Errorf(heddle.NICNeeded, "move NIC", nic.Name, "it carries the host's default route", "name another one; --force gives it away all the same")
+		return heddle.Errorf(heddle.NICNeeded, "move NIC", nic.Name, "the NIC carries the host's default route",
+			"name another NIC, or move this one with --force")
 	case slices.ContainsFunc(nic.Was.Addrs, func(x heddle.NICAddress) bool { return req.SSH.IsValid() && x.Prefix.Addr() == req.SSH.Unmap() }):
-		return heddle.Errorf(heddle.NICNeeded, "move NIC", nic.Name, fmt.Sprintf("it carries the SSH connection to %s by which this command came", req.SSH), "name another one; --force gives it away all the same")
+		return heddle.Errorf(heddle.NICNeeded, "move NIC", nic.Name,
+			fmt.Sprintf("the NIC carries the SSH connection to %s by which this command came", req.SSH),
+			"name another NIC, or move this one with --force")
 	}
 	return nil
 }
 
-// hostWithNICs is the host with the NICs that containers have, so that a
-// network can be judged and completed while they are away.
+// hostWithNICs returns the host's facts with the NICs that containers have, so that a network can
+// be checked and completed while they are away.
 func (a *Agent) hostWithNICs() heddle.HostFacts {
 	facts := a.host.now()
 	facts.Links = slices.Clone(facts.Links)
@@ -151,8 +161,8 @@ func (a *Agent) hostWithNICs() heddle.HostFacts {
 	return facts
 }
 
-// usesInterface reports whether a network that may share a subnet with the interface
-// stands on it.
+// usesInterface reports whether a network uses the interface as its parent or NIC, and may share a
+// subnet with it.
 func (a *Agent) usesInterface(mode heddle.Mode, n heddle.Network, l heddle.LinkFact) bool {
 	if giver, ok := mode.(heddle.NICGiver); ok {
 		return slices.ContainsFunc(giver.Pool(n), func(member string) bool { return member == l.Name || member == string(l.MAC) })

@@ -8,13 +8,13 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// nics says, by name on the host and MAC address, which endpoint has which NIC.
+// nics records which endpoint has which NIC, by the NIC's name on the host and MAC address.
 type nics struct {
 	host       *hostView
 	quarantine *quarantine
 
-	mu   rwMutex[atNICs]
-	held map[string]heldNIC
+	mu    rwMutex[atNICs]
+	byKey map[string]heldNIC
 }
 
 // heldNIC is a NIC that an endpoint has, or is about to get.
@@ -28,9 +28,9 @@ func (h heldNIC) is(member string) bool {
 	return member != "" && (h.name == member || string(h.mac) == member)
 }
 
-// take reserves the NIC wished for, or the first that is free; unfit says why
-// others were not taken.
-func (c *nics) take(n *network, req heddle.AttachRequest, pool []string, wish string, unfit map[string]string) (string, error) {
+// take reserves the NIC asked for, or the first free one. unfit says why others were not taken.
+func (c *nics) take(n *network, req heddle.AttachRequest, pool []string, wish string,
+	unfit map[string]string) (string, error) {
 	host := c.host.now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -46,7 +46,7 @@ func (c *nics) take(n *network, req heddle.AttachRequest, pool []string, wish st
 		switch {
 		case taken:
 			with := member + " is with " + held.by.String()
-			if why, _ := c.quarantine.of(held.by); why != "" {
+			if why, _ := c.quarantine.reasonFor(held.by); why != "" {
 				with += " (in quarantine)"
 			}
 			why = append(why, with)
@@ -55,19 +55,21 @@ func (c *nics) take(n *network, req heddle.AttachRequest, pool []string, wish st
 		case unfit[l.Name] != "":
 			why = append(why, unfit[l.Name])
 		default:
-			c.held[l.Name+" "+string(l.MAC)] = heldNIC{by: req.ID, name: l.Name, mac: l.MAC}
+			c.byKey[l.Name+" "+string(l.MAC)] = heldNIC{by: req.ID, name: l.Name, mac: l.MAC}
 			return l.Name, nil
 		}
 	}
 	if !known {
-		return "", heddle.Errorf(heddle.BadArgument, "use NIC", wish+" of network "+n.Name, "the network has no such NIC", "name one of "+strings.Join(pool, ", "))
+		return "", heddle.Errorf(heddle.BadArgument, "use NIC", wish+" of network "+n.Name,
+			"the network has no such NIC", "name a NIC of the network: "+strings.Join(pool, ", "))
 	}
-	return "", heddle.Errorf(heddle.NICTaken, "find a free NIC of network", n.Name, strings.Join(why, ", "), "detach an endpoint, or create a network with more NICs")
+	return "", heddle.Errorf(heddle.NICTaken, "find a free NIC of network", n.Name, strings.Join(why, ", "),
+		"detach an endpoint, or create a network with more NICs")
 }
 
-// holderOfLocked says who has the NIC that a pool's member names.
+// holderOfLocked returns who has the NIC that an entry of a pool names.
 func (c *nics) holderOfLocked(member string) (heldNIC, bool) {
-	for _, h := range c.held {
+	for _, h := range c.byKey {
 		if h.is(member) {
 			return h, true
 		}
@@ -75,26 +77,26 @@ func (c *nics) holderOfLocked(member string) (heldNIC, bool) {
 	return heldNIC{}, false
 }
 
-// free gives back the NIC that an endpoint had, if it had one.
+// free gives back an endpoint's NIC, if it has one.
 func (c *nics) free(id heddle.EndpointID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	maps.DeleteFunc(c.held, func(_ string, h heldNIC) bool { return h.by == id })
+	maps.DeleteFunc(c.byKey, func(_ string, h heldNIC) bool { return h.by == id })
 }
 
-// restore takes again, at start, the NIC that a recorded endpoint has.
+// restore reserves again, at start, the NIC of a recorded endpoint.
 func (c *nics) restore(e heddle.Endpoint) {
 	if e.NIC == nil {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.held[e.NIC.Name+" "+string(e.NIC.MAC)] = heldNIC{by: e.ID, name: e.NIC.Name, mac: e.NIC.MAC}
+	c.byKey[e.NIC.Name+" "+string(e.NIC.MAC)] = heldNIC{by: e.ID, name: e.NIC.Name, mac: e.NIC.MAC}
 }
 
 // all lists the NICs that endpoints have.
 func (c *nics) all() []heldNIC {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return slices.Collect(maps.Values(c.held))
+	return slices.Collect(maps.Values(c.byKey))
 }

@@ -14,7 +14,8 @@ import (
 func (a *Agent) open() (err error) {
 	for _, dir := range []string{a.opt.StateDir, a.opt.RunDir} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return heddle.Wrap(heddle.LedgerFull, "make folder", dir, err, "give a folder that can be written with --state-dir or --run-dir")
+			return heddle.Wrap(heddle.LedgerFull, "make folder", dir, err,
+				"give a folder that can be written with --state-dir or --run-dir")
 		}
 	}
 	if a.lock, err = lockFolder(a.opt.RunDir); err != nil {
@@ -27,30 +28,43 @@ func (a *Agent) open() (err error) {
 	if a.host, err = openHostView(a.kernel, a.opt.Name, a.viewAgain); err != nil {
 		return err
 	}
-	a.nics = &nics{host: a.host, quarantine: a.quarantine, held: map[string]heldNIC{}}
+	a.nics = &nics{host: a.host, quarantine: a.quarantine, byKey: map[string]heldNIC{}}
 	a.hostPaths = &hostPaths{kernel: a.kernel, log: a.log, host: a.host, wanted: a.wanted, modes: a.modes}
 	if a.ledger, err = openLedger(a.opt.StateDir, a.opt.RunDir, a.host.now().BootID); err != nil {
 		return err
 	}
-	a.blocks = &blocks{cluster: a.opt.Cluster, ledger: a.ledger, log: a.log, host: a.host, networks: a.networks, records: a.records, ready: &a.ready,
-		lent: map[heddle.Pin]bool{}, moving: map[heddle.Pin]bool{}, yielding: map[heddle.Block]bool{}, idle: map[heddle.Block]time.Time{}}
-	a.reservations = &reservations{cluster: a.opt.Cluster, kernel: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip, host: a.host, networks: a.networks,
-		records: a.records, removals: a.removals, blocks: a.blocks, leaseLimit: a.opt.LeaseTime, returned: map[string][]returnedAddr{}}
+	a.blocks = &blocks{cluster: a.opt.Cluster, ledger: a.ledger, log: a.log, host: a.host, networks: a.networks,
+		records: a.records, ready: &a.ready,
+		lent: map[heddle.Pin]bool{}, moving: map[heddle.Pin]bool{}, yielding: map[heddle.Block]bool{},
+		idle: map[heddle.Block]time.Time{}}
+	a.reservations = &reservations{cluster: a.opt.Cluster, kernel: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip,
+		host: a.host, networks: a.networks,
+		records: a.records, removals: a.removals, blocks: a.blocks, leaseLimit: a.opt.LeaseTime,
+		returned: map[string][]returnedAddr{}}
 	a.flows = &flows{kernel: a.kernel, log: a.log, records: a.records, ports: a.ports, background: &a.finished}
-	a.holds = &holds{namespaces: a.kernel, lost: a.kernel, log: a.log, trip: a.trip, records: a.records, runDir: a.opt.RunDir, root: a.opt.Root}
-	a.containers = &containers{namespaces: a.kernel, ends: a.kernel, log: a.log, records: a.records, removals: a.removals, holds: a.holds}
+	a.holds = &holds{namespaces: a.kernel, lost: a.kernel, log: a.log, trip: a.trip, records: a.records,
+		runDir: a.opt.RunDir, root: a.opt.Root}
+	a.containers = &containers{namespaces: a.kernel, linkEnds: a.kernel, log: a.log, records: a.records,
+		removals: a.removals, holds: a.holds}
 	a.lanDevices = &lanDevices{kernel: a.kernel, ledger: a.ledger, log: a.log, networks: a.networks, records: a.records}
-	a.defaults = &defaults{kernel: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip, host: a.host, networks: a.networks, records: a.records,
-		containers: a.containers, podLocks: &a.podLocks, endpointLocks: &a.endpointLocks, holders: map[uint64]heddle.EndpointID{}, unsettled: map[uint64]unsettledRoute{}}
-	a.handovers = &handovers{kernel: a.kernel, namespaces: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip, host: a.host, networks: a.networks, records: a.records,
-		containers: a.containers, holds: a.holds, lanDevices: a.lanDevices, linkLocks: &a.linkLocks, activity: &a.activity, repairJobs: a.repairJobs, endpointLocks: &a.endpointLocks}
-	a.plans = &plans{kernel: a.kernel, networks: a.networks, records: a.records, hostPaths: a.hostPaths, wanted: a.wanted}
-	a.repairer = &repairer{kernel: a.kernel, namespaces: a.kernel, log: a.log, otherFirewalls: a.otherFirewalls, networks: a.networks, records: a.records, hostPaths: a.hostPaths, plans: a.plans,
-		problems: a.problems, handovers: a.handovers, linkLocks: &a.linkLocks, networkLocks: &a.networkLocks, endpointLocks: &a.endpointLocks, jobs: a.repairJobs}
+	a.defaults = &defaults{kernel: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip, host: a.host,
+		networks: a.networks, records: a.records,
+		containers: a.containers, podLocks: &a.podLocks, endpointLocks: &a.endpointLocks,
+		holders: map[uint64]heddle.EndpointID{}, unsettled: map[uint64]unsettledRoute{}}
+	a.handovers = &handovers{kernel: a.kernel, namespaces: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip,
+		host: a.host, networks: a.networks, records: a.records,
+		containers: a.containers, holds: a.holds, lanDevices: a.lanDevices, linkLocks: &a.linkLocks,
+		activity: &a.activity, repairJobs: a.repairJobs, endpointLocks: &a.endpointLocks}
+	a.plans = &plans{kernel: a.kernel, networks: a.networks, records: a.records, hostPaths: a.hostPaths,
+		wanted: a.wanted}
+	a.repairer = &repairer{kernel: a.kernel, namespaces: a.kernel, log: a.log, otherFirewalls: a.otherFirewalls,
+		networks: a.networks, records: a.records, hostPaths: a.hostPaths, plans: a.plans,
+		problems: a.problems, handovers: a.handovers, linkLocks: &a.linkLocks, networkLocks: &a.networkLocks,
+		endpointLocks: &a.endpointLocks, jobs: a.repairJobs}
 	return nil
 }
 
-// openKernel opens the host's kernel, and has it ask the agent what others want.
+// openKernel opens the host's kernel, with hooks by which it asks the agent what plans want.
 func (a *Agent) openKernel() (err error) {
 	open := a.opt.Machine
 	if open == nil {
@@ -69,24 +83,26 @@ func (a *Agent) openKernel() (err error) {
 	return nil
 }
 
-// forkTime is how long a forked child may take to become another program.
+// forkTime is how long a forked child may take to execute its program.
 const forkTime = 3 * time.Second
 
 func lockFolder(dir string) (*os.File, error) {
 	path := filepath.Join(dir, "lock")
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, heddle.Wrap(heddle.LedgerFull, "open the lock file", path, err, "give a folder that can be written with --run-dir")
+		return nil, heddle.Wrap(heddle.LedgerFull, "open the lock file", path, err,
+			"give a folder that can be written with --run-dir")
 	}
 	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	// a child that a killed agent had just forked (iptables-legacy) holds the
-	// lock until it has become that program
+	// a child that a killed agent has just forked (for iptables-legacy) holds the lock until it
+	// executes its program
 	for end := time.Now().Add(forkTime); errors.Is(err, unix.EWOULDBLOCK) && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	}
 	if err != nil {
-		return nil, errors.Join(heddle.Wrap(heddle.AgentRuns, "lock the run folder with", path, err, "stop the agent that has locked it, or use other folders (--run-dir, --state-dir)"), f.Close())
+		return nil, errors.Join(heddle.Wrap(heddle.AgentRuns, "lock the run folder with", path, err,
+			"stop the agent that has locked it, or use other folders (--run-dir, --state-dir)"), f.Close())
 	}
 	return f, nil
 }

@@ -2,15 +2,15 @@ package agent
 
 import "log/slog"
 
-// otherFirewalls are the chains of other firewalls that have to accept our traffic. They have no
-// state besides what is in the kernel.
+// otherFirewalls opens the chains of other firewalls for our traffic. Its only state is in the
+// kernel.
 type otherFirewalls struct {
 	Firewalls
 	log      *slog.Logger
 	networks *register
 }
 
-// open calls admit, and only logs a failure.
+// open calls admit, and logs a failure.
 func (g *otherFirewalls) open() {
 	if err := g.admit(); err != nil {
 		g.log.Error("other firewalls not opened for our traffic", "error", err)

@@ -19,33 +19,34 @@ import (
 	"github.com/heddle-network/heddle/peer"
 )
 
-// peerPaths is what the host found out about the ways to its peers. What the plans
-// need of it is kept under the run folder, for an agent that starts again.
+// peerPaths is what the host has found out about the paths to its peers. What the plans need of it
+// is kept in the run folder, for the next start of the agent.
 type peerPaths struct {
 	*peer.Peers
 	cluster cluster.API
 	host    *hostView
 	log     *slog.Logger
 	file    string
-	// onSpoiled is called when checksums were found to arrive spoiled.
+	// onSpoiled is called when checksums were found to arrive corrupted.
 	onSpoiled func()
 
-	mu    mutex[atPeerPaths]
-	found pathFindings
-	// checksums has the verdicts of the self-test, by the peers' IDs.
+	mu       mutex[atPeerPaths]
+	findings pathFindings
+	// checksums are the results of the self-test, by the peers' IDs.
 	checksums map[string]verdict
 }
 
-// pathFindings goes into the plans.
+// pathFindings are the findings that the plans need.
 type pathFindings struct {
 	MTU map[string]int `json:"mtu,omitempty"`
-	// SoftChecksums stays on until the host boots anew.
+	// SoftChecksums stays on until the host reboots.
 	SoftChecksums bool `json:"softChecksums,omitempty"`
 }
 
-// openPaths starts looking at the peers.
+// openPaths starts to probe the peers.
 func (a *Agent) openPaths() {
-	a.peerPaths = &peerPaths{cluster: a.opt.Cluster, host: a.host, log: a.log, file: filepath.Join(a.opt.RunDir, "paths.json"), checksums: map[string]verdict{}}
+	a.peerPaths = &peerPaths{cluster: a.opt.Cluster, host: a.host, log: a.log,
+		file: filepath.Join(a.opt.RunDir, "paths.json"), checksums: map[string]verdict{}}
 	if err := a.peerPaths.load(); err != nil {
 		a.log.Warn("what was known about paths is not read", "file", a.peerPaths.file, "error", err)
 	}
@@ -59,47 +60,47 @@ func (a *Agent) openPaths() {
 	}
 }
 
-func (p *peerPaths) load() error {
-	text, err := os.ReadFile(p.file)
+func (w *peerPaths) load() error {
+	text, err := os.ReadFile(w.file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err == nil {
-		err = json.Unmarshal(text, &p.found)
+		err = json.Unmarshal(text, &w.findings)
 	}
 	return err
 }
 
-// saveLocked writes the file anew.
-func (p *peerPaths) saveLocked() error {
-	text, err := json.Marshal(p.found)
+// saveLocked replaces the file.
+func (w *peerPaths) saveLocked() error {
+	text, err := json.Marshal(w.findings)
 	if err != nil {
 		return err
 	}
-	next := p.file + ".next"
+	next := w.file + ".next"
 	if err := os.WriteFile(next, text, 0o600); err != nil {
 		return err
 	}
-	return os.Rename(next, p.file)
+	return os.Rename(next, w.file)
 }
 
-// addTo adds what is known about the paths to what the cluster agreed on.
-func (p *peerPaths) addTo(f *heddle.Fabric) error {
-	now := p.Paths()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	old := p.found.MTU
-	p.found.MTU = map[string]int{}
+// addTo adds the findings about paths to the cluster's fabric.
+func (w *peerPaths) addTo(f *heddle.Fabric) error {
+	now := w.Paths()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	old := w.findings.MTU
+	w.findings.MTU = map[string]int{}
 	for _, h := range f.Peers {
 		if mtu := cmp.Or(now[h.ID].MTU, old[h.ID]); mtu > 0 {
-			p.found.MTU[h.ID] = mtu
+			w.findings.MTU[h.ID] = mtu
 		}
 	}
-	f.PathMTU, f.SoftChecksums = maps.Clone(p.found.MTU), p.found.SoftChecksums
-	if maps.Equal(old, p.found.MTU) {
+	f.PathMTU, f.SoftChecksums = maps.Clone(w.findings.MTU), w.findings.SoftChecksums
+	if maps.Equal(old, w.findings.MTU) {
 		return nil
 	}
-	return p.saveLocked()
+	return w.saveLocked()
 }
 
 // Peers lists the other hosts of the cluster, by name; none without a cluster.
@@ -110,7 +111,7 @@ func (a *Agent) Peers() []heddle.PeerStatus {
 	return a.peerPaths.status()
 }
 
-// status is that of the other hosts of the cluster, by name.
+// status returns the status of the other hosts of the cluster, by name.
 func (w *peerPaths) status() []heddle.PeerStatus {
 	v := w.cluster.View()
 	connected := v.Revision > 0 && w.cluster.Health().State != "down"
@@ -124,7 +125,8 @@ func (w *peerPaths) status() []heddle.PeerStatus {
 }
 
 func (w *peerPaths) peerStatus(v *cluster.View, h heddle.Host, p peer.Path, connected bool) heddle.PeerStatus {
-	s := heddle.PeerStatus{Name: h.Name, ID: h.ID, Path: "none", State: string(cmp.Or(p.State, peer.Unknown)), Since: p.Since,
+	s := heddle.PeerStatus{Name: h.Name, ID: h.ID, Path: "none", State: string(cmp.Or(p.State, peer.Unknown)),
+		Since:   p.Since,
 		PathMTU: p.MTU, RTTSeconds: p.RTT.Seconds(), Checksums: string(w.verdict(h.ID)), Store: "away"}
 	if f, ok := heddle.Path(v.Self, h); ok {
 		s.Path = path.Of(&v.Fabric).Name()
@@ -144,7 +146,7 @@ func (w *peerPaths) peerStatus(v *cluster.View, h heddle.Host, p peer.Path, conn
 	return s
 }
 
-// part says which peers do not answer, and whether checksums were spoiled.
+// part reports which peers do not answer, and whether checksums arrive corrupted.
 func (w *peerPaths) part(started time.Time) heddle.PartStatus {
 	var silent []string
 	all := w.status()
@@ -158,17 +160,20 @@ func (w *peerPaths) part(started time.Time) heddle.PartStatus {
 		}
 	}
 	w.mu.Lock()
-	soft := w.found.SoftChecksums
+	soft := w.findings.SoftChecksums
 	w.mu.Unlock()
-	part := heddle.PartStatus{Name: "paths", State: "ok", Detail: fmt.Sprintf("%d of %d hosts answer", len(all)-len(silent), len(all))}
+	part := heddle.PartStatus{Name: "paths", State: "ok",
+		Detail: fmt.Sprintf("%d of %d hosts answer", len(all)-len(silent), len(all))}
 	if least > 0 {
 		part.Detail += fmt.Sprintf(", the least path MTU is %d", least)
 	}
 	switch {
 	case len(silent) > 0 && time.Since(started) > patrolEvery:
-		part.State, part.Detail = "warn", fmt.Sprintf("%d hosts do not answer on the underlay: %s", len(silent), firstFew(silent, ", "))
+		part.State, part.Detail = "warn", fmt.Sprintf("%d hosts do not answer on the underlay: %s", len(silent),
+			firstFew(silent, ", "))
 	case soft:
-		part.State, part.Detail = "warn", "the NIC, or something on the way, spoils the checksums of packets in tunnels: they are computed in software"
+		part.State, part.Detail = "warn",
+			"the NIC, or something on the way, spoils the checksums of packets in tunnels: they are computed in software"
 	}
 	return part
 }

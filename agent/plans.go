@@ -17,8 +17,8 @@ type plans struct {
 	wanted    *wantedObjects
 }
 
-// union is the host's wanted state: all networks' and endpoints' plans, without
-// those of the endpoints that the findings name as owners.
+// union returns the host's wanted state: the plans of all networks and endpoints, except endpoints
+// that the findings name as owners.
 func (p *plans) union(without ...heddle.Finding) heddle.State {
 	skip := map[string]bool{}
 	for _, f := range without {
@@ -37,8 +37,8 @@ func (p *plans) union(without ...heddle.Finding) heddle.State {
 	return u.state
 }
 
-// frameBroken compares the static part of the firewall only.
-func (p *plans) frameBroken() bool {
+// firewallBroken compares the static part of the firewall only.
+func (p *plans) firewallBroken() bool {
 	var u unionBuilder
 	for _, n := range p.networks.copies() {
 		u.add(heddle.State{Firewall: n.plan.Host.Firewall})
@@ -47,7 +47,7 @@ func (p *plans) frameBroken() bool {
 	return err != nil || len(drift) > 0
 }
 
-// ownersOf finds the networks and endpoints that want the drifted objects.
+// ownersOf finds the networks and endpoints that want the objects that differ.
 func (p *plans) ownersOf(drift []kernel.Difference) owners {
 	if len(drift) == 0 {
 		return owners{}
@@ -66,17 +66,17 @@ func (p *plans) ownersOf(drift []kernel.Difference) owners {
 	return found
 }
 
-// leftovers lists what bears our mark on the host and no plan wants.
+// leftovers lists our objects on the host that no plan wants.
 func (p *plans) leftovers() ([]string, error) {
 	owned, err := p.kernel.Ours()
 	if err != nil {
 		return nil, err
 	}
-	// asked only now: what is made is wanted before it is made
+	// asked only now: an object is wanted before it is made
 	return slices.DeleteFunc(owned.Keys(), p.wanted.has), nil
 }
 
-// usesFastPath reports whether a plan attaches a program.
+// usesFastPath reports whether a plan attaches a program of the fast path.
 func (p *plans) usesFastPath() bool {
 	if len(p.hostPaths.current().Host.Programs) > 0 {
 		return true
@@ -101,8 +101,8 @@ func wantsAny(s heddle.State, keys map[string]bool) bool {
 	return false
 }
 
-// unionBuilder adds states up without comparing: where two plans want one
-// object, they want it the same way, since conflicts were refused before.
+// unionBuilder adds up states without comparing them: if two plans want one object, they want it
+// with the same settings, since conflicts were refused before.
 type unionBuilder struct {
 	state heddle.State
 	seen  map[string]bool

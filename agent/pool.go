@@ -7,19 +7,20 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// PoolRequest asks for a subnet that a network is to have, before there is one.
+// PoolRequest asks for a subnet for a network that does not exist yet.
 type PoolRequest struct {
-	// Subnet is the zero prefix to get a free one.
+	// Subnet is the zero prefix to get any free one.
 	Subnet netip.Prefix `json:"subnet,omitzero"`
-	// Range narrows the addresses given out unasked; it lies in the subnet.
+	// Range limits the addresses that are given out to callers who name none. It lies in the
+	// subnet.
 	Range netip.Prefix `json:"range,omitzero"`
-	// V6 asks for an IPv6 subnet, if none is named.
+	// V6 asks for an IPv6 subnet, if Subnet is zero.
 	V6 bool `json:"v6,omitempty"`
-	// Network is the ID of a network that is there: the pool is its subnet.
+	// Network is the ID of an existing network: the pool is its subnet.
 	Network string `json:"network,omitempty"`
 }
 
-// family is that of the subnet that is asked for, if none is named.
+// family is the family of the subnet that is asked for, if none is named.
 func (p PoolRequest) family() heddle.Family {
 	if p.V6 {
 		return heddle.IPv6
@@ -29,23 +30,22 @@ func (p PoolRequest) family() heddle.Family {
 
 // Pool is a subnet that is reserved.
 type Pool struct {
-	// ID is the text of what was asked for: the subnet and, after a comma, the
-	// range.
+	// ID is the text of the request: the subnet and, after a comma, the range.
 	ID     string       `json:"id"`
 	Subnet netip.Prefix `json:"subnet"`
 	Range  netip.Prefix `json:"range,omitzero"`
-	// Gateway is the one that a network on it has, or will have unless it is
+	// Gateway is the gateway of the network on the pool, or the one that it will have unless it is
 	// created with another.
 	Gateway netip.Prefix `json:"gateway"`
 	Asked   time.Time    `json:"asked"`
 }
 
-// poolExpiry is how long a pool is kept without a network: its engine died between
-// asking for it and creating one.
+// poolExpiry is how long a pool without a network is kept. Its engine may have died before it
+// created the network.
 const poolExpiry = 10 * time.Minute
 
-// abandonedAfter is how long a pool without a network keeps others from its subnet: an
-// engine that asks for a pool creates the network at once.
+// abandonedAfter is how long a pool without a network blocks its subnet for others. An engine
+// creates the network at once after it has got a pool.
 const abandonedAfter = 30 * time.Second
 
 // requestPool is Agent.RequestPool.
@@ -70,7 +70,9 @@ func (k *reservations) requestPool(ask PoolRequest) (Pool, error) {
 		return Pool{}, err
 	}
 	if ask.Range.IsValid() && !within(ask.Range, ask.Subnet) {
-		return Pool{}, heddle.Errorf(heddle.BadSubnet, "reserve range", ask.Range.String()+" of pool "+ask.Subnet.String(), "the range does not lie in the subnet", "choose a range in the subnet")
+		return Pool{}, heddle.Errorf(heddle.BadSubnet, "reserve range",
+			ask.Range.String()+" of pool "+ask.Subnet.String(), "the range does not lie in the subnet",
+			"choose a range in the subnet")
 	}
 	p := newPool(ask.Subnet, ask.Range.Masked())
 	if old, known := k.poolByID[p.ID]; known {
@@ -89,8 +91,8 @@ func (k *reservations) requestPool(ask PoolRequest) (Pool, error) {
 	return k.withGateway(p), nil
 }
 
-// removeAbandonedPoolsLocked ends pools that a new one overlaps, and that got no network in time. If
-// one of them is in use, it changes nothing.
+// removeAbandonedPoolsLocked ends the pools that overlap a new one and got no network in time. If
+// one of them is in use, it fails and changes nothing.
 func (k *reservations) removeAbandonedPoolsLocked(p Pool) error {
 	var dead []string
 	for _, other := range k.poolByID {
@@ -99,7 +101,8 @@ func (k *reservations) removeAbandonedPoolsLocked(p Pool) error {
 		case k.networks.withSubnet(other.Subnet) == nil && time.Since(other.Asked) > abandonedAfter:
 			dead = append(dead, other.ID)
 		default:
-			return heddle.Errorf(heddle.SubnetOverlap, "reserve pool", p.ID, "it overlaps pool "+other.ID, "choose another subnet")
+			return heddle.Errorf(heddle.SubnetOverlap, "reserve pool", p.ID, "the pool overlaps pool "+other.ID,
+				"choose another subnet")
 		}
 	}
 	for _, id := range dead {
@@ -141,8 +144,7 @@ func (k *reservations) dropPoolLocked(id string) error {
 	return nil
 }
 
-// forgetPoolsLocked drops the pools that never got a network; what is leased of them,
-// expireLocked drops.
+// forgetPoolsLocked drops the pools that never got a network. expireLocked drops their leases.
 func (k *reservations) forgetPoolsLocked() {
 	for id, p := range k.poolByID {
 		if k.networks.withSubnet(p.Subnet) != nil || time.Since(p.Asked) < poolExpiry {

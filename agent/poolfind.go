@@ -28,12 +28,13 @@ func poolByID(id string) (Pool, error) {
 		part, err = netip.ParsePrefix(ranged)
 	}
 	if err != nil {
-		return Pool{}, heddle.Wrap(heddle.BadArgument, "find pool", id, err, "write its subnet and, after a comma, its range")
+		return Pool{}, heddle.Wrap(heddle.BadArgument, "find pool", id, err,
+			"give the pool's subnet and, after a comma, its range")
 	}
 	return newPool(subnet.Masked(), part), nil
 }
 
-// withGateway is the pool with its network's gateway.
+// withGateway returns the pool with its network's gateway.
 func (k *reservations) withGateway(p Pool) Pool {
 	if n := k.networks.withSubnet(p.Subnet); n != nil {
 		if gw, ok := n.GatewayFor(p.Subnet.Addr()); ok {
@@ -65,16 +66,18 @@ func (a *Agent) PoolOf(subnet netip.Prefix) (Pool, bool) {
 	return Pool{}, false
 }
 
-// subnetOf is the subnet of a network that is there.
+// subnetOf returns the subnet of an existing network.
 func (k *reservations) subnetOf(ask PoolRequest) (netip.Prefix, error) {
 	n := k.networks.byID(ask.Network)
 	if n == nil {
-		return netip.Prefix{}, heddle.Errorf(heddle.NoNetwork, "find network", "with ID "+ask.Network, "", "name another one: 'heddle network list' shows those there are")
+		return netip.Prefix{}, heddle.Errorf(heddle.NoNetwork, "find network", "with ID "+ask.Network, "",
+			"name another network: 'heddle network list' shows those there are")
 	}
 	for _, s := range n.Subnets {
 		if ask.Subnet.IsValid() && s == ask.Subnet || !ask.Subnet.IsValid() && ask.family().Has(s.Addr()) {
 			return s, nil
 		}
 	}
-	return netip.Prefix{}, heddle.Errorf(heddle.BadSubnet, "find subnet", ask.Subnet.String()+" of network "+n.Name, "the network has no such subnet", "name one of "+strings.Trim(fmt.Sprint(n.Subnets), "[]"))
+	return netip.Prefix{}, heddle.Errorf(heddle.BadSubnet, "find subnet", ask.Subnet.String()+" of network "+n.Name,
+		"the network has no such subnet", "name a subnet of the network: "+strings.Trim(fmt.Sprint(n.Subnets), "[]"))
 }

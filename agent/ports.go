@@ -9,7 +9,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// ports says who publishes what on the host.
+// ports records which endpoint publishes which port of the host.
 type ports struct {
 	mu  rwMutex[atPorts]
 	all portTable
@@ -17,7 +17,7 @@ type ports struct {
 
 func newPorts() *ports { return &ports{all: portTable{}} }
 
-// reserve takes all the ports or, if another endpoint has one, none.
+// reserve reserves all the ports. If another endpoint has one of them, it reserves none.
 func (t *ports) reserve(id heddle.EndpointID, all []heddle.PortMapping) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -30,9 +30,9 @@ func (t *ports) free(id heddle.EndpointID, all []heddle.PortMapping) {
 	t.all.free(id, all)
 }
 
-// exchange replaces an endpoint's ports by the next ones. If another endpoint has one of
-// them, nothing changes.
-func (t *ports) exchange(id heddle.EndpointID, old, next []heddle.PortMapping) error {
+// replace replaces an endpoint's ports by the next ones. If another endpoint has one of them,
+// nothing changes.
+func (t *ports) replace(id heddle.EndpointID, old, next []heddle.PortMapping) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.all.free(id, old)
@@ -43,23 +43,24 @@ func (t *ports) exchange(id heddle.EndpointID, old, next []heddle.PortMapping) e
 	return err
 }
 
-// of lists what is published on a mapping's protocol and host port, on any address of the
+// on lists what is published on a mapping's protocol and host port, on any address of the
 // host.
-func (t *ports) of(p heddle.PortMapping) []published {
+func (t *ports) on(p heddle.PortMapping) []published {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return slices.Clone(t.all[portKey(p)])
 }
 
-// chosen fills in the ports of the host that are left open.
-func (t *ports) chosen(wanted []heddle.PortMapping) ([]heddle.PortMapping, error) {
+// withHostPorts fills in free ports of the host where the request leaves them out.
+func (t *ports) withHostPorts(wanted []heddle.PortMapping) ([]heddle.PortMapping, error) {
 	all := slices.Clone(wanted)
 	for i, p := range all {
-		for try := 0; p.HostPort == 0 && try < portTries; try++ {
+		for try := 0; p.HostPort == 0 && try < maxPortTries; try++ {
 			q := p
 			var err error
 			if q.HostPort, err = anyPort(p); err != nil {
-				return nil, heddle.Wrap(heddle.BadAddress, "find a free host port for", p.String(), err, "name an address of this host, or the port")
+				return nil, heddle.Wrap(heddle.BadAddress, "find a free host port for", p.String(), err,
+					"name an address of this host, or the port")
 			}
 			if !t.published(q) && !slices.ContainsFunc(all, func(o heddle.PortMapping) bool { return collide(o, q) }) {
 				all[i].HostPort, p.HostPort = q.HostPort, q.HostPort
@@ -71,13 +72,13 @@ func (t *ports) chosen(wanted []heddle.PortMapping) ([]heddle.PortMapping, error
 
 // published reports whether an endpoint has a port that collides.
 func (t *ports) published(p heddle.PortMapping) bool {
-	return slices.ContainsFunc(t.of(p), func(q published) bool { return collide(p, q.PortMapping) })
+	return slices.ContainsFunc(t.on(p), func(q published) bool { return collide(p, q.PortMapping) })
 }
 
-// portTries bounds the search for a port that nobody has.
-const portTries = 32
+// maxPortTries limits the search for a free port.
+const maxPortTries = 32
 
-// portTable says who publishes what on the host, by protocol and port.
+// portTable records which endpoint publishes which port, by protocol and port.
 type portTable map[string][]published
 
 type published struct {
@@ -87,12 +88,13 @@ type published struct {
 
 func portKey(p heddle.PortMapping) string { return fmt.Sprintf("%s/%d", p.Protocol, p.HostPort) }
 
-// reserve takes all the ports or, if another endpoint has one, none.
+// reserve reserves all the ports. If another endpoint has one of them, it reserves none.
 func (t portTable) reserve(id heddle.EndpointID, ports []heddle.PortMapping) error {
 	for _, p := range ports {
 		for _, q := range t[portKey(p)] {
 			if q.by != id && collide(p, q.PortMapping) {
-				return heddle.Errorf(heddle.PortTaken, "publish port", p.String(), "endpoint "+q.by.String()+" publishes it", "choose another host port")
+				return heddle.Errorf(heddle.PortTaken, "publish port", p.String(),
+					"endpoint "+q.by.String()+" publishes it", "choose another host port")
 			}
 		}
 	}
@@ -116,5 +118,6 @@ func collide(p, q heddle.PortMapping) bool {
 	covers := func(a, b netip.Addr) bool {
 		return !a.IsValid() || a == b || a.IsUnspecified() && heddle.FamilyOf(a) == heddle.FamilyOf(b)
 	}
-	return p.Protocol == q.Protocol && p.HostPort == q.HostPort && (covers(p.HostIP, q.HostIP) || covers(q.HostIP, p.HostIP))
+	return p.Protocol == q.Protocol && p.HostPort == q.HostPort &&
+		(covers(p.HostIP, q.HostIP) || covers(q.HostIP, p.HostIP))
 }

@@ -28,10 +28,11 @@ type missingNetwork struct {
 }
 
 func newProblems(log *slog.Logger) *problems {
-	return &problems{log: log, unrepaired: map[string]string{}, missing: map[string]missingNetwork{}, localOnly: map[string]error{}}
+	return &problems{log: log, unrepaired: map[string]string{}, missing: map[string]missingNetwork{},
+		localOnly: map[string]error{}}
 }
 
-// noteUnrepaired records why not everything of an owner could be repaired.
+// noteUnrepaired records why not everything of an owner could be repaired; nil if it could.
 func (t *problems) noteUnrepaired(owner string, why error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -41,7 +42,7 @@ func (t *problems) noteUnrepaired(owner string, why error) {
 	}
 }
 
-// forgetRepaired forgets the owners that miss nothing any more.
+// forgetRepaired drops the owners whose objects are complete again.
 func (t *problems) forgetRepaired(broken owners) {
 	still := map[string]bool{tunnels: broken.hostPaths}
 	for _, n := range broken.networks {
@@ -55,7 +56,8 @@ func (t *problems) forgetRepaired(broken owners) {
 	maps.DeleteFunc(t.unrepaired, func(owner, _ string) bool { return !still[owner] })
 }
 
-// noteMissing keeps which networks of the cluster this host cannot have, and why.
+// noteMissing records that a network of the cluster cannot be on this host, and why; nil if it
+// can.
 func (t *problems) noteMissing(id, name string, why error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -69,7 +71,7 @@ func (t *problems) noteMissing(id, name string, why error) {
 	t.missing[id] = missingNetwork{name, why}
 }
 
-// missingNames are the names of the networks that are not on this host, by ID.
+// missingNames returns the names of the cluster's networks that are not on this host, by ID.
 func (t *problems) missingNames() map[string]string {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -80,7 +82,7 @@ func (t *problems) missingNames() map[string]string {
 	return all
 }
 
-// noteLocalOnly keeps why the cluster did not take a network; nil if it did.
+// noteLocalOnly records why the cluster did not take a network; nil if it did.
 func (t *problems) noteLocalOnly(name string, why error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -90,7 +92,7 @@ func (t *problems) noteLocalOnly(name string, why error) {
 	}
 }
 
-// networkProblems says which networks are not on this host, and which on it alone.
+// networkProblems reports which networks are not on this host, and which are on this host alone.
 func (t *problems) networkProblems() []string {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -105,15 +107,15 @@ func (t *problems) networkProblems() []string {
 	return all
 }
 
-// repairPart reports what the last comparison could not repair, and what else is told.
-func (t *problems) repairPart(told []string) heddle.PartStatus {
+// repairPart reports what the last comparison could not repair, and the problems in more.
+func (t *problems) repairPart(more []string) heddle.PartStatus {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	if len(t.unrepaired) == 0 && len(told) == 0 {
+	if len(t.unrepaired) == 0 && len(more) == 0 {
 		return heddle.PartStatus{Name: "repair", State: "ok", Detail: "the host is as planned"}
 	}
 	for _, owner := range slices.Sorted(maps.Keys(t.unrepaired)) {
-		told = append(told, owner+": "+t.unrepaired[owner])
+		more = append(more, owner+": "+t.unrepaired[owner])
 	}
-	return heddle.PartStatus{Name: "repair", State: "bad", Detail: "not put right: " + firstFew(told, "; ")}
+	return heddle.PartStatus{Name: "repair", State: "bad", Detail: "not put right: " + firstFew(more, "; ")}
 }

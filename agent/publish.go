@@ -10,15 +10,18 @@ import (
 	"github.com/heddle-network/heddle/firewall"
 )
 
-// Publish replaces all published ports of an existing endpoint; an empty list removes
-// them. A mapping without a host port gets a free one. On an error the endpoint keeps
-// the ports that it had.
-func (a *Agent) Publish(ctx context.Context, id heddle.EndpointID, ports []heddle.PortMapping) (heddle.Endpoint, error) {
+// Publish replaces all published ports of an existing endpoint. An empty list removes them. A
+// mapping without a host port gets a free one. After an error the endpoint has the ports that it
+// had before.
+func (a *Agent) Publish(ctx context.Context, id heddle.EndpointID,
+	ports []heddle.PortMapping) (heddle.Endpoint, error) {
 	if !a.ready.Load() {
-		return heddle.Endpoint{}, heddle.Errorf(heddle.Stopping, "publish ports of endpoint", id.String(), "", "call again when the agent is back")
+		return heddle.Endpoint{}, heddle.Errorf(heddle.Stopping, "publish ports of endpoint", id.String(), "",
+			"call again when the agent is back")
 	}
 	if err := ctx.Err(); err != nil {
-		return heddle.Endpoint{}, heddle.Wrap(heddle.Waited, "publish ports of endpoint", id.String(), err, "call again")
+		return heddle.Endpoint{}, heddle.Wrap(heddle.Waited, "publish ports of endpoint", id.String(), err,
+			"call again")
 	}
 	if err := checkPortCount(id, ports); err != nil {
 		return heddle.Endpoint{}, err
@@ -36,7 +39,7 @@ func (a *Agent) Publish(ctx context.Context, id heddle.EndpointID, ports []heddl
 	if samePorts(r.Endpoint.Ports, ports) {
 		return r.withPort(), nil
 	}
-	if ports, err = a.ports.chosen(ports); err != nil {
+	if ports, err = a.ports.withHostPorts(ports); err != nil {
 		return heddle.Endpoint{}, err
 	}
 	req := r.Request
@@ -46,15 +49,15 @@ func (a *Agent) Publish(ctx context.Context, id heddle.EndpointID, ports []heddl
 		err = checkPorts(n, req, a.kernel.Listen)
 	}
 	if err == nil {
-		err = a.ports.exchange(id, r.Endpoint.Ports, ports)
+		err = a.ports.replace(id, r.Endpoint.Ports, ports)
 	}
 	if err != nil {
 		return heddle.Endpoint{}, err
 	}
 	next := r
 	next.Endpoint.Ports, next.Request.Ports = ports, ports
-	if next, err = a.exchange(n, r, next); err != nil {
-		return heddle.Endpoint{}, errors.Join(err, a.ports.exchange(id, ports, r.Endpoint.Ports))
+	if next, err = a.replacePorts(n, r, next); err != nil {
+		return heddle.Endpoint{}, errors.Join(err, a.ports.replace(id, ports, r.Endpoint.Ports))
 	}
 	a.flows.forgetFlows(r.Endpoint, next.Endpoint)
 	return next.withPort(), nil
@@ -71,10 +74,9 @@ func samePorts(has, asked []heddle.PortMapping) bool {
 	})
 }
 
-// exchange replaces an endpoint's record by the next one, and brings the kernel in line
-// with it. If the agent dies here, the next agent finds what is left to do. The caller
-// holds the endpoint's lock.
-func (a *Agent) exchange(n *network, old, next record) (record, error) {
+// replacePorts replaces an endpoint's record by the next one, and brings the kernel in line with it.
+// If the agent dies meanwhile, the next start finishes this. The caller holds the endpoint's lock.
+func (a *Agent) replacePorts(n *network, old, next record) (record, error) {
 	var err error
 	if next.Plan, err = n.planFor(a.host.now(), next.Endpoint); err != nil {
 		return old, err
@@ -87,20 +89,22 @@ func (a *Agent) exchange(n *network, old, next record) (record, error) {
 	}
 	a.records.replace(old, next)
 	add, gone := heddle.Delta(old.Plan.Host, next.Plan.Host)
-	defer a.linkLocks.lockShared(record{Endpoint: next.Endpoint, Plan: heddle.Plan{Host: heddle.Append(old.Plan.Host, next.Plan.Host)}})()
+	defer a.linkLocks.lockShared(record{Endpoint: next.Endpoint,
+		Plan: heddle.Plan{Host: heddle.Append(old.Plan.Host, next.Plan.Host)}})()
 	if _, err = a.kernel.Apply(heddle.Plan{Host: add}, nil); err == nil {
 		err = a.kernel.Remove(heddle.Plan{Host: gone}, nil, a.wanted.has)
 	}
 	if err != nil {
 		a.records.replace(next, old)
-		return old, errors.Join(err, a.ledger.putRecord(old), a.kernel.Remove(heddle.Plan{Host: add}, nil, a.wanted.has))
+		return old, errors.Join(err, a.ledger.putRecord(old),
+			a.kernel.Remove(heddle.Plan{Host: add}, nil, a.wanted.has))
 	}
 	a.networks.endpointEvent(events.Updated, next.Endpoint)
 	return next, nil
 }
 
-// upToDate is the record with all that the endpoint's guard and its published ports need:
-// one that an older agent wrote lacks some.
+// upToDate returns the record with all objects that this version wants for the endpoint's guard
+// and published ports. A record of an older agent lacks some.
 func (a *Agent) upToDate(r record) record {
 	n, err := a.networks.ofEndpoint(r.Endpoint)
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// quarantine says which endpoints are in quarantine: their removal has begun, but it is not
-// proven that their containers no longer use what they had. Record and intent stay in the
-// ledger, and with them the addresses and the NIC. Only the reason is kept in memory: the
-// agent tries again when it starts, and then every few seconds.
+// quarantine records which endpoints are in quarantine: their removal has begun, but it is not
+// proven that their containers no longer use what they had. Record and intent stay in the ledger,
+// and with them the addresses and the NIC. Only the reason is kept in memory: the agent tries
+// again when it starts, and then every few seconds.
 type quarantine struct {
 	log *slog.Logger
 
@@ -28,9 +28,9 @@ func newQuarantine(log *slog.Logger) *quarantine {
 	return &quarantine{log: log, why: map[heddle.EndpointID]string{}}
 }
 
-// update notes whether a removal has ended in quarantine, and returns why it failed: the
-// quarantine if that is among the reasons. An endpoint that is in quarantine stays there
-// until its removal succeeds, whatever else may fail meanwhile.
+// update notes whether a removal has ended in quarantine, and returns why it failed. If quarantine
+// is among the reasons, it returns only that. An endpoint stays in quarantine until its removal
+// succeeds, whatever other failures there are.
 func (q *quarantine) update(id heddle.EndpointID, err error) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -54,8 +54,8 @@ func (q *quarantine) forget(id heddle.EndpointID) {
 	delete(q.why, id)
 }
 
-// of says why an endpoint is in quarantine.
-func (q *quarantine) of(id heddle.EndpointID) (why string, is bool) {
+// reasonFor returns why an endpoint is in quarantine.
+func (q *quarantine) reasonFor(id heddle.EndpointID) (why string, is bool) {
 	q.mu.RLock()
 	defer q.mu.RUnlock()
 	why, is = q.why[id]
@@ -69,7 +69,7 @@ func (q *quarantine) reasons() map[heddle.EndpointID]string {
 	return maps.Clone(q.why)
 }
 
-// parts returns the status of the quarantine; none if it is empty.
+// parts returns the status of the quarantine; nil if it is empty.
 func (q *quarantine) parts() []heddle.PartStatus {
 	var all []string
 	for id, why := range q.reasons() {
@@ -79,7 +79,8 @@ func (q *quarantine) parts() []heddle.PartStatus {
 		return nil
 	}
 	slices.Sort(all)
-	return []heddle.PartStatus{{Name: "quarantine", State: "warn", Detail: fmt.Sprintf("%d: %s", len(all), strings.Join(all, "; "))}}
+	return []heddle.PartStatus{{Name: "quarantine", State: "warn",
+		Detail: fmt.Sprintf("%d: %s", len(all), strings.Join(all, "; "))}}
 }
 
 // retryQuarantine tries repeatedly to end the quarantine of endpoints.
@@ -91,9 +92,9 @@ func (a *Agent) retryQuarantine(ctx context.Context) {
 	}
 }
 
-// quarantinePause returns how long to wait after a round that took so long and left so many
-// endpoints in quarantine. Searching all namespaces is slow on a full host, and should take
-// at most a tenth of the time. Time spent waiting for namespaces to end does not count as search.
+// quarantinePause returns how long to wait after a round that took that long and left that many
+// endpoints in quarantine. A search of all namespaces is slow on a full host, and should take at
+// most a tenth of the time. The wait for namespaces to end does not count as search.
 func quarantinePause(took time.Duration, stay int) time.Duration {
 	return max(patrolEvery, (took-time.Duration(stay)*kernel.EndTime)*patrolTenth)
 }
@@ -102,9 +103,9 @@ func quarantinePause(took time.Duration, stay int) time.Duration {
 // stay.
 func (a *Agent) retryQuarantined() (stay int) {
 	for id := range a.quarantine.reasons() {
-		before, _ := a.quarantine.of(id)
-		gone, err := a.collect(id, func(record) bool { _, is := a.quarantine.of(id); return is })
-		now, _ := a.quarantine.of(id)
+		before, _ := a.quarantine.reasonFor(id)
+		gone, err := a.collect(id, func(record) bool { _, is := a.quarantine.reasonFor(id); return is })
+		now, _ := a.quarantine.reasonFor(id)
 		switch {
 		case gone && err == nil:
 			a.log.Info("a container has let go; its endpoint is out of quarantine", "endpoint", id)

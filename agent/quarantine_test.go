@@ -11,9 +11,9 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// TestJudge: an endpoint is in quarantine from when a removal says so until one succeeds.
-// Other failures change nothing, and do not hide it where several things fail.
-func TestJudge(t *testing.T) {
+// TestQuarantine: an endpoint is in quarantine from the removal that says so until a removal
+// succeeds. Other failures do not change that, and do not hide it.
+func TestQuarantine(t *testing.T) {
 	id := heddle.EndpointID{Container: "c1", IfName: "eth0"}
 	q := newQuarantine(slog.New(slog.DiscardHandler))
 	hidden := func(why string) error {
@@ -40,15 +40,15 @@ func TestJudge(t *testing.T) {
 		if errors.As(err, &known); step.code != "" && known.Code != step.code {
 			t.Errorf("%v became %v", step.err, err)
 		}
-		if why, is := q.of(id); why != step.why || is != (step.why != "") {
+		if why, is := q.reasonFor(id); why != step.why || is != (step.why != "") {
 			t.Errorf("after %v: in quarantine %v: %q, want %q", step.err, is, why, step.why)
 		}
 	}
 }
 
-// TestQuarantineAfter: a search takes a tenth of the time at most; a wait for namespaces to
-// end is none, or one NIC in hiding would keep all others from home for a minute.
-func TestQuarantineAfter(t *testing.T) {
+// TestQuarantinePause: a search takes at most a tenth of the time. The wait for namespaces to end
+// is no search; otherwise one hidden NIC would delay the return of all others by a minute.
+func TestQuarantinePause(t *testing.T) {
 	for _, c := range []struct {
 		took time.Duration
 		stay int

@@ -7,8 +7,8 @@ import (
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// records has the records of the endpoints on this host, the unfinished operation on each, and
-// which endpoints are in one container.
+// records are the records of the endpoints on this host, with the unfinished operation on each,
+// and which of them are in one container.
 type records struct {
 	// wanted counts what the records' plans want.
 	wanted *wantedObjects
@@ -21,7 +21,8 @@ type records struct {
 }
 
 func newRecords(w *wantedObjects) *records {
-	return &records{wanted: w, byID: map[heddle.EndpointID]record{}, pending: map[heddle.EndpointID]string{}, inPods: map[uint64]map[heddle.EndpointID]bool{}}
+	return &records{wanted: w, byID: map[heddle.EndpointID]record{}, pending: map[heddle.EndpointID]string{},
+		inPods: map[uint64]map[heddle.EndpointID]bool{}}
 }
 
 func (l *records) get(id heddle.EndpointID) (record, bool) {
@@ -31,26 +32,26 @@ func (l *records) get(id heddle.EndpointID) (record, bool) {
 	return r, known
 }
 
-// replace puts an endpoint's next record in the place of the old.
+// replace replaces an endpoint's record, and counts what the new one wants.
 func (l *records) replace(old, next record) {
 	l.wanted.replaceRecord(old, next)
 	l.put(next)
 }
 
-// put replaces the record of an endpoint that is there.
+// put replaces the record of an endpoint without counting what it wants.
 func (l *records) put(r record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.byID[r.Endpoint.ID] = r
 }
 
-// add adds a record, with the operation on it that is not finished.
+// add adds a record, with the unfinished operation on it.
 func (l *records) add(r record, op string) {
 	defer l.wanted.addRecord(r)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.byID[r.Endpoint.ID] = r
-	if r.Inode != 0 && !r.Endpoint.Handover { // an engine has default routes of its own
+	if r.Inode != 0 && !r.Endpoint.Handover { // an engine manages the default routes itself
 		if l.inPods[r.Inode] == nil {
 			l.inPods[r.Inode] = map[heddle.EndpointID]bool{}
 		}
@@ -70,7 +71,7 @@ func (l *records) remove(r record) {
 	}
 }
 
-// setPending notes the operation on an endpoint that is not finished, "" if none is.
+// setPending notes the unfinished operation on an endpoint; "" if there is none.
 func (l *records) setPending(id heddle.EndpointID, op string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,7 +86,7 @@ func (l *records) setPendingLocked(id heddle.EndpointID, op string) {
 	}
 }
 
-// pendingOf returns the operation on an endpoint that is not finished, "" if there is none.
+// pendingOf returns the unfinished operation on an endpoint; "" if there is none.
 func (l *records) pendingOf(id heddle.EndpointID) string {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -133,7 +134,7 @@ func (l *records) inNamespace(inode uint64) (all []record) {
 	return all
 }
 
-// inodes are the numbers of the namespaces in which there are endpoints.
+// inodes returns the inode numbers of the namespaces in which there are endpoints.
 func (l *records) inodes() (all []uint64) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -148,7 +149,7 @@ func (l *records) inContainer(pod kernel.Pod) []record {
 	if pod == nil {
 		return nil
 	}
-	// a number may be used again
+	// the kernel may use a number again
 	return slices.DeleteFunc(l.inNamespace(pod.Inode()), func(r record) bool { return !r.isPodOf(pod) })
 }
 
@@ -168,7 +169,7 @@ func (l *records) givenNICs() (all []kernel.GivenNIC) {
 	return all
 }
 
-// addresses are those that endpoints have, by network.
+// addresses returns the addresses of all endpoints, by network.
 func (l *records) addresses() map[heddle.Pin]bool {
 	all := map[heddle.Pin]bool{}
 	l.each(func(r record, _ string) {
@@ -179,7 +180,7 @@ func (l *records) addresses() map[heddle.Pin]bool {
 	return all
 }
 
-// lanDevices are those of all endpoints on parents.
+// lanDevices returns the devices of all endpoints on parents.
 func (l *records) lanDevices() map[device][]record {
 	all := map[device][]record{}
 	l.each(func(r record, _ string) {

@@ -9,10 +9,10 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// recover reads the record, undoes unfinished operations, repairs what is recorded as
-// made, and prunes what nobody wants. Traffic of complete endpoints is not touched:
-// applying a plan again changes nothing. Everything is read before anything is changed:
-// if a record cannot be read, nothing changes.
+// recover reads the ledger, undoes unfinished operations, repairs what is recorded as made, and
+// prunes what no plan wants. It does not disturb the traffic of complete endpoints: applying a
+// plan again changes nothing. It reads everything before it changes anything: if a record cannot
+// be read, nothing changes.
 func (a *Agent) recover() error {
 	was, err := a.ledger.all()
 	if err != nil {
@@ -43,8 +43,8 @@ func (a *Agent) recover() error {
 			return err
 		}
 	}
-	// nobody has the addresses freed since the host started, but an agent that was killed
-	// may not have forgotten their connections
+	// no endpoint has the addresses that were freed since the host booted, but an agent that was
+	// killed may not have forgotten their connections
 	for _, b := range was.networkStates {
 		a.flows.forgetAddresses(slices.Collect(maps.Keys(b.freed))...)
 	}
@@ -52,7 +52,7 @@ func (a *Agent) recover() error {
 		a.blocks.returnUnused()
 	}
 	a.handovers.completeHandovers(0)
-	// one comparison of the whole host finds what has to be repaired
+	// one comparison of the whole host finds everything that has to be repaired
 	for _, repaired := range a.repairer.reconcile() {
 		<-repaired
 	}
@@ -68,7 +68,7 @@ func (a *Agent) recover() error {
 		a.log.Info("removed what nobody wants", "objects", removed)
 	}
 	if a.networks.none() {
-		// another firewall that does not answer must not keep the agent away
+		// another firewall that does not answer must not prevent the start
 		if err := a.otherFirewalls.Withdraw(); err != nil {
 			a.log.Error("rules in other firewalls not withdrawn", "error", err)
 		}
@@ -76,8 +76,8 @@ func (a *Agent) recover() error {
 	return nil
 }
 
-// undoable returns the intent if its operation is undone after a crash, and "" if its
-// operation is completed.
+// undoable returns the intent if its operation is undone after a crash, and "" if its operation is
+// completed.
 func undoable(intent string) string {
 	if intent == intentDefault {
 		return ""
@@ -85,22 +85,22 @@ func undoable(intent string) string {
 	return intent
 }
 
-// checkNetworksKnown refuses a state folder that does not know the networks of endpoints
-// that are made: it is not the one they were made with, and going on would take
-// their networks for leftovers.
+// checkNetworksKnown refuses a state folder without the networks of recorded endpoints. It is not
+// the folder with which they were made, and their networks would be pruned.
 func checkNetworksKnown(was ledgerContents) error {
 	for _, r := range was.endpoints {
 		known := func(n heddle.Network) bool { return n.ID == r.Endpoint.Network }
 		if !slices.ContainsFunc(was.networks, known) {
-			return heddle.Errorf(heddle.LedgerBroken, "recover endpoint", r.Endpoint.ID.String(), "the ledger does not have its network "+r.Endpoint.NetworkName+" (nothing was changed)",
+			return heddle.Errorf(heddle.LedgerBroken, "recover endpoint", r.Endpoint.ID.String(),
+				"the ledger does not have its network "+r.Endpoint.NetworkName+" (nothing was changed)",
 				"restore the state folder's heddle.db from a copy; without one, move the run folder's ledger.db away as well")
 		}
 	}
 	return nil
 }
 
-// prune removes what nobody wants, unless the records of living endpoints are
-// lost, as is known already or is found now.
+// prune removes what no plan wants, unless the records of endpoints in use are lost: this is known
+// already, or found now.
 func (a *Agent) prune(unclaimed bool) (removed []string, err error) {
 	if a.ledger.fresh && !unclaimed {
 		if unclaimed, err = a.hasPorts(); err != nil {
@@ -117,15 +117,14 @@ func (a *Agent) prune(unclaimed bool) (removed []string, err error) {
 		return nil, nil
 	}
 	swept, err := a.holds.removeStrays()
-	if err != nil { // one NIC must not keep the agent away
+	if err != nil { // one NIC must not prevent the start
 		a.log.Error("what is left of NICs is not all removed", "error", err)
 	}
 	pruned, err := a.kernel.Prune(a.wanted.has)
 	return append(swept, pruned...), err
 }
 
-// hasPorts reports whether the kernel has a container's link of ours, or a route to
-// one.
+// hasPorts reports whether the kernel has a link to a container that is ours, or a route to one.
 func (a *Agent) hasPorts() (bool, error) {
 	owned, err := a.kernel.Ours()
 	if len(a.holds.strayHolds()) > 0 {
@@ -138,9 +137,9 @@ func (a *Agent) hasPorts() (bool, error) {
 	return slices.ContainsFunc(owned.State.Links, port) || slices.ContainsFunc(owned.State.Routes, beside), err
 }
 
-// restoreNetwork restores a network, its addresses and its plan. The plan is computed anew,
-// since the host may have changed; one that cannot be made (its parent is gone)
-// is reported and does not keep the agent from starting.
+// restoreNetwork restores a network, its addresses and its plan. It computes the plan again, since
+// the host may have changed. A plan that cannot be computed (the parent is gone) is logged and
+// does not prevent the start.
 func (a *Agent) restoreNetwork(recorded heddle.Network, mode heddle.Mode, was networkState) {
 	n := &network{Network: recorded, mode: mode}
 	n.initialize()
@@ -157,13 +156,13 @@ func (a *Agent) restoreNetwork(recorded heddle.Network, mode heddle.Mode, was ne
 		if was.plan != nil {
 			plan = *was.plan
 		} else {
-			n.unplanned = err // the patrol tries again; until then nobody attaches
+			n.unplanned = err // the patrol tries again; until then nothing can be attached
 		}
 	}
 	n.plan = plan
 	a.wanted.add(plan.Host)
 	if err := a.ledger.putPlan(n.ID, plan); err != nil {
-		// a full disk must not keep the agent from coming back
+		// a full disk must not prevent the start
 		a.log.Warn("plan not recorded", "network", n.Name, "error", err)
 	}
 	if _, err := a.kernel.Apply(plan, nil); err != nil {
@@ -173,8 +172,8 @@ func (a *Agent) restoreNetwork(recorded heddle.Network, mode heddle.Mode, was ne
 	a.networks.put(n)
 }
 
-// restoreRecord undoes an endpoint with an open intent: an attach that nobody
-// got an answer to, or a detach that has begun. Others get back what they hold.
+// restoreRecord undoes an endpoint with an intent: an attach whose caller got no answer, or a
+// detach that has begun. Other endpoints get back what they hold.
 func (a *Agent) restoreRecord(r record, intent string) error {
 	n, err := a.networks.ofEndpoint(r.Endpoint)
 	if err != nil {
@@ -183,8 +182,9 @@ func (a *Agent) restoreRecord(r record, intent string) error {
 	if intent != "" {
 		a.log.Info("undoing an operation cut off", "operation", intent, "endpoint", r.Endpoint.ID)
 		if err := a.removeFromKernel(r); err != nil {
-			// it keeps its record and intent; gc tries again
-			a.log.Error("an operation cut off is not undone", "operation", intent, "endpoint", r.Endpoint.ID, "error", err)
+			// it keeps its record and intent, and GC tries again
+			a.log.Error("an operation cut off is not undone",
+				"operation", intent, "endpoint", r.Endpoint.ID, "error", err)
 			return a.restoreClaims(n, r.Endpoint)
 		}
 		for _, addr := range r.Endpoint.Addrs {

@@ -10,8 +10,8 @@ import (
 	"github.com/heddle-network/heddle/cluster"
 )
 
-// refuses reports whether the cluster has a network of this name that no host accepts.
-func (a *Agent) refuses(name string) bool {
+// isRefused reports whether the cluster has a network of this name that no host accepts.
+func (a *Agent) isRefused(name string) bool {
 	if a.opt.Cluster == nil {
 		return false
 	}
@@ -30,9 +30,9 @@ func (a *Agent) dropRefused(name string) error {
 }
 
 // usablePeers leaves out peers whose underlay address belongs to this host or to one of its
-// networks: packets for them would not leave the host. The cluster's records cannot show
-// this.
-func usablePeers(peers []heddle.Host, h heddle.HostFacts, own []netip.Prefix) (fit []heddle.Host, left []cluster.Refusal) {
+// networks: packets for them would not leave the host. The cluster's records cannot show this.
+func usablePeers(peers []heddle.Host, h heddle.HostFacts,
+	own []netip.Prefix) (fit []heddle.Host, left []cluster.Refusal) {
 	for _, p := range peers {
 		if why := peerConflict(p, h, own); why != "" {
 			left = append(left, cluster.Refusal{Key: "host " + p.Name, Writer: p.Name, Reason: why})
@@ -55,8 +55,8 @@ func peerConflict(p heddle.Host, h heddle.HostFacts, own []netip.Prefix) string 
 	return ""
 }
 
-// refusedPart reports the cluster's records that this host does not accept, by the host
-// that wrote them.
+// refusedPart reports the cluster's records that this host does not accept, with the host that
+// wrote each.
 func (a *Agent) refusedPart() heddle.PartStatus {
 	v := a.opt.Cluster.View()
 	all := slices.Concat(a.host.listUnfitPeers(), v.Refused)
@@ -64,12 +64,13 @@ func (a *Agent) refusedPart() heddle.PartStatus {
 	if len(all) == 0 {
 		return part
 	}
-	var told []string
+	var texts []string
 	for _, f := range all {
-		told = append(told, f.String())
+		texts = append(texts, f.String())
 	}
 	total := v.RefusedCount + len(all) - len(v.Refused)
 	part.State = "warn"
-	part.Detail = fmt.Sprintf("%d of the cluster's records are not taken on; they cost only who wrote them: %s", total, firstFew(told, "; "))
+	part.Detail = fmt.Sprintf("%d of the cluster's records are not taken on; they cost only who wrote them: %s", total,
+		firstFew(texts, "; "))
 	return part
 }

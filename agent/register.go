@@ -9,29 +9,30 @@ import (
 	"github.com/heddle-network/heddle/events"
 )
 
-// register has the networks of this host, and those that are being made, renamed or
-// removed. Readers get copies. Events about a network are sent in order, with its lock
+// register has the networks of this host, and those that are being made, renamed or removed.
+// Readers get copies. Events about a network are sent in order, because the register's lock is
 // held.
 type register struct {
 	wanted   *wantedObjects
 	reporter reporter
-	// changedSignal signals that networks came, changed or went; its capacity is one.
+	// changedSignal signals that networks came, changed or went. Its capacity is one.
 	changedSignal chan struct{}
 
 	mu     rwMutex[atNetworks]
 	byName map[string]*network
 	// underway are the networks, by ID, that are being made, renamed or removed.
 	underway map[string]*underway
-	// changes counts what came into and went from byName and underway.
+	// changes counts the changes of byName and underway.
 	changes uint64
 }
 
 func newRegister(w *wantedObjects, t reporter) *register {
-	return &register{wanted: w, reporter: t, changedSignal: make(chan struct{}, 1), byName: map[string]*network{}, underway: map[string]*underway{}}
+	return &register{wanted: w, reporter: t, changedSignal: make(chan struct{}, 1), byName: map[string]*network{},
+		underway: map[string]*underway{}}
 }
 
-// find returns a copy of the record of the network with the name, or else with the ID:
-// doors whose networks are renamed call them by that.
+// find returns a copy of the record of the network with that name, or else with that ID: doors use
+// the ID for networks that may be renamed.
 func (g *register) find(name string) (*network, error) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
@@ -46,7 +47,7 @@ func (g *register) find(name string) (*network, error) {
 	return &c, nil
 }
 
-// ofEndpoint returns a copy of the record of an endpoint's network, whatever it is called by now.
+// ofEndpoint returns a copy of the record of an endpoint's network, even if it was renamed.
 func (g *register) ofEndpoint(e heddle.Endpoint) (*network, error) {
 	if n := g.byID(e.Network); n != nil {
 		return n, nil
@@ -74,7 +75,7 @@ func (g *register) byIDLocked(id string) *network {
 	return nil
 }
 
-// withSubnet returns a copy of the record of the network that has the subnet, nil if none has.
+// withSubnet returns a copy of the record of the network that has the subnet; nil if none has.
 func (g *register) withSubnet(subnet netip.Prefix) *network {
 	for _, n := range g.copies() {
 		if slices.Contains(n.Subnets, subnet) {
@@ -84,7 +85,7 @@ func (g *register) withSubnet(subnet netip.Prefix) *network {
 	return nil
 }
 
-// copies are copies of all records.
+// copies returns copies of all records.
 func (g *register) copies() []*network {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
@@ -135,7 +136,8 @@ func (g *register) unplanned() (all []heddle.Network) {
 	return all
 }
 
-// outdated lists the networks whose plans do not match what else is on the host now.
+// outdated lists the networks whose plans do not match the host's other interfaces and sockets
+// now.
 func (g *register) outdated(host heddle.HostFacts) (all []heddle.Network) {
 	for _, n := range g.copies() {
 		if !heeds(n.plan.Host, host) {
@@ -145,7 +147,7 @@ func (g *register) outdated(host heddle.HostFacts) (all []heddle.Network) {
 	return all
 }
 
-// ownSubnets are those of this host's networks whose addresses are found nowhere else.
+// ownSubnets returns the subnets of this host's networks that are in use nowhere else.
 func (g *register) ownSubnets() (all []netip.Prefix) {
 	for _, n := range g.copies() {
 		_, guest := n.mode.(heddle.LANMode)
@@ -163,8 +165,9 @@ func (g *register) put(n *network) {
 	g.byName[n.Name] = n
 }
 
-// share notes that a network is of several hosts from now on; false if there is none.
-func (g *register) share(id string) (heddle.Network, bool) {
+// markShared notes that a network is shared with other hosts from now on; false if there is no such
+// network.
+func (g *register) markShared(id string) (heddle.Network, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	stored := g.byIDLocked(id)
@@ -175,7 +178,7 @@ func (g *register) share(id string) (heddle.Network, bool) {
 	return stored.Network, true
 }
 
-// replace puts a network's next record and plan in the place of those that it has.
+// replace replaces a network's record and plan.
 func (g *register) replace(name string, next heddle.Network, plan heddle.Plan) {
 	g.mu.Lock()
 	g.changes++
@@ -192,12 +195,13 @@ func (g *register) replace(name string, next heddle.Network, plan heddle.Plan) {
 // signalChange says that networks have changed.
 func (g *register) signalChange() { signal(g.changedSignal) }
 
-// endpointEvent says what happened to an endpoint. The caller holds its lock, so that its
+// endpointEvent sends an event about an endpoint. The caller holds the endpoint's lock, so its
 // events are in order.
 func (g *register) endpointEvent(what events.Action, e heddle.Endpoint) {
 	name := e.NetworkName
 	if n := g.byID(e.Network); n != nil {
 		name = n.Name
 	}
-	g.reporter.send(events.Event{Kind: events.Endpoint, Action: what, Object: e.ID.String(), Network: name, Labels: e.Labels, Detail: joinedAddrs(e)})
+	g.reporter.send(events.Event{Kind: events.Endpoint, Action: what, Object: e.ID.String(), Network: name,
+		Labels: e.Labels, Detail: joinedAddrs(e)})
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// removals are the endpoints that Leave is about to remove.
+// removals are the endpoints that Leave is removing.
 type removals struct {
 	namespaces Namespaces
 
@@ -38,7 +38,7 @@ func (d *removals) has(id heddle.EndpointID) bool {
 	return d.byID[id] != nil
 }
 
-// start starts the removal of the endpoint now, if it has left.
+// start starts the endpoint's removal now, if Leave was called for it.
 func (d *removals) start(id heddle.EndpointID) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -47,7 +47,7 @@ func (d *removals) start(id heddle.EndpointID) {
 	}
 }
 
-// startAll starts the removal of all endpoints that have left: the agent is stopping.
+// startAll starts all removals: the agent is stopping.
 func (d *removals) startAll() {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -57,7 +57,7 @@ func (d *removals) startAll() {
 }
 
 // openNamespace opens the container's namespace by the engine's path. For an endpoint that is
-// leaving, it returns the namespace that the endpoint was in, if that was kept.
+// being removed, it returns the namespace in which the endpoint was, if that was kept.
 func (d *removals) openNamespace(r record) (kernel.Pod, error) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -67,8 +67,8 @@ func (d *removals) openNamespace(r record) (kernel.Pod, error) {
 	return d.namespaces.OpenPod(r.Request.Netns)
 }
 
-// await waits until the endpoints that have left a network are removed; "" means all
-// networks. The caller holds no lock.
+// await waits until all removals from a network are done; "" means all networks. The caller holds
+// no lock.
 func (d *removals) await(network string) {
 	d.mu.RLock()
 	var all []*removal

@@ -15,8 +15,8 @@ func (a *Agent) NetworkByID(id string) (heddle.Network, error) {
 	return withLimits(n.mode, n.Network), nil
 }
 
-// NetworksChanged receives after networks came, changed or went; it has room for
-// one, so one reader sees each change.
+// NetworksChanged receives a value after networks came, changed or went. Its capacity is one, so a
+// single reader misses no change.
 func (a *Agent) NetworksChanged() <-chan struct{} { return a.networks.changedSignal }
 
 // NameNetwork gives a network the name and the other data that Docker has for it, on all
@@ -29,38 +29,38 @@ func (a *Agent) NameNetwork(id, name string, d *heddle.DockerNetwork) (heddle.Ne
 	if n == nil {
 		return heddle.Network{}, noNetwork(id)
 	}
-	if err := a.name(n, name, d); err != nil {
+	if err := a.changeName(n, name, d); err != nil {
 		return n.Network, err
 	}
 	return a.NetworkByID(id)
 }
 
-func (a *Agent) name(n *network, name string, d *heddle.DockerNetwork) error {
+func (a *Agent) changeName(n *network, changeName string, d *heddle.DockerNetwork) error {
 	t := a.tasks.begin(work{what: "rename", network: n.Name}, "the kernel")
 	defer t.end()
 	if !n.Shared || a.opt.Cluster == nil {
 		defer a.networkLocks.Lock(n.ID)()
 		if n = a.networks.byID(n.ID); n == nil {
-			return noNetwork(name)
+			return noNetwork(changeName)
 		}
 		next := n.Network
-		next.Name, next.Docker = name, d
+		next.Name, next.Docker = changeName, d
 		next, err := heddle.Bounded(next)
 		if err != nil {
 			return err
 		}
 		return a.rename(n, next)
 	}
-	if other, err := a.networks.find(name); err == nil && other.ID != n.ID {
-		return taken(name)
+	if other, err := a.networks.find(changeName); err == nil && other.ID != n.ID {
+		return nameTaken(changeName)
 	}
-	if err := checkStoreUp(a.opt.Cluster, "name network", name); err != nil {
+	if err := checkStoreUp(a.opt.Cluster, "name network", changeName); err != nil {
 		return err
 	}
 	ctx, cancel := withStoreTimeout(context.Background())
 	defer cancel()
 	t.waitFor("the store")
-	err := a.opt.Cluster.RenameNetwork(ctx, n.ID, name, func(next *heddle.Network) { next.Docker = d })
+	err := a.opt.Cluster.RenameNetwork(ctx, n.ID, changeName, func(next *heddle.Network) { next.Docker = d })
 	if err == nil {
 		t.waitFor("the kernel")
 		err = a.followNow(ctx, n.ID)
@@ -68,7 +68,7 @@ func (a *Agent) name(n *network, name string, d *heddle.DockerNetwork) error {
 	return err
 }
 
-// rename replaces a network's record by one with another name. The caller holds the
+// rename replaces a network's record by one that may have another name. The caller holds the
 // network's lock.
 func (a *Agent) rename(n *network, next heddle.Network) error {
 	plan, err := n.mode.Network(a.host.now(), next)
@@ -86,11 +86,12 @@ func (a *Agent) rename(n *network, next heddle.Network) error {
 	err = a.replan(n, next, plan)
 	a.networks.endRenaming(n.ID)
 	if err == nil {
-		signal(a.viewAgain) // a network of the cluster may have its name now
+		signal(a.viewAgain) // a network of the cluster may need the old name
 	}
 	return err
 }
 
-func taken(name string) error {
-	return heddle.Errorf(heddle.NetworkExists, "use network name", name, "another network has it", "choose another name, or delete the other network first")
+func nameTaken(name string) error {
+	return heddle.Errorf(heddle.NetworkExists, "use network name", name, "another network has the name",
+		"choose another name, or delete the other network first")
 }

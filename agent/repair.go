@@ -8,8 +8,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// repairer puts back what somebody else removed or changed of ours, each network's and each
-// endpoint's for itself. It counts what it did.
+// repairer restores our objects that somebody else has removed or changed, for each network and
+// each endpoint separately. It counts them.
 type repairer struct {
 	kernel         PlanApplier
 	namespaces     Namespaces
@@ -25,18 +25,18 @@ type repairer struct {
 	networkLocks   *keyed[atNetworkLock, string]
 	endpointLocks  *keyed[atIDs, heddle.EndpointID]
 	jobs           *jobs
-	// repaired counts the objects that were put back.
+	// repaired counts the objects that were restored.
 	repaired atomic.Uint64
 }
 
-// What may be stuck beside networks and endpoints.
+// Owners of problems besides networks and endpoints.
 const (
 	wholeHost = "host"
 	tunnels   = "tunnels"
 )
 
-// reconcile compares the whole host with the plans, and has repaired what differs, each
-// network and each endpoint for itself: nobody's repair waits for another's.
+// reconcile compares the whole host with the plans, and starts the repair of what differs. Each
+// network and each endpoint is repaired separately, so no repair waits for another.
 func (m *repairer) reconcile() (repairs []<-chan struct{}) {
 	m.otherFirewalls.open()
 	drift, err := m.kernel.Diff(heddle.Plan{Host: m.plans.union()}, nil)
@@ -69,7 +69,8 @@ func (m *repairer) reconcile() (repairs []<-chan struct{}) {
 	return repairs
 }
 
-// repairNetwork puts back what is missing of a network's plan, unless it was deleted meanwhile.
+// repairNetwork restores missing parts of a network's plan, unless the network was deleted
+// meanwhile.
 func (m *repairer) repairNetwork(id string) {
 	defer m.networkLocks.Lock(id)()
 	n := m.networks.byID(id)
@@ -80,7 +81,7 @@ func (m *repairer) repairNetwork(id string) {
 	m.putBack(n.Name, func() ([]string, error) { return m.kernel.Mend(n.plan.Host) })
 }
 
-// repairEndpoint is that for an endpoint that is made.
+// repairEndpoint does this for an endpoint without an unfinished operation.
 func (m *repairer) repairEndpoint(id heddle.EndpointID) {
 	defer m.endpointLocks.Lock(id)()
 	if now, known := m.records.get(id); known && m.records.pendingOf(id) == "" {
@@ -88,13 +89,13 @@ func (m *repairer) repairEndpoint(id heddle.EndpointID) {
 	}
 }
 
-// reapply applies a recorded plan again if the container is still there.
+// reapply applies a recorded plan again if the container still exists.
 func (m *repairer) reapply(r record) (made []string, err error) {
 	if r.Endpoint.Handover {
 		return m.handovers.repairHandover(r)
 	}
 	if len(r.Plan.Pod.Links) == 0 || r.Endpoint.NIC != nil {
-		return nil, nil // of a NIC, nothing is on the host
+		return nil, nil // an endpoint with a NIC has nothing on the host
 	}
 	pod, err := m.namespaces.OpenPod(r.Endpoint.Netns)
 	if err != nil {

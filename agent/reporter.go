@@ -11,25 +11,26 @@ import (
 // Events returns the log of recent events.
 func (a *Agent) Events() *events.Log { return a.reporter.log }
 
-// reporter reports events. Repairs before the agent is ready are not events.
+// reporter sends events. Repairs before the agent is ready are not events.
 type reporter struct {
 	ready *atomic.Bool
 	log   *events.Log
 }
 
-// send adds an event. It costs little, and waits for nobody who watches.
+// send adds an event to the log. It is cheap, and waits for no client.
 func (t reporter) send(e events.Event) {
 	if t.ready.Load() {
 		t.log.Add(e)
 	}
 }
 
-// networkEvent says what happened to a network.
+// networkEvent sends an event about a network.
 func (t reporter) networkEvent(what events.Action, n heddle.Network, detail string) {
-	t.send(events.Event{Kind: events.Network, Action: what, Object: n.Name, Network: n.Name, Labels: n.Labels, Detail: detail})
+	t.send(events.Event{Kind: events.Network, Action: what, Object: n.Name, Network: n.Name, Labels: n.Labels,
+		Detail: detail})
 }
 
-// networkUpdated says that a network's record has changed, unless only its plan has.
+// networkUpdated sends an event if a network's record has changed, not only its plan.
 func (t reporter) networkUpdated(before, next heddle.Network) {
 	if reflect.DeepEqual(before, next) {
 		return

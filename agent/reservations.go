@@ -10,11 +10,11 @@ import (
 	"github.com/heddle-network/heddle/cluster"
 )
 
-// reservations hold what engines asked for before there is an endpoint or a network, and the
-// records of it on disk. The lock is held while records are written, so that callers only
-// hear of what is on disk.
+// reservations are the pools and leases that engines ask for before there is a network or an
+// endpoint, and their records on disk. The lock is held while records are written, so that callers
+// see only what is on disk.
 type reservations struct {
-	cluster  cluster.API // nil for a host alone
+	cluster  cluster.API // nil without a cluster
 	kernel   HostReader
 	ledger   *ledger
 	log      *slog.Logger
@@ -28,19 +28,20 @@ type reservations struct {
 	leaseLimit time.Duration
 
 	mu mutex[atReservations]
-	// leases are set aside for endpoints to come, subnets for networks to come.
+	// leases are for endpoints, and pools for networks, that do not exist yet.
 	leases   map[string]Lease
 	poolByID map[string]Pool
-	// returned are the addresses that were given back last, by pool.
+	// returned are the addresses that were given back most recently, by pool.
 	returned map[string][]returnedAddr
 }
 
-// RequestPool reserves a subnet. A request for a certain subnet always returns the same
-// pool. Otherwise each call returns another free subnet, which overlaps nothing on this
-// host or in the cluster. The pool is on disk before RequestPool returns.
+// RequestPool reserves a subnet. A request for a certain subnet always returns the same pool.
+// Other requests return another free subnet each time, which overlaps nothing on this host or in
+// the cluster. The pool is on disk before RequestPool returns.
 func (a *Agent) RequestPool(ask PoolRequest) (Pool, error) {
 	if !a.ready.Load() {
-		return Pool{}, heddle.Errorf(heddle.Stopping, "reserve pool", ask.Subnet.String(), "", "call again when the agent is back")
+		return Pool{}, heddle.Errorf(heddle.Stopping, "reserve pool", ask.Subnet.String(), "",
+			"call again when the agent is back")
 	}
 	return a.reservations.requestPool(ask)
 }
@@ -56,14 +57,14 @@ func (a *Agent) ReleasePool(id string) error {
 // Pools lists the pools, by ID.
 func (a *Agent) Pools() []Pool { return a.reservations.listPools() }
 
-// Lease takes an address of a pool: the one asked for or, with the zero address,
-// a free one. The lease is on disk before Lease returns. Asking again for the same address
-// with the same MAC returns the same lease. It is refused if the address was given back
-// and an endpoint still has it. Before there is a network on the pool, only an address
-// that the caller names can be leased.
+// Lease takes an address of a pool: the one asked for or, for the zero address, a free one. The
+// lease is on disk before Lease returns. A second call for the same address with the same MAC
+// returns the same lease. It fails if the address was given back and an endpoint still has it.
+// Before there is a network on the pool, only a certain address can be leased.
 func (a *Agent) Lease(ctx context.Context, pool string, addr netip.Addr, mac heddle.MAC) (netip.Prefix, error) {
 	if !a.ready.Load() {
-		return netip.Prefix{}, heddle.Errorf(heddle.Stopping, "lease address from pool", pool, "", "call again when the agent is back")
+		return netip.Prefix{}, heddle.Errorf(heddle.Stopping, "lease address from pool", pool, "",
+			"call again when the agent is back")
 	}
 	return a.reservations.lease(ctx, pool, addr, mac)
 }
@@ -77,5 +78,5 @@ func (a *Agent) Unlease(pool string, addr netip.Addr) error {
 	return a.reservations.unlease(pool, addr)
 }
 
-// Leases lists what is set aside, by pool and address.
+// Leases lists the leases, by pool and address.
 func (a *Agent) Leases() []Lease { return a.reservations.listLeases() }

@@ -11,20 +11,19 @@ import (
 	"github.com/heddle-network/heddle/ipam"
 )
 
-// spans reports whether networks of the mode are in the store.
+// spans reports whether the mode's networks are in the store.
 func (o Options) spans(mode heddle.Mode) bool {
 	_, reacher := mode.(heddle.Reacher)
 	return reacher && o.Cluster != nil
 }
 
-// Spans reports whether networks of the mode are on all hosts of a cluster that
-// this one belongs to.
+// Spans reports whether the mode's networks are on all hosts of this host's cluster.
 func (a *Agent) Spans(mode string) bool {
 	m, err := a.modes.find(mode)
 	return err == nil && a.opt.spans(m)
 }
 
-// checkShared returns why a new network cannot be recorded in the store, if it cannot.
+// checkShared returns why a new network cannot be recorded in the store; nil if it can.
 func (a *Agent) checkShared(mode heddle.Mode, n heddle.Network) error {
 	if !a.opt.spans(mode) {
 		return nil
@@ -37,9 +36,9 @@ func (a *Agent) checkShared(mode heddle.Mode, n heddle.Network) error {
 	return a.opt.Cluster.CheckNetwork(ctx, n)
 }
 
-// share records a new network in the store, and makes it here. If that fails, it
-// is taken out of the store again.
-func (a *Agent) share(n heddle.Network, t *task) (heddle.Network, error) {
+// createShared records a new network in the store, and makes it here. If that fails, it removes the
+// record again.
+func (a *Agent) createShared(n heddle.Network, t *task) (heddle.Network, error) {
 	if err := checkStoreUp(a.opt.Cluster, "create network", n.Name); err != nil {
 		return n, err
 	}
@@ -49,7 +48,7 @@ func (a *Agent) share(n heddle.Network, t *task) (heddle.Network, error) {
 	t.waitFor("the store")
 	made, err := a.opt.Cluster.CreateNetwork(ctx, n, nil)
 	if errors.Is(err, heddle.NetworkExists.Sentinel()) && sameNetwork(made, n) {
-		err = nil // made on another host a moment ago
+		err = nil // another host has made it a moment ago
 	}
 	if err != nil {
 		return n, err
@@ -113,7 +112,7 @@ func (a *Agent) adoptNetwork(n heddle.Network) error {
 	}
 	local, err := a.networks.find(n.Name)
 	if err == nil && local.ID != n.ID {
-		if err := a.removeUnused(local, n); err != nil {
+		if err := a.freeName(local, n); err != nil {
 			return err
 		}
 		local, err = nil, noNetwork(n.Name)
@@ -125,10 +124,12 @@ func (a *Agent) adoptNetwork(n heddle.Network) error {
 		return local.unplanned
 	}
 	if !local.Shared {
-		return nil // it is not in the store with the addresses it has; see migrate
+		return nil // its addresses are not in the store; see migrate
 	}
 	if !cluster.SameAddresses(local.Network, n) {
-		return heddle.Errorf(heddle.NetworkExists, "follow the record of network", n.Name, "somebody has changed its addresses in the store: they are others than on this host", "delete the network and create it again")
+		return heddle.Errorf(heddle.NetworkExists, "follow the record of network", n.Name,
+			"somebody has changed its addresses in the store: they are others than on this host",
+			"delete the network and create it again")
 	}
 	plan, err := local.mode.Network(a.host.now(), n)
 	if err != nil {
@@ -141,35 +142,36 @@ func (a *Agent) adoptNetwork(n heddle.Network) error {
 	return a.replan(local, n, plan)
 }
 
-// removeUnused removes an unused network whose name the cluster has given to another. The
-// caller holds that one's lock; while this one is at work, another try is made later.
-func (a *Agent) removeUnused(local *network, n heddle.Network) error {
+// freeName removes an unused network whose name the cluster has given to another one. The
+// caller holds the other one's lock. If the unused one is locked, this is tried again later.
+func (a *Agent) freeName(local *network, n heddle.Network) error {
 	if !local.Shared || len(a.endpointsOn(local.ID)) > 0 {
-		return heddle.Errorf(heddle.NetworkExists, "make the cluster's network", n.Name, "this host has a network of its own with that name", "delete that one, and the cluster's follows; or create that one again under another name")
+		return heddle.Errorf(heddle.NetworkExists, "make the cluster's network", n.Name,
+			"this host has a network of its own with that name",
+			"delete this host's network, and the cluster's is made; or create this host's again under another name")
 	}
 	if !local.usage.TryLock() {
-		return taken(n.Name)
+		return nameTaken(n.Name)
 	}
 	defer local.usage.Unlock()
 	unlock := a.networkLocks.TryLock(local.ID)
 	if unlock == nil {
-		return taken(n.Name)
+		return nameTaken(n.Name)
 	}
 	defer unlock()
 	now := a.networks.byID(local.ID)
 	if now == nil || now.Name != n.Name || len(a.endpointsOn(local.ID)) > 0 {
-		return taken(n.Name)
+		return nameTaken(n.Name)
 	}
-	if err := a.unmake(now); err != nil {
+	if err := a.removeHere(now); err != nil {
 		return err
 	}
 	local.usage.deleted = true
 	return nil
 }
 
-// makeFromCluster makes a network that another host has created. If this host would refuse to create
-// it, the network is not made here; other hosts may still have it. The caller holds its
-// lock.
+// makeFromCluster makes a network that another host has created. If this host would refuse to
+// create it, it is not made here; other hosts may still have it. The caller holds its lock.
 func (a *Agent) makeFromCluster(n heddle.Network) error {
 	mode, err := a.modes.find(n.Mode)
 	if err != nil {
@@ -191,7 +193,7 @@ func (a *Agent) makeFromCluster(n heddle.Network) error {
 	if next.plan, err = mode.Network(a.host.now(), n); err != nil {
 		return err
 	}
-	if _, err := a.networks.conflict(next); err != nil { // one that is underway ends, and this is tried again
+	if _, err := a.networks.conflict(next); err != nil { // if another network is underway, this is tried again after it
 		return err
 	}
 	if err := a.checkAgainstHost(mode, n); err != nil {
@@ -214,5 +216,6 @@ func (a *Agent) makeFromCluster(n heddle.Network) error {
 }
 
 func inUse(name string, used []heddle.Endpoint) error {
-	return heddle.Errorf(heddle.NetworkInUse, "delete network", name, fmt.Sprintf("it has %d endpoints, such as %s", len(used), used[0].ID), "detach them first")
+	return heddle.Errorf(heddle.NetworkInUse, "delete network", name,
+		fmt.Sprintf("the network has %d endpoints, such as %s", len(used), used[0].ID), "detach its endpoints first")
 }

@@ -7,11 +7,12 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// TestSharing: an endpoint whose plan has nothing of others waits for nobody, offered
-// or not; one with a trunk waits.
+// TestSharing: an endpoint whose plan shares no link waits for nobody, offered or not. One with a
+// shared link waits.
 func TestSharing(t *testing.T) {
 	id := heddle.EndpointID{Container: "c", IfName: "eth"}
-	own, hand, trunk := heddle.Link{Name: id.PortName()}, heddle.Link{Name: id.HandName()}, heddle.Link{Name: "hs0123456789aa"}
+	own, hand, trunk := heddle.Link{Name: id.PortName()}, heddle.Link{Name: id.HandName()},
+		heddle.Link{Name: "hs0123456789aa"}
 	for _, c := range []struct {
 		links []heddle.Link
 		waits bool
@@ -20,7 +21,8 @@ func TestSharing(t *testing.T) {
 		others := a.linkLocks.byName.Lock("hs0123456789aa")
 		done := make(chan bool)
 		go func() {
-			a.linkLocks.lockShared(record{Endpoint: heddle.Endpoint{ID: id, Handover: true}, Plan: heddle.Plan{Host: heddle.State{Links: c.links}}})()
+			a.linkLocks.lockShared(record{Endpoint: heddle.Endpoint{ID: id, Handover: true},
+				Plan: heddle.Plan{Host: heddle.State{Links: c.links}}})()
 			close(done)
 		}()
 		limit := 20 * time.Second

@@ -1,10 +1,9 @@
 package agent
 
-// tripwire is called before every step that changes something (Options.Tripwire); nil for
-// none.
+// tripwire is called before every step that changes something (Options.Tripwire); nil means none.
 type tripwire func(step string) error
 
-// step is called before the named step; an error stops the operation there.
+// step calls the tripwire before the named step. If it fails, the operation stops there.
 func (t tripwire) step(name string) error {
 	if t == nil {
 		return nil

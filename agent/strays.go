@@ -10,10 +10,10 @@ import (
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// strayHolds lists the holds of no recorded endpoint.
+// strayHolds lists the held namespaces of no recorded endpoint.
 func (h *holds) strayHolds() []string {
-	// listed first: what is held is recorded before
-	entries, _ := os.ReadDir(h.folder()) // none if there never was one
+	// listed first: a namespace is held after its endpoint is recorded
+	entries, _ := os.ReadDir(h.folder()) // the folder may not exist
 	wanted := map[string]bool{}
 	h.records.each(func(r record, _ string) {
 		if r.Endpoint.NIC != nil {
@@ -51,10 +51,12 @@ func (h *holds) strayFiles() []heddle.MAC {
 func (h *holds) listStrays() []heddle.Finding {
 	var all []heddle.Finding
 	for _, path := range h.strayHolds() {
-		all = append(all, heddle.Finding{Kind: "leftover", Object: "hold/" + path, Detail: "a namespace held for no endpoint"})
+		all = append(all, heddle.Finding{Kind: "leftover", Object: "hold/" + path,
+			Detail: "a namespace held for no endpoint"})
 	}
 	for _, mac := range h.strayFiles() {
-		all = append(all, heddle.Finding{Kind: "leftover", Object: "managers/" + string(mac), Detail: "NIC managers are told to leave it alone, for no endpoint"})
+		all = append(all, heddle.Finding{Kind: "leftover", Object: "managers/" + string(mac),
+			Detail: "NIC managers are told to leave it alone, for no endpoint"})
 	}
 	lost, err := h.lost.MarkedNICs()
 	if err != nil {
@@ -62,9 +64,11 @@ func (h *holds) listStrays() []heddle.Finding {
 	}
 	for _, l := range lost {
 		if l.Endpoint == "" {
-			all = append(all, heddle.Finding{Kind: "differs", Object: "nic/" + l.Name, Detail: "it was " + l.Was + ", and that name was taken when it came back; rename it and remove its alias ('ip link set " + l.Name + " alias \"\"')"})
+			all = append(all, heddle.Finding{Kind: "differs", Object: "nic/" + l.Name,
+				Detail: "it was " + l.Was + ", and that name was taken when it came back; rename it and remove its alias ('ip link set " + l.Name + " alias \"\"')"})
 		} else if !h.inTransit(l) {
-			all = append(all, heddle.Finding{Kind: "leftover", Object: "nic/" + l.Name, Owner: l.Endpoint, Detail: "it was " + l.Was + " and did not come back whole"})
+			all = append(all, heddle.Finding{Kind: "leftover", Object: "nic/" + l.Name, Owner: l.Endpoint,
+				Detail: "it was " + l.Was + " and did not come back whole"})
 		}
 	}
 	return all
@@ -81,8 +85,8 @@ func (h *holds) inTransit(l kernel.MarkedNIC) bool {
 	return known
 }
 
-// removeStrays removes what strays finds; NICs without a record get their names back,
-// which is all that is known of them.
+// removeStrays removes what listStrays finds. NICs without a record get their names back, because
+// nothing else is known about them.
 func (h *holds) removeStrays() (removed []string, err error) {
 	var errs []error
 	for _, path := range h.strayHolds() {

@@ -17,20 +17,20 @@ const (
 	stuckAfter = 10 * time.Second
 )
 
-// work is what is to be done: with which network (its name, or its ID where this host
-// does not know it), or for which endpoint.
+// work is an operation, with its network (the name, or the ID if this host does not know the name)
+// or its endpoint.
 type work struct{ what, network, endpoint string }
 
 // tasks are the operations under way, so that the status can report what takes long.
 type tasks struct {
 	mu  mutex[atTasks]
 	all map[*task]bool
-	// ended is closed when a task ends, and made anew.
+	// ended is closed when a task ends, and then replaced.
 	ended chan struct{}
 }
 
-// task is one operation under way, and what it waits for. A nil task is allowed and is
-// not reported.
+// task is an operation under way, and what it waits for. A nil task is allowed and is not
+// reported.
 type task struct {
 	of         *tasks
 	work       work
@@ -40,7 +40,7 @@ type task struct {
 
 func newTasks() *tasks { return &tasks{all: map[*task]bool{}, ended: make(chan struct{})} }
 
-// begin notes a task; its end has to be noted, too.
+// begin adds a task. The caller calls end at the end.
 func (ts *tasks) begin(w work, waits string) *task {
 	t := &task{of: ts, work: w, since: time.Now(), waitingFor: waits}
 	ts.mu.Lock()
@@ -67,24 +67,26 @@ func (t *task) end() {
 	t.of.ended = make(chan struct{})
 }
 
-// olderThan lists the tasks that began at least so long ago, the oldest first.
+// olderThan lists the tasks that began at least that long ago, the oldest first.
 func (ts *tasks) olderThan(age time.Duration, is func(work) bool) []heddle.Late {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	var all []heddle.Late
 	for t := range ts.all {
 		if took := time.Since(t.since); took >= age && (is == nil || is(t.work)) {
-			all = append(all, heddle.Late{What: t.work.what, Network: t.work.network, Endpoint: t.work.endpoint, Since: t.since.UTC(), Seconds: took.Round(time.Millisecond).Seconds(), Waits: t.waitingFor})
+			all = append(all, heddle.Late{What: t.work.what, Network: t.work.network, Endpoint: t.work.endpoint,
+				Since: t.since.UTC(), Seconds: took.Round(time.Millisecond).Seconds(), Waits: t.waitingFor})
 		}
 	}
 	slices.SortFunc(all, func(a, b heddle.Late) int {
-		return cmp.Or(a.Since.Compare(b.Since), strings.Compare(a.Network, b.Network), strings.Compare(a.Endpoint, b.Endpoint))
+		return cmp.Or(a.Since.Compare(b.Since), strings.Compare(a.Network, b.Network),
+			strings.Compare(a.Endpoint, b.Endpoint))
 	})
 	return all
 }
 
-// await waits until nothing of a kind is being done, or the time is over, and returns
-// what is still being done.
+// await waits until no task of a kind is under way, or the time limit is reached. It returns the
+// tasks that are left.
 func (ts *tasks) await(limit time.Duration, is func(work) bool) []heddle.Late {
 	over := time.After(limit)
 	for {
@@ -103,7 +105,7 @@ func (ts *tasks) await(limit time.Duration, is func(work) bool) []heddle.Late {
 	}
 }
 
-// workPart says what is late.
+// workPart reports the tasks that take too long.
 func workPart(late []heddle.Late) heddle.PartStatus {
 	part := heddle.PartStatus{Name: heddle.PartWork, State: "ok", Detail: "nothing is late"}
 	if len(late) == 0 {

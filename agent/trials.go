@@ -10,7 +10,7 @@ type trials struct {
 	modes modes
 	// untried says that the modes are known to work.
 	untried bool
-	// trying is held while a case is tried out.
+	// trying is held while a case is tried.
 	trying keyed[atTrial, trial.Case]
 
 	mu      rwMutex[atTrials]
@@ -21,9 +21,9 @@ func newTrials(m modes, untried bool) *trials {
 	return &trials{modes: m, untried: untried, working: map[trial.Case]bool{}}
 }
 
-// probe refuses a network whose mode does not work on this kernel, with the
-// kernel's own words and the mode that comes closest. A success is remembered
-// for the agent's life; a failure is not, for a module may be loaded meanwhile.
+// probe refuses a network whose mode does not work on this kernel, with the kernel's message and
+// the mode that comes closest. A success is remembered until the agent ends. A failure is not: a
+// kernel module may be loaded later.
 func (t *trials) probe(mode heddle.Mode, n heddle.Network) error {
 	wanted := trial.CaseOf(n)
 	err := t.try(mode, wanted)
@@ -35,16 +35,15 @@ func (t *trials) probe(mode heddle.Mode, n heddle.Network) error {
 		return unknown == nil && t.try(m, c) == nil
 	})
 	refusal := &heddle.Error{Code: heddle.NotOnKernel, Kind: heddle.Unavailable, Op: "create network", Object: n.Name,
-		Cause: "mode " + n.Mode + " does not work here: " + heddle.SentenceOf(err), Remedy: trial.Advice(wanted, best, found)}
+		Cause:  "mode " + n.Mode + " does not work here: " + heddle.SentenceOf(err),
+		Remedy: trial.Advice(wanted, best, found)}
 	if denied := heddle.NoPermission.In(err); denied != nil {
 		refusal.Remedy = denied.Remedy + "; " + refusal.Remedy
 	}
 	return refusal
 }
 
-// tryAhead tries a mode before there is a network of it: the call that creates the first
-// network has a limited time, and a trial takes a second or more on a busy host. A failure
-// is not reported here: the mode is tried again when a network is asked for.
+// tryAhead is Agent.TryAhead.
 func (t *trials) tryAhead(mode string) {
 	m, err := t.modes.find(mode)
 	if err != nil || t.untried {
@@ -83,7 +82,7 @@ func (t *trials) knownToWork(c trial.Case) bool {
 	return t.untried || t.working[c]
 }
 
-// markWorking notes that cases work.
+// markWorking notes that these cases work.
 func (t *trials) markWorking(works ...trial.Case) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -2,16 +2,16 @@ package agent
 
 import "github.com/heddle-network/heddle/events"
 
-// underway is a network that is being made, renamed or removed. Nobody else gets its name,
-// its addresses or its objects meanwhile; no lock has to be held for that.
+// underway is a network that is being made, renamed or removed. Meanwhile no other network gets
+// its name, addresses or objects. No lock has to be held for that.
 type underway struct {
 	*network
-	// done is closed when the network is made, renamed or gone, or was not made.
+	// done is closed when the network is made, renamed or removed, or when that failed.
 	done chan struct{}
 }
 
-// conflict returns why a network cannot be made. If the reason is a network that is being
-// made or removed, it also returns a channel that is closed when that ends.
+// conflict returns why a network cannot be made. If the reason is a network that is being made or
+// removed, it also returns a channel that is closed when that ends.
 func (g *register) conflict(n *network) (busy <-chan struct{}, err error) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
@@ -32,14 +32,14 @@ func (g *register) conflictLocked(n *network) (busy <-chan struct{}, err error) 
 	return nil, nil
 }
 
-// reserve claims what a network needs before it is made, as inTheWay allows; its plan is
-// wanted from then on.
+// reserve claims what a network needs before it is made, unless it conflicts. From then on its
+// plan is wanted.
 func (g *register) reserve(n *network) (busy <-chan struct{}, err error) {
 	return g.claim(n, func() { g.wanted.add(n.plan.Host) })
 }
 
-// claim claims what a network needs, as inTheWay allows, and does what is to be done at
-// that moment, while nothing else comes or goes.
+// claim claims what a network needs, unless it conflicts, and calls then while no other network
+// comes or goes.
 func (g *register) claim(n *network, then func()) (busy <-chan struct{}, err error) {
 	for {
 		g.mu.RLock()
@@ -50,7 +50,7 @@ func (g *register) claim(n *network, then func()) (busy <-chan struct{}, err err
 			return busy, err
 		}
 		g.mu.Lock()
-		if g.changes == seen { // comparing takes a while, and is not done with all others locked out
+		if g.changes == seen { // comparing takes a while, so it is done without the write lock
 			g.beginLocked(n)
 			then()
 			g.mu.Unlock()
@@ -73,7 +73,7 @@ func (g *register) endLocked(id string) {
 	delete(g.underway, id)
 }
 
-// endMaking notes that a network which was reserved is made, or was not.
+// endMaking notes that a reserved network was made, or was not.
 func (g *register) endMaking(n *network, is bool) {
 	g.mu.Lock()
 	if is {
@@ -87,15 +87,15 @@ func (g *register) endMaking(n *network, is bool) {
 	}
 }
 
-// endRenaming notes that a network which was occupied has its name, or keeps its old one.
+// endRenaming notes that a network has its new name, or keeps its old one.
 func (g *register) endRenaming(id string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.endLocked(id)
 }
 
-// beginRemoval notes that a network is being removed, and reports whether it is the last; its
-// plan is wanted no more.
+// beginRemoval notes that a network is being removed, and reports whether it is the last one. From
+// then on its plan is not wanted.
 func (g *register) beginRemoval(n *network) (last bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -106,8 +106,8 @@ func (g *register) beginRemoval(n *network) (last bool) {
 	return len(g.byName)+len(g.underway) == 1
 }
 
-// endRemoval notes that a network which was to leave is gone, or is there again as a whole: the
-// patrol puts back what is gone already.
+// endRemoval notes that a network is removed, or is kept because that failed: the patrol restores
+// what is missing then.
 func (g *register) endRemoval(n *network, gone bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -21,7 +21,7 @@ func (k *reservations) unlease(pool string, addr netip.Addr) error {
 		return nil
 	}
 	if k.leaseUsed(l, k.records.addresses()) {
-		// not on disk: an agent that dies now keeps the address until it expires
+		// not on disk: if the agent dies now, the lease stays until it expires
 		l.Released = true
 		k.leases[leaseKey(id, addr)] = l
 		return nil
@@ -29,8 +29,8 @@ func (k *reservations) unlease(pool string, addr netip.Addr) error {
 	return k.endLeaseLocked(l)
 }
 
-// endLeaseLocked drops a lease that was given back. An address that nobody had asked for by
-// name becomes the next to be given out.
+// endLeaseLocked ends a lease that was given back. If no certain address had been asked for, the
+// address is given out again first.
 func (k *reservations) endLeaseLocked(l Lease) error {
 	if err := k.dropLeaseLocked(l); err != nil || !l.Unasked {
 		return err
@@ -39,24 +39,24 @@ func (k *reservations) endLeaseLocked(l Lease) error {
 	return nil
 }
 
-// returnedAddr is an address that an engine gave back.
+// returnedAddr is an address that an engine has given back.
 type returnedAddr struct {
 	addr netip.Addr
 	at   time.Time
 }
 
-// reuseTime is how long an address that was given back is preferred for the next lease: an
-// engine that restarts a container asks without saying for which one.
+// reuseTime is how long an address that was given back is preferred for the next lease. An engine
+// that restarts a container does not ask for its previous address.
 const reuseTime = time.Minute
 
-// recentlyReturnedLocked are the addresses that were given back not long ago, oldest first.
+// recentlyReturnedLocked returns the addresses that were given back not long ago, the oldest
+// first.
 func (k *reservations) recentlyReturnedLocked(pool string) []returnedAddr {
 	return slices.DeleteFunc(k.returned[pool], func(g returnedAddr) bool { return time.Since(g.at) >= reuseTime })
 }
 
-// takeReturned leases the address that was given back first of those that were just
-// now, if nobody else has it: an engine that stops several containers and starts
-// them in the same order finds each its own.
+// takeReturned leases the address that was given back first among recent ones, if it is free. So
+// containers that are stopped and then started in the same order get the same addresses.
 func (k *reservations) takeReturned(n *network, p Pool) (netip.Prefix, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -66,7 +66,7 @@ func (k *reservations) takeReturned(n *network, p Pool) (netip.Prefix, bool) {
 		all = all[1:]
 		k.returned[p.ID] = all
 		if _, held := n.pool.Holder(addr); held {
-			continue // somebody asked for it by name meanwhile
+			continue // somebody has asked for it by name meanwhile
 		}
 		if got, err := k.blocks.leaseOwned(n, p.Subnet, addr); err == nil {
 			return got, true
@@ -76,7 +76,7 @@ func (k *reservations) takeReturned(n *network, p Pool) (netip.Prefix, bool) {
 	return netip.Prefix{}, false
 }
 
-// leaseOwned leases an address if it is this host's to give.
+// leaseOwned leases an address if this host may give it out.
 func (bs *blocks) leaseOwned(n *network, subnet netip.Prefix, addr netip.Addr) (netip.Prefix, error) {
 	if n.Shared && bs.cluster != nil {
 		bs.mu.Lock()
@@ -87,16 +87,18 @@ func (bs *blocks) leaseOwned(n *network, subnet netip.Prefix, addr netip.Addr) (
 			return netip.Prefix{}, err
 		}
 		if !bs.ownsLocked(n.ID, addr, v) {
-			return netip.Prefix{}, heddle.Errorf(heddle.AddressTaken, "lease address", addr.String(), "it is in another host's block", "choose another one")
+			return netip.Prefix{}, heddle.Errorf(heddle.AddressTaken, "lease address", addr.String(),
+				"the address is in another host's block", "choose another address")
 		}
 	}
 	if hostHas(bs.host.now(), n, []netip.Prefix{heddle.Single(addr)}) {
-		return netip.Prefix{}, heddle.Errorf(heddle.AddressTaken, "lease address", addr.String(), "the host itself has it", "choose another one")
+		return netip.Prefix{}, heddle.Errorf(heddle.AddressTaken, "lease address", addr.String(),
+			"the host itself has the address", "choose another address")
 	}
 	return n.pool.TakeOne(subnet, addr, leaseID)
 }
 
-// dropLeaseLocked ends a lease.
+// dropLeaseLocked drops a lease and frees its address.
 func (k *reservations) dropLeaseLocked(l Lease) error {
 	if err := k.trip.step("ledger unlease"); err != nil {
 		return err
@@ -128,8 +130,8 @@ func (k *reservations) leaseUsed(l Lease, used map[heddle.Pin]bool) bool {
 	return n != nil && used[heddle.Pin{Network: n.ID, Addr: l.Addr.Addr()}]
 }
 
-// expireLocked drops leases that no endpoint has for long, and those that were released
-// while one had them. The network's own addresses stay.
+// expireLocked drops leases that have had no endpoint for long, and those that were released while
+// an endpoint had the address. The network's own addresses stay leased.
 func (k *reservations) expireLocked() {
 	used := k.records.addresses()
 	for key, l := range k.leases {

@@ -2,12 +2,12 @@ package agent
 
 import "github.com/heddle-network/heddle"
 
-// wantedObjects counts, for every object key on the host's side, the plans that want it. It is
-// derived from the plans and never stored.
+// wantedObjects counts, for every object key on the host's side, the plans that want the object.
+// It is computed from the plans and never stored.
 type wantedObjects struct {
 	mu     rwMutex[atWanted]
 	counts map[string]int
-	// counted says of which endpoints the plans are counted, so that none counts twice.
+	// counted are the endpoints whose plans are counted, so that none is counted twice.
 	counted map[heddle.EndpointID]bool
 }
 
@@ -22,7 +22,7 @@ func (w *wantedObjects) add(s heddle.State) {
 	w.addLocked(s)
 }
 
-// drop takes back what add has counted.
+// drop undoes add.
 func (w *wantedObjects) drop(s heddle.State) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -43,7 +43,7 @@ func (w *wantedObjects) dropLocked(s heddle.State) {
 	}
 }
 
-// addRecord counts an endpoint's plan, once.
+// addRecord counts an endpoint's plan, unless it is counted already.
 func (w *wantedObjects) addRecord(r record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -53,7 +53,7 @@ func (w *wantedObjects) addRecord(r record) {
 	}
 }
 
-// dropRecord takes back what count has counted.
+// dropRecord undoes addRecord.
 func (w *wantedObjects) dropRecord(r record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -63,7 +63,7 @@ func (w *wantedObjects) dropRecord(r record) {
 	}
 }
 
-// replaceRecord counts an endpoint's next plan in the place of the old, if that is counted.
+// replaceRecord counts an endpoint's next plan instead of the old one, if that is counted.
 func (w *wantedObjects) replaceRecord(old, next record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -73,7 +73,7 @@ func (w *wantedObjects) replaceRecord(old, next record) {
 	}
 }
 
-// plansFor counts the plans that want an object.
+// plansFor returns how many plans want an object.
 func (w *wantedObjects) plansFor(key string) int {
 	w.mu.RLock()
 	defer w.mu.RUnlock()

@@ -10,25 +10,24 @@ import (
 )
 
 const (
-	// patrolEvery is how often the host is compared with the plans when no
-	// event came; with very many endpoints less often, so that comparing takes
-	// no more than a fiftieth of the time; but half a minute later at most, since
-	// it may be slow because the machine is busy, as long as it takes no more
-	// than a tenth.
+	// patrolEvery is how often the host is compared with the plans if there is no event. With very
+	// many endpoints this is less often, so that comparing takes at most a fiftieth of the time.
+	// Comparing may be slow only because the machine is busy. So the interval is at most
+	// patrolAtMost, as long as comparing takes no more than a tenth of the time.
 	patrolEvery  = 5 * time.Second
 	patrolShare  = 50
 	patrolAtMost = 30 * time.Second
 	patrolTenth  = 10
-	// settleAfter is how long events are collected before they are looked at.
+	// settleAfter is how long events are collected before the host is compared.
 	settleAfter = 100 * time.Millisecond
-	// echoTime is how long after an operation of our own its events are taken
-	// for echoes: then only the firewall's frame is compared, which is what
-	// reloads of others take away, and which costs the same at any size.
+	// echoTime is how long after an operation of our own events are regarded as its echo. Then
+	// only the static part of the firewall is compared: this is what the reload of another
+	// firewall removes, and comparing it takes the same time at any size.
 	echoTime = 500 * time.Millisecond
 )
 
-// watch starts the patrol: whatever somebody else removes of ours is put back
-// within a second.
+// watch starts the patrol, which restores our objects within a second after somebody else has
+// removed them.
 func (a *Agent) watch(ctx context.Context) error {
 	events, err := a.kernel.Watch(ctx)
 	if err != nil {
@@ -45,7 +44,7 @@ func (a *Agent) watch(ctx context.Context) error {
 func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
 	tick := time.NewTicker(echoTime)
 	defer tick.Stop()
-	var due, soonest time.Time // of the next full comparison: without an event, and with one
+	var due, soonest time.Time // when the next full comparison is due without an event, and with one
 	var missing map[heddle.EndpointID]time.Time
 	for {
 		select {
@@ -55,15 +54,16 @@ func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
 			if !pause(ctx, settleAfter) {
 				return
 			}
-			echo := a.activity.busy() && change != kernel.Policies && (change != kernel.Tables || !a.plans.frameBroken())
+			echo := a.activity.busy() && change != kernel.Policies &&
+				(change != kernel.Tables || !a.plans.firewallBroken())
 			if !echo {
 				due = soonest
 			}
 		case <-a.compareSoon:
 			due = soonest
 		case <-tick.C:
-			// others' tables send no event; a rule that somebody has added behind
-			// ours has no effect yet
+			// other firewalls' tables send no event; meanwhile, a new rule behind ours has no
+			// effect
 			if a.otherFirewalls.Stale() {
 				a.otherFirewalls.open()
 			}
@@ -87,7 +87,7 @@ func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
 	}
 }
 
-// patrolAfter is when the next comparison is due, after one that took so long.
+// patrolAfter returns when the next comparison is due after one that took that long.
 func (a *Agent) patrolAfter(took time.Duration) time.Duration {
 	if a.opt.Patrol > 0 {
 		return a.opt.Patrol
@@ -104,8 +104,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// replanUnplanned looks at the host anew, has the networks follow what changed, and plans
-// those that could not be planned before: their parent may have come.
+// replanUnplanned reads the host's facts again, lets the networks follow what changed, and plans
+// those that could not be planned before: their parent may exist now.
 func (a *Agent) replanUnplanned() {
 	if err := a.host.refresh(); err != nil {
 		a.log.Error("host not looked at", "error", err)
@@ -136,8 +136,9 @@ func (a *Agent) planNetwork(id string) {
 	}
 }
 
-// lastingState is what an endpoint wants on the host for long: of one that is offered, the
-// container's end is about to go, and when it has gone is its engine's to ask for again.
+// lastingState returns what an endpoint wants on the host for long. For one that is offered, this
+// is without the container's end: its engine is about to move that, and has to ask for it again if
+// it is gone.
 func (r record) lastingState() heddle.State {
 	s := r.Plan.Host
 	if r.offered() {

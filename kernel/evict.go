@@ -47,11 +47,13 @@ func (k *Kernel) Evict(t Tenure, in Pod) error {
 		if err != nil {
 			return refused("list", "MAC addresses of "+t.Parent, err)
 		}
-		left, err := k.evict(t, *parent, pod, deep)
+		left, down, err := k.evict(t, *parent, pod, deep)
+		defer closeAll(down)
 		if err != nil {
 			return err
 		}
 		hidden, err := k.hidden(before, left, t, *parent)
+		hidden = awaitUp(hidden, down)
 		switch {
 		case err != nil:
 			return err
@@ -78,17 +80,18 @@ func (k *Kernel) parent(t Tenure) (*linkState, error) {
 }
 
 // evict searches once, and returns the MAC addresses to which the parent listens for
-// those that may be there: of devices that are up.
-func (k *Kernel) evict(t Tenure, parent linkState, pod *Netns, deep bool) (left []heddle.MAC, err error) {
+// those that may be there, of devices that are up, and the devices that are down. Their
+// namespaces are the caller's to close.
+func (k *Kernel) evict(t Tenure, parent linkState, pod *Netns, deep bool) (left []heddle.MAC, down []upper, err error) {
 	all, err := allNamespaces()
 	if err != nil {
-		return nil, quarantined(t, err.Error())
+		return nil, nil, quarantined(t, err.Error())
 	}
 	defer all.close()
 	if pod != nil {
 		own, err := pod.Dup()
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		all.add(own)
 	}
@@ -104,9 +107,54 @@ func (k *Kernel) evict(t Tenure, parent linkState, pod *Netns, deep bool) (left 
 			errs = append(errs, k.deleteUpper(u))
 		case u.up:
 			left = append(left, u.mac)
+		default:
+			if ns, err := u.ns.Dup(); err == nil {
+				down = append(down, upper{u.linkState, ns})
+			}
 		}
 	}
-	return left, errors.Join(errs...)
+	return left, down, errors.Join(errs...)
+}
+
+func closeAll(some []upper) {
+	for _, u := range some {
+		u.ns.Close()
+	}
+}
+
+// upTime is how long a device that was down when it was found may take to be up again.
+const upTime = time.Second
+
+// awaitUp returns those of the MAC addresses that none of the devices has and is up with,
+// now or soon: a container may take its own device down and up all the time, and has not
+// hidden by that. Two macvlan devices of one MAC address are not up on one parent at a time
+// (macvlan_addr_busy in drivers/net/macvlan.c).
+func awaitUp(macs []heddle.MAC, down []upper) []heddle.MAC {
+	down = slices.DeleteFunc(slices.Clone(down), func(u upper) bool { return !slices.Contains(macs, u.mac) })
+	for end := time.Now().Add(upTime); len(down) > 0 && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		down = slices.DeleteFunc(down, func(u upper) bool {
+			now := u.again()
+			if now != nil && now.up {
+				macs = slices.DeleteFunc(slices.Clone(macs), func(mac heddle.MAC) bool { return mac == now.mac })
+			}
+			return now == nil || now.up
+		})
+	}
+	return macs
+}
+
+// again reads the device anew; nil if it is gone.
+func (u upper) again() *linkState {
+	s, err := podSession(u.ns)
+	if err != nil {
+		return nil
+	}
+	defer s.close()
+	l, err := s.linkAt(u.index)
+	if err != nil {
+		return nil
+	}
+	return l
 }
 
 // isMine reports whether a device is the container's. If this cannot be decided, it fails.

@@ -66,7 +66,7 @@ func TestRefused(t *testing.T) {
 		}},
 		{"nic1", heddle.BadOption, "has no subnet", func(q *heddle.AttachRequest) { q.IPs = append(q.IPs, addr("10.51.0.9")) }},
 		{"nic1", heddle.BadArgument, "keeps its MAC", func(q *heddle.AttachRequest) { q.MAC = "02:00:00:00:00:99" }},
-		{"nic2", heddle.BadArgument, "name one of lo, br7", nil},
+		{"nic2", heddle.BadArgument, "name a NIC of the network: lo, br7", nil},
 		{"nic1", heddle.IfNameTaken, "--ifname", func(q *heddle.AttachRequest) { place.Sh(t, "ip link add eth0 type veth peer name x0") }},
 	} {
 		wantRefused(t, attach(c.nic, c.change), c.code, c.words)
