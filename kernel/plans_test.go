@@ -50,8 +50,14 @@ func hasIPvlan(t testing.TB) bool {
 
 func newScenario(t testing.TB, name string, mode heddle.Mode, options map[string]string, firstSlot int) scenario {
 	t.Helper()
+	return newSizedScenario(t, name, mode, options, firstSlot, 1400, true)
+}
+
+// newSizedScenario is newScenario with an MTU, and with both families or IPv4 alone.
+func newSizedScenario(t testing.TB, name string, mode heddle.Mode, options map[string]string, firstSlot, size int, dual bool) scenario {
+	t.Helper()
 	s := scenario{name: name, mode: mode}
-	parent, mtu := "up0", 1400
+	parent, mtu := "up0", size
 	if mode.Name() == "direct" {
 		parent, mtu = "", 0
 	}
@@ -70,6 +76,11 @@ func newScenario(t testing.TB, name string, mode heddle.Mode, options map[string
 		s.network.Subnets = []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("2001:db8:1::/64")}
 		s.network.Gateways = []netip.Addr{netip.MustParseAddr("198.51.100.1"), netip.MustParseAddr("2001:db8:1::1")}
 		s.facts.Links[0].Addrs = append(s.facts.Links[0].Addrs, netip.MustParsePrefix("2001:db8:1::2/64"))
+	}
+	families := 2
+	if !dual {
+		families = 1
+		s.network.Subnets, s.network.Gateways = s.network.Subnets[:1], s.network.Gateways[:1]
 	}
 	cell.Must(t, mode.Check(s.facts, s.network))
 	var err error
@@ -96,8 +107,8 @@ func newScenario(t testing.TB, name string, mode heddle.Mode, options map[string
 		published := []heddle.PortMapping{
 			{HostPort: uint16(10000 + i), ContainerPort: 80, Protocol: "tcp"},
 			{HostIP: netip.MustParseAddr("198.51.100.2"), HostPort: uint16(10000 + i), ContainerPort: 53, Protocol: "udp"}}
-		p, err := mode.Endpoint(s.facts, s.network, heddle.Endpoint{ID: id, NIC: &nic, Network: s.network.ID, NetworkName: "demo", MTU: 1400,
-			MAC: mac, Addrs: []netip.Prefix{netip.PrefixFrom(four, bits), netip.PrefixFrom(six, 64)},
+		p, err := mode.Endpoint(s.facts, s.network, heddle.Endpoint{ID: id, NIC: &nic, Network: s.network.ID, NetworkName: "demo", MTU: size,
+			MAC: mac, Addrs: []netip.Prefix{netip.PrefixFrom(four, bits), netip.PrefixFrom(six, 64)}[:families],
 			Slot: firstSlot + i, DefaultRoute: true, Ports: published[:ports]})
 		cell.Must(t, err)
 		return p

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/heddle-network/heddle"
@@ -12,7 +13,6 @@ import (
 
 const (
 	maxMTU      = 65535 // what a veth carries
-	minMTU      = 1280  // what IPv6 needs
 	minRate     = 8000  // a thousand bytes a second
 	maxNICs     = 99    // each takes two values of one byte of the MAC
 	maxSwitches = 15
@@ -94,7 +94,7 @@ func (sw *Switch) check() error {
 		seen[p.Addr().Is4()] = true
 		sw.Subnets[i] = p.Masked()
 	}
-	return checkMTU(sw.MTU)
+	return checkMTU(sw.MTU, sw.Subnets...)
 }
 
 func (n *Node) check() error {
@@ -107,7 +107,7 @@ func (n *Node) check() error {
 			fmt.Sprintf("it is too long: the name of its port %s has more than %d bytes", last, maxPort), "choose a shorter name")
 	}
 	for _, nic := range n.NICs {
-		if err := checkMTU(nic.MTU); err != nil {
+		if err := checkMTU(nic.MTU, nic.Addresses...); err != nil {
 			return err
 		}
 		if err := checkRate(nic.Rate); err != nil {
@@ -160,10 +160,15 @@ func (sw *Switch) holds(a netip.Prefix) bool {
 	return false
 }
 
-func checkMTU(mtu int) error {
-	if mtu < minMTU || mtu > maxMTU {
+// checkMTU refuses an MTU that a wire cannot have on which there are such addresses.
+func checkMTU(mtu int, on ...netip.Prefix) error {
+	least, why := heddle.IPv4.LeastMTU(), ""
+	if slices.ContainsFunc(on, func(p netip.Prefix) bool { return p.Addr().Is6() }) {
+		least, why = heddle.IPv6.LeastMTU(), " with IPv6"
+	}
+	if mtu < least || mtu > maxMTU {
 		return heddle.Errorf(heddle.BadMTU, "check MTU", fmt.Sprint(mtu),
-			fmt.Sprintf("a lab's wire takes %d to %d bytes", minMTU, maxMTU), "choose an MTU in that range")
+			fmt.Sprintf("a lab's wire%s takes %d to %d bytes", why, least, maxMTU), "choose an MTU in that range")
 	}
 	return nil
 }

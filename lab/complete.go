@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/heddle-network/heddle"
@@ -63,13 +64,18 @@ func (t Topology) completeSwitches() error {
 		sw := &t.Switches[i]
 		setDefault(&sw.MTU, t.MTU)
 		if len(sw.Subnets) == 0 {
-			sw.Subnets = []netip.Prefix{nthSubnet(defaultSubnet4, 2, i), nthSubnet(defaultSubnet6, 7, i)}
+			sw.Subnets = carried(sw.MTU, []netip.Prefix{nthSubnet(defaultSubnet4, 2, i), nthSubnet(defaultSubnet6, 7, i)})
 		}
 		if err := sw.check(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// carried returns the prefixes that a wire of that MTU carries: below 1280 bytes it has no IPv6.
+func carried(mtu int, all []netip.Prefix) []netip.Prefix {
+	return slices.DeleteFunc(all, func(p netip.Prefix) bool { return mtu < heddle.FamilyOf(p.Addr()).LeastMTU() })
 }
 
 // nthSubnet returns the subnet whose byte at that index is larger by i.
@@ -104,7 +110,7 @@ func (t Topology) completeNodes() error {
 			setDefault(&nic.MTU, sw.MTU)
 			setDefault(&nic.Rate, t.Rate)
 			if len(nic.Addresses) == 0 {
-				nic.Addresses = sw.addresses(hostOffset + i + 1)
+				nic.Addresses = carried(nic.MTU, sw.addresses(hostOffset+i+1))
 			}
 		}
 		if err := n.check(); err != nil {

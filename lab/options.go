@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"net/netip"
 	"slices"
@@ -85,7 +86,7 @@ func (o Options) topology() (Topology, error) {
 	}
 	t := Topology{Name: o.Name, MTU: o.MTU, Rate: Rate(o.Rate), Cut: o.Cut, Merge: o.Merge, Sysctls: o.Sysctls, Machine: o.Machine, Store: o.Store, Dir: o.Dir, Progress: o.Progress,
 		Agent:    Agent{Command: o.AgentCommand, Args: o.AgentArgs, Off: o.NoAgent, Later: o.AgentsLater},
-		Switches: []Switch{{Name: SwitchName, Subnets: []netip.Prefix{o.Subnet4, o.Subnet6}}}}
+		Switches: []Switch{{Name: SwitchName, Subnets: carried(cmp.Or(o.MTU, 1500), []netip.Prefix{o.Subnet4, o.Subnet6})}}}
 	for i := range o.Hosts {
 		name := hostName(i)
 		nic := NIC{Switch: SwitchName, MTU: o.HostMTU[name]}

@@ -108,9 +108,12 @@ func (s *namespace) makePair(bridge netlink.Link, far *namespace, port, name str
 	if err := s.LinkAdd(pair); err != nil {
 		return err
 	}
-	// A port of a switch has no address of its own and asks for no router.
-	if err := s.LinkSetIP6AddrGenMode(pair, int(nl6None)); err != nil {
-		return err
+	// A port of a switch has no address of its own and asks for no router. Without IPv6 the
+	// kernel takes no setting of it.
+	if mtu >= heddle.IPv6.LeastMTU() {
+		if err := s.LinkSetIP6AddrGenMode(pair, int(nl6None)); err != nil {
+			return err
+		}
 	}
 	return s.LinkSetUp(pair)
 }

@@ -56,12 +56,17 @@ func (l *Lab) SetRate(ctx context.Context, name string, r Rate) error {
 // that it was made with. A hidden MTU is changed at the switch's end only: larger frames
 // vanish, and the host is not told.
 func (l *Lab) SetMTU(ctx context.Context, name string, mtu int, hidden bool) error {
-	if mtu != 0 && (!hidden || mtu > maxMTU || mtu < 576) {
+	if mtu != 0 {
 		if err := checkMTU(mtu); err != nil {
 			return err
 		}
 	}
 	return l.eachWire(ctx, "set MTU of", name, func(w wire, f *WireFault) error {
+		if !hidden && mtu != 0 { // the kernel would take the IPv6 addresses off
+			if err := checkMTU(mtu, w.spec.Addresses...); err != nil {
+				return err
+			}
+		}
 		f.MTU, f.Hidden = mtu, hidden && mtu != 0
 		return w.ends(func(sw, host *namespace) error {
 			near := w.mtu(f)

@@ -24,9 +24,15 @@ func ResolveMTU(h heddle.HostFacts, n heddle.Network) int {
 // CheckMTU refuses an MTU that the network's families or its parent cannot
 // carry (RFC 791: 576 as every host's minimum; RFC 8200: 1280 for IPv6).
 func CheckMTU(h heddle.HostFacts, n heddle.Network) error {
-	least := heddle.IPv4.LeastMTU()
+	family := heddle.IPv4
 	if n.HasFamily(heddle.IPv6) {
-		least = heddle.IPv6.LeastMTU()
+		family = heddle.IPv6
+	}
+	least := family.LeastMTU()
+	if up, ok := h.Uplink(n); ok && up.MTU > 0 && up.MTU < least {
+		return heddle.Errorf(heddle.BadMTU, "create network", n.Name,
+			fmt.Sprintf("%s needs an MTU of %d bytes, and its parent %s carries %d", family, least, up.Name, up.MTU),
+			"raise the parent's MTU, or leave IPv6 out")
 	}
 	if n.MTU != 0 && (n.MTU < least || n.MTU > 65535) {
 		return heddle.Errorf(heddle.BadMTU, "create network", n.Name, fmt.Sprintf("its MTU of %d is not from %d to 65535", n.MTU, least),

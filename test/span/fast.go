@@ -1,6 +1,7 @@
 package span
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/heddle-network/heddle"
@@ -42,6 +43,33 @@ func (c *Cluster) NarrowPath(t testing.TB, mtu int) {
 		h.facts.Fabric.PathMTU = map[string]int{c.Hosts[1-i].Record.ID: mtu}
 	}
 	c.Plan(t)
+}
+
+// Differs lists what the hosts do not have as their plans want it.
+func (c *Cluster) Differs(t testing.TB) (all []string) {
+	t.Helper()
+	for i, h := range c.Hosts {
+		want := c.wanted(t, i)
+		for _, p := range h.pods {
+			want = heddle.Append(want, p.Host)
+		}
+		err := h.Do(func() error {
+			found, err := h.kernel.Diff(heddle.Plan{Host: want}, nil)
+			for _, d := range found {
+				all = append(all, fmt.Sprintf("%s: %+v", h.Name, d))
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatalf("%s: %v", h.Name, err)
+		}
+	}
+	return all
+}
+
+// Refuses is the error with which mode overlay refuses a network on the first host.
+func (c *Cluster) Refuses(n heddle.Network) error {
+	return overlay.Mode{}.Check(c.Hosts[0].facts, n)
 }
 
 // Heed makes both hosts read their IPsec policies, as their agents do, and plan again.

@@ -15,7 +15,7 @@ import (
 	"github.com/heddle-network/heddle/test/world"
 )
 
-// UnderlayMTU is the MTU of the wire between the hosts.
+// UnderlayMTU is the MTU of the wire between the hosts, unless a test has another.
 const UnderlayMTU = 1500
 
 // VNI is the cluster's VXLAN network identifier.
@@ -53,37 +53,43 @@ var (
 // IPv4 stay, for the outside).
 func New(t testing.TB, f heddle.Family) *Cluster {
 	t.Helper()
+	return NewWithMTU(t, f, UnderlayMTU)
+}
+
+// NewWithMTU is New with a wire of that MTU. Below 1280 it has no IPv6.
+func NewWithMTU(t testing.TB, f heddle.Family, mtu int) *Cluster {
+	t.Helper()
 	c := &Cluster{LAN: world.Namespace(t, "lan")}
 	c.LAN.Sh(t, `ip link set lo up; ip link add br0 type bridge; ip link set br0 up
 		ip address add %s/24 dev br0; ip address add %s/64 dev br0 nodad`, LAN4, LAN6)
 	for i := range c.Hosts {
-		c.Hosts[i] = c.newHost(t, i, f)
+		c.Hosts[i] = c.newHost(t, i, f, mtu)
 	}
 	for i, h := range c.Hosts {
-		h.Record.MTU = UnderlayMTU
-		h.facts = heddle.HostFacts{Name: h.Name, Links: []heddle.LinkFact{{Name: "eth0", MTU: UnderlayMTU, Up: true, Gateways: []netip.Addr{LAN4, LAN6},
+		h.facts = heddle.HostFacts{Name: h.Name, Links: []heddle.LinkFact{{Name: "eth0", MTU: mtu, Up: true, Gateways: []netip.Addr{LAN4, LAN6},
 			Addrs: []netip.Prefix{netip.PrefixFrom(h.underlays[0], 24), netip.PrefixFrom(h.underlays[1], 64)}}}}
 		h.facts.Fabric = &heddle.Fabric{Cluster: "span", VNI: VNI, Port: path.Default().Port(), Self: h.Record, Peers: []heddle.Host{c.Hosts[1-i].Record}}
 	}
 	return c
 }
 
-func (c *Cluster) newHost(t testing.TB, i int, f heddle.Family) *Host {
+func (c *Cluster) newHost(t testing.TB, i int, f heddle.Family, mtu int) *Host {
 	t.Helper()
 	h := &Host{Place: world.Namespace(t, fmt.Sprintf("host%d", i+1)), programs: map[string]heddle.Program{}}
 	four, six := netip.MustParseAddr(fmt.Sprintf("192.0.2.1%d", i)), netip.MustParseAddr(fmt.Sprintf("2001:db8::1%d", i))
 	h.underlays = []netip.Addr{four, six}
-	h.Record = heddle.Host{Name: h.Name, ID: "id of " + h.Name, MTU: UnderlayMTU, PrivilegedPorts: true, Underlay: []netip.Addr{six}}
+	h.Record = heddle.Host{Name: h.Name, ID: "id of " + h.Name, MTU: mtu, PrivilegedPorts: true, Underlay: []netip.Addr{six}}
 	if f == heddle.IPv4 {
 		h.Record.Underlay = []netip.Addr{four, six}
 	}
 	c.LAN.Sh(t, `ip link add port%d mtu %d type veth peer name eth0 mtu %[2]d netns %[3]s
-		ip link set port%[1]d master br0 up`, i, UnderlayMTU, h.Name)
-	h.Sh(t, `ip link set lo up; ip link set eth0 up
-		ip address add %s/24 dev eth0; ip address add %s/64 dev eth0 nodad
-		ip route add default via %s; ip -6 route add default via %s`, four, six, LAN4, LAN6)
+		ip link set port%[1]d master br0 up`, i, mtu, h.Name)
+	h.Sh(t, `ip link set lo up; ip link set eth0 up; ip address add %s/24 dev eth0; ip route add default via %s`, four, LAN4)
 	world.Soon(t, h.Name+" is on the underlay", func() error { return h.Ping(LAN4, "-W1") })
-	world.Soon(t, h.Name+" is on the underlay", func() error { return h.Ping(LAN6, "-W1") })
+	if mtu >= heddle.IPv6.LeastMTU() {
+		h.Sh(t, "ip address add %s/64 dev eth0 nodad; ip -6 route add default via %s", six, LAN6)
+		world.Soon(t, h.Name+" is on the underlay", func() error { return h.Ping(LAN6, "-W1") })
+	}
 	err := h.Do(func() (err error) {
 		h.kernel, err = kernel.Open()
 		return err
