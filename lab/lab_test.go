@@ -146,6 +146,20 @@ func TestWires(t *testing.T) {
 	}
 }
 
+// TestSmallWires: below 1280 bytes wires have IPv4 alone.
+func TestSmallWires(t *testing.T) {
+	l := up(t, lab.Options{Name: "small", Hosts: 2, NoAgent: true, MTU: 1000})
+	in(t, l, "host1", "ping", "-c1", "-W20", "-M", "do", "-s", "972", "host2")
+	if _, err := try(t, l, "host1", "ping", "-c1", "-W1", "-M", "do", "-s", "973", "host2"); err == nil {
+		t.Error("a packet larger than the MTU arrived")
+	}
+	for _, h := range l.Hosts {
+		if !h.Addr4.IsValid() || h.Addr6.IsValid() {
+			t.Errorf("%s has %v and %v", h.Name, h.Addr4, h.Addr6)
+		}
+	}
+}
+
 // carries8 measures a wire of 8 Mbit/s.
 func carries8(t *testing.T, l *lab.Lab, reverse bool) {
 	t.Helper()
@@ -333,7 +347,7 @@ func TestBadOptions(t *testing.T) {
 		"long name":  {Name: strings.Repeat("x", 33)},
 		"hosts":      {Hosts: -1},
 		"many hosts": {Hosts: 245},
-		"mtu":        {MTU: 1279},
+		"mtu":        {MTU: 575},
 		"host mtu":   {HostMTU: map[string]int{"host1": 65536}},
 		"mtu nobody": {HostMTU: map[string]int{"host3": 1500}},
 		"rate":       {Rate: 100},
