@@ -1,5 +1,6 @@
 # heddle: build, prove, measure. `make help` lists the targets.
 
+SHELL    := /bin/bash
 GO       ?= go
 PREFIX   ?= /usr/local
 DESTDIR  ?=
@@ -12,11 +13,13 @@ PACKAGES := nftables iptables iproute2 iputils-ping procps kmod sockperf iperf3 
             clang-14 llvm-14 libbpf-dev docker-compose curl ipvsadm \
             chromium-headless-shell
 
-# Packages tested at the same time: most of a suite's time is waiting. Those that take longest begin,
-# those that boot guests, which wait for each other, beside those that do not.
+# Most of a suite's time is waiting, that of guests is work, as their processor is emulated. So guests
+# have a run of their own, beside all others. In both, those that take longest begin.
 AT_ONCE  ?= $(shell expr 2 '*' $$(nproc) + 1)
-LONGEST  := ./test/attack ./test/modes ./test/fleet ./test/ipvlan ./test/hardship ./test/crash ./test/fast ./kernel \
-            ./test/runtimes ./test/overlay ./test/doctor ./lab ./test/direct ./test/install ./trial
+LONGEST  := ./test/attack ./test/fleet ./test/hardship ./test/crash ./kernel ./test/modes ./lab ./test/doctor \
+            ./test/runtimes ./test/allocation ./test/install ./test/fast ./test/overlay ./test/coexist
+GUESTS   := ./test/attack ./test/modes ./kernel ./test/ipvlan ./test/fast ./test/direct ./test/doctor ./test/overlay \
+            ./bpf ./lab ./trial ./test/vm
 # Three dockerds want the machine nearly for themselves: Docker gives a driver little time. One of
 # those that mostly wait runs beside them, and the race detector with what they leave of the processors.
 ALONE    := ./test/docker
@@ -38,7 +41,7 @@ export HEDDLE_TEST_PROGRAMS ?= $(CURDIR)/bin/test
 # Caches lie outside the repository.
 export HEDDLE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/heddle
 
-.PHONY: flaky bench-paths bench-docker docker-plugin docker-engine help build generate deps vm-kernels cni-plugins cri-modules test test-pure test-last test-raced race lock-order lint demo bench-attach soak man install uninstall deb vm-systemd clean
+.PHONY: flaky bench-paths bench-docker docker-plugin docker-engine help build generate deps vm-kernels cni-plugins cri-modules test test-pure test-most test-guests test-last test-raced race lock-order lint demo bench-attach soak man install uninstall deb vm-systemd clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -75,12 +78,17 @@ test-pure: ## the tests that need no root: seconds
 
 test: deps build vm-kernels cni-plugins cri-modules lint ## everything this machine can run
 	@echo "running all tests; what cannot run here is listed at the end"
-	@{ $(GO) test $(EACH) -p $(AT_ONCE) $(LONGEST) \
-	       $$($(GO) list ./... | grep -vxF $(patsubst .%,-e $(OURS)%,$(RACED) $(LAST))); \
-	   make -s -k -j 2 -O test-last test-raced; } | $(GO) run ./test/report
+	@$(GO) build -o bin/test/report ./test/report
+	@bin/test/report <(flock bin/test/guests make -s test-guests; make -s test-raced) \
+	                 <(make -s test-most; flock bin/test/guests make -s test-last)
 
-# These two run at once, each one's output in one piece. They are not said as $$(MAKE) above: make -n
-# would run them.
+# The parts of the tests, of which two run at once. They are not said as $$(MAKE) above: make -n would
+# run them.
+test-most:
+	@$(GO) test $(EACH) -skip InGuests -p $(AT_ONCE) $(LONGEST) \
+	     $$($(GO) list ./... | grep -vxF $(patsubst .%,-e $(OURS)%,$(RACED) $(LAST)))
+test-guests:
+	@$(GO) test $(EACH) -run InGuests -p $(AT_ONCE) $(GUESTS)
 test-last:
 	@$(GO) test $(EACH) -p 2 $(LAST)
 test-raced: # dockerds come first

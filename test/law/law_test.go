@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -184,6 +186,42 @@ func TestMainExits(t *testing.T) {
 		body, _, _ = strings.Cut(body, "\nfunc ")
 		if found && !strings.Contains(body, "os.Exit(") {
 			t.Errorf("%s: TestMain does not call os.Exit", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestGuestsListed: make test leaves no guest out. Its run of guests is of the tests whose
+// names have the word InGuests, in the packages that the Makefile lists.
+func TestGuestsListed(t *testing.T) {
+	root := filepath.Join("..", "..")
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(makefile), "\nGUESTS ")
+	list, _, _ = strings.Cut(list, "\n#")
+	listed := strings.Fields(list)
+	boots := regexp.MustCompile(`\.(RunInGuests?|RunEverywhere)\(`)
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, f := range strings.Split(string(text), "\nfunc ")[1:] {
+			name, _, _ := strings.Cut(f, "(")
+			if !strings.HasPrefix(name, "Test") || !boots.MatchString(f) {
+				continue
+			}
+			if !strings.Contains(name, "InGuests") {
+				t.Errorf("%s: %s boots guests and is not named InGuests", path, name)
+			}
+			if dir := strings.TrimPrefix(filepath.Dir(path), root); !slices.Contains(listed, "."+dir) {
+				t.Errorf("%s boots guests, and .%s is not in the Makefile's GUESTS", path, dir)
+			}
 		}
 		return err
 	})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -94,15 +95,38 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-func report(t *testing.T, events []byte) (string, *tally) {
+func report(t *testing.T, runs ...[]byte) (string, *tally) {
 	t.Helper()
 	var out bytes.Buffer
-	s := newTally()
-	if err := s.read(bytes.NewReader(events), &out); err != nil {
+	var inputs []io.Reader
+	for _, events := range runs {
+		inputs = append(inputs, bytes.NewReader(events))
+	}
+	s, err := readAll(inputs, &lockedWriter{to: &out})
+	if err != nil {
 		t.Fatal(err)
 	}
 	s.print(&out, 0)
 	return out.String(), s
+}
+
+// TestBeside: one package may have two runs at the same time, of other tests each; a run
+// without any test is a failure.
+func TestBeside(t *testing.T) {
+	run := func(test, verdict string) []byte {
+		in := `","Package":"` + module + `/a"`
+		return []byte(`{"Action":"start` + in + "}\n" + `{"Action":"run` + in + `,"Test":"` + test + `"}` + "\n" +
+			`{"Action":"` + verdict + in + `,"Test":"` + test + `"}` + "\n" + `{"Action":"` + verdict + in + "}\n")
+	}
+	if text, s := report(t, run("TestA", "pass"), run("TestB", "pass")); s.bad() || !strings.Contains(text, "2 passed, 0 failed") {
+		t.Errorf("two runs that passed:\n%s", text)
+	}
+	if text, s := report(t, run("TestA", "pass"), run("TestB", "fail")); !s.bad() || !strings.Contains(text, "1 passed, 1 failed") {
+		t.Errorf("one of two failed:\n%s", text)
+	}
+	if text, s := report(t, run("TestA", "pass"), nil); !s.bad() || !strings.Contains(text, "no test has run") {
+		t.Errorf("one of two had no test:\n%s", text)
+	}
 }
 
 func write(t *testing.T, path, text string) {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"strings"
 )
 
@@ -29,6 +30,24 @@ type runs struct {
 func newTally() *tally {
 	return &tally{output: map[string][]string{}, kept: map[string][]string{}, left: map[string]string{},
 		open: map[string]bool{}, never: map[string]bool{}, runs: map[string]*runs{}}
+}
+
+// add adds another tally, of a run beside this one.
+func (s *tally) add(o *tally) {
+	s.passed, s.failed, s.skipped = s.passed+o.passed, s.failed+o.failed, s.skipped+o.skipped
+	s.broken = append(s.broken, o.broken...)
+	for key, texts := range o.kept {
+		s.kept[key] = append(s.kept[key], texts...)
+	}
+	maps.Copy(s.left, o.left)
+	maps.Copy(s.never, o.never)
+	for key, r := range o.runs {
+		if s.runs[key] == nil {
+			s.runs[key] = &runs{}
+		}
+		sum := s.runs[key]
+		sum.number, sum.failed, sum.seconds = sum.number+r.number, sum.failed+r.failed, max(sum.seconds, r.seconds)
+	}
 }
 
 func (s *tally) bad() bool { return s.failed > 0 || len(s.broken) > 0 || s.passed == 0 }
