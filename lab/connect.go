@@ -64,6 +64,13 @@ func portName(host string, nic int) string {
 // wireNIC makes one wire of a host.
 func (l *Lab) wireNIC(sw *switchNamespace, in *namespace, h *Host, nic NIC, number, i int) error {
 	port, name := portName(h.Name, i), NICName(i)
+	switchHost, err := l.Host(nic.Switch)
+	if err != nil {
+		return err
+	}
+	if err := sw.keepIPv6(switchHost, nic.MTU); err != nil {
+		return err
+	}
 	if err := sw.makePair(sw.bridge, in, port, name, nic.MTU, number, i); err != nil {
 		return err
 	}

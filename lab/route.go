@@ -15,8 +15,15 @@ type routeSpec struct {
 
 // routes returns a node's routes: to each subnet of switches that it is not wired to, through
 // as few routers as possible. A host also has default routes: through the first router on its
-// first switch, or else the switch itself.
+// first switch, or else the switch itself. A NIC without an address of the family has none of
+// its routes.
 func (t Topology) routes(n *Node) (all []routeSpec) {
+	add := func(dst netip.Prefix, gateways []netip.Prefix, nic int) {
+		f := heddle.FamilyOf(dst.Addr())
+		if via := ofFamily(gateways, f); via.IsValid() && ofFamily(n.NICs[nic].Addresses, f).IsValid() {
+			all = append(all, routeSpec{dst, via, nic})
+		}
+	}
 	first := t.firstHops(n)
 	for i := range t.Switches {
 		sw := &t.Switches[i]
@@ -25,9 +32,7 @@ func (t Topology) routes(n *Node) (all []routeSpec) {
 			continue
 		}
 		for _, p := range sw.Subnets {
-			if via := ofFamily(h.router.Addresses, heddle.FamilyOf(p.Addr())); via.IsValid() {
-				all = append(all, routeSpec{p, via, h.nic})
-			}
+			add(p, h.router.Addresses, h.nic)
 		}
 	}
 	if n.Router {
@@ -39,9 +44,7 @@ func (t Topology) routes(n *Node) (all []routeSpec) {
 		gateways = r.Addresses
 	}
 	for _, f := range heddle.Families() {
-		if via := ofFamily(gateways, f); via.IsValid() {
-			all = append(all, routeSpec{f.Any(), via, 0})
-		}
+		add(f.Any(), gateways, 0)
 	}
 	return all
 }

@@ -108,14 +108,31 @@ func (s *namespace) makePair(bridge netlink.Link, far *namespace, port, name str
 	if err := s.LinkAdd(pair); err != nil {
 		return err
 	}
-	// A port of a switch has no address of its own and asks for no router. Without IPv6 the
-	// kernel takes no setting of it.
-	if mtu >= heddle.IPv6.LeastMTU() {
-		if err := s.LinkSetIP6AddrGenMode(pair, int(nl6None)); err != nil {
+	return s.raisePort(pair)
+}
+
+// raisePort sets a port of a switch up. It has no address of its own and asks for no router.
+// Below 1280 bytes it has no IPv6, and the kernel takes no setting of it.
+func (s *namespace) raisePort(port netlink.Link) error {
+	if port.Attrs().MTU >= heddle.IPv6.LeastMTU() {
+		if err := s.LinkSetIP6AddrGenMode(port, int(nl6None)); err != nil {
 			return err
 		}
 	}
-	return s.LinkSetUp(pair)
+	return s.LinkSetUp(port)
+}
+
+// keepIPv6 lets a switch that has an IPv6 address keep it beside a port below 1280 bytes. A
+// bridge has the least MTU of its ports, unless its own was ever changed.
+func (s *namespace) keepIPv6(sw *Host, port int) error {
+	least := heddle.IPv6.LeastMTU()
+	if port >= least || !sw.Addr6.IsValid() {
+		return nil
+	}
+	if err := s.setMTU(sw.Name, least+1); err != nil { // the same MTU would be no change
+		return err
+	}
+	return s.setMTU(sw.Name, least)
 }
 
 // nl6None is IN6_ADDR_GEN_MODE_NONE.

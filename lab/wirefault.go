@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/heddle-network/heddle"
@@ -42,12 +43,12 @@ func (l *Lab) SetRate(ctx context.Context, name string, r Rate) error {
 	}
 	return l.eachWire(ctx, "set rate of", name, func(w wire, f *WireFault) error {
 		f.Rate = r
-		setDefault(&r, w.spec.Rate)
+		bits := cmp.Or(r, w.spec.Rate).bits()
 		return w.ends(func(sw, host *namespace) error {
-			if err := sw.setLimit(w.port, r.bits(), w.mtu(f)); err != nil {
+			if err := sw.setLimit(w.port, bits, w.mtu(f)); err != nil {
 				return err
 			}
-			return host.setLimit(w.nic, r.bits(), w.mtu(f))
+			return host.setLimit(w.nic, bits, w.mtu(f))
 		})
 	})
 }
@@ -61,15 +62,18 @@ func (l *Lab) SetMTU(ctx context.Context, name string, mtu int, hidden bool) err
 			return err
 		}
 	}
-	return l.eachWire(ctx, "set MTU of", name, func(w wire, f *WireFault) error {
-		if !hidden && mtu != 0 { // the kernel would take the IPv6 addresses off
-			if err := checkMTU(mtu, w.spec.Addresses...); err != nil {
-				return err
-			}
+	if mtu != 0 && !hidden {
+		if err := l.checkHostMTU(name, mtu); err != nil {
+			return err
 		}
+	}
+	return l.eachWire(ctx, "set MTU of", name, func(w wire, f *WireFault) error {
 		f.MTU, f.Hidden = mtu, hidden && mtu != 0
 		return w.ends(func(sw, host *namespace) error {
 			near := w.mtu(f)
+			if err := sw.keepIPv6(w.sw, near); err != nil {
+				return err
+			}
 			far := near
 			if f.Hidden {
 				far = w.spec.MTU
@@ -85,6 +89,21 @@ func (l *Lab) SetMTU(ctx context.Context, name string, mtu int, hidden bool) err
 			return sw.setMTU(w.port, near)
 		})
 	})
+}
+
+// checkHostMTU refuses, before any wire is changed, an MTU with which the kernel would take
+// the IPv6 addresses off one of the hosts.
+func (l *Lab) checkHostMTU(name string, mtu int) error {
+	all, err := l.wires(name)
+	if err != nil {
+		return err
+	}
+	for _, w := range all {
+		if err := checkMTU(mtu, w.spec.Addresses...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // setHostMTU changes the MTU of the wire's end at its host, and of the guest's NIC.

@@ -44,11 +44,11 @@ func (w wire) putRelay(ctx context.Context, mtu int) error {
 // divert replaces the bridge's port by the relay's TAP. The port is then in no bridge, so the
 // switch's own stack must not answer on it.
 func (s *namespace) divert(port, bridge string, mtu int) error {
-	tap, err := s.LinkByName(relayPort(port))
-	if err != nil {
+	if err := s.setMTU(relayPort(port), mtu); err != nil {
 		return err
 	}
-	if err := s.LinkSetMTU(tap, mtu); err != nil {
+	tap, err := s.LinkByName(relayPort(port))
+	if err != nil {
 		return err
 	}
 	if err := s.setMuted(port, true); err != nil {
@@ -72,11 +72,7 @@ func (s *namespace) join(link netlink.Link, bridge string) error {
 	if err := s.LinkSetMaster(link, master); err != nil {
 		return err
 	}
-	// A port of a switch has no address of its own and asks for no router.
-	if err := s.LinkSetIP6AddrGenMode(link, int(nl6None)); err != nil {
-		return err
-	}
-	return s.LinkSetUp(link)
+	return s.raisePort(link)
 }
 
 // setMuted keeps the switch's own network stack from using a device, or lets it again.
