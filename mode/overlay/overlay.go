@@ -64,16 +64,17 @@ func (Mode) Fits(n heddle.Network) error {
 }
 
 func (m Mode) checkMTU(h heddle.HostFacts, n heddle.Network) error {
-	least := heddle.IPv4.LeastMTU()
+	family := heddle.IPv4
 	if n.HasFamily(heddle.IPv6) {
-		least = heddle.IPv6.LeastMTU()
+		family = heddle.IPv6
 	}
+	least := family.LeastMTU()
 	most := innerMTU(h)
 	switch {
 	case most < least:
 		return heddle.Errorf(heddle.BadMTU, "create network", n.Name,
 			fmt.Sprintf("its containers need an MTU of %d bytes, and the underlay has room for %d", least, most),
-			"raise the underlay's MTU, or leave IPv6 out")
+			parts.RaiseMTU("the underlay", family))
 	case n.MTU != 0 && (n.MTU < least || n.MTU > most):
 		return heddle.Errorf(heddle.BadMTU, "create network", n.Name,
 			fmt.Sprintf("its MTU of %d is not from %d to %d, which the underlay carries with %d bytes of %s", n.MTU, least, most, overhead(h), path.Of(h.Fabric).Title()),

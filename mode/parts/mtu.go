@@ -32,7 +32,7 @@ func CheckMTU(h heddle.HostFacts, n heddle.Network) error {
 	if up, ok := h.Uplink(n); ok && up.MTU > 0 && up.MTU < least {
 		return heddle.Errorf(heddle.BadMTU, "create network", n.Name,
 			fmt.Sprintf("%s needs an MTU of %d bytes, and its parent %s carries %d", family, least, up.Name, up.MTU),
-			"raise the parent's MTU, or leave IPv6 out")
+			RaiseMTU("the parent", family))
 	}
 	if n.MTU != 0 && (n.MTU < least || n.MTU > 65535) {
 		return heddle.Errorf(heddle.BadMTU, "create network", n.Name, fmt.Sprintf("its MTU of %d is not from %d to 65535", n.MTU, least),
@@ -43,6 +43,14 @@ func CheckMTU(h heddle.HostFacts, n heddle.Network) error {
 			fmt.Sprintf("its MTU of %d is more than its parent %s carries (%d)", n.MTU, up.Name, up.MTU), "leave --mtu out to take the parent's")
 	}
 	return nil
+}
+
+// RaiseMTU is the remedy if an interface has no room for networks of the family.
+func RaiseMTU(of string, f heddle.Family) string {
+	if f == heddle.IPv6 {
+		return "raise " + of + "'s MTU, or leave IPv6 out"
+	}
+	return "raise " + of + "'s MTU"
 }
 
 // CheckParent refuses a parent that the host does not have.
