@@ -75,13 +75,16 @@ func (d *defaults) settle(inode uint64, held heddle.EndpointID) {
 		return
 	}
 	defer pod.Close()
-	to := heddle.EndpointID{}
+	container, to := "", heddle.EndpointID{}
+	for _, id := range d.endpointsIn(pod) {
+		container = id.Container
+	}
 	for i, r := range d.heirs(pod) {
 		if i == 0 || r.Endpoint.DefaultRoute {
 			to = r.Endpoint.ID
 		}
 	}
-	d.note(inode, cmp.Or(to.Container, held.Container), d.arrange(pod, to, held))
+	d.note(inode, container, d.arrange(pod, to, held))
 }
 
 // heirs are the container's endpoints that may carry its default route, the
