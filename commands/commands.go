@@ -55,7 +55,7 @@ func lines[T heddle.Object](all []T, write func(T) []string) []string {
 // writer writes commands for the host, or for the namespace pod.
 type writer struct {
 	pod string
-	// to is the container's namespace, whoever the commands are for; plan is all that
+	// podNetns is the container's namespace, also of commands for the host; plan is all that
 	// they make.
 	podNetns string
 	plan     heddle.Plan

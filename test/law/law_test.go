@@ -205,6 +205,7 @@ func TestGuestsListed(t *testing.T) {
 	_, list, _ := strings.Cut(string(makefile), "\nGUESTS ")
 	list, _, _ = strings.Cut(list, "\n#")
 	listed := strings.Fields(list)
+	found := 0
 	boots := regexp.MustCompile(`\.(RunInGuests?|RunEverywhere)\(`)
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, "_test.go") {
@@ -216,6 +217,7 @@ func TestGuestsListed(t *testing.T) {
 			if !strings.HasPrefix(name, "Test") || !boots.MatchString(f) {
 				continue
 			}
+			found++
 			if !strings.Contains(name, "InGuests") {
 				t.Errorf("%s: %s boots guests and is not named InGuests", path, name)
 			}
@@ -227,5 +229,8 @@ func TestGuestsListed(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if found == 0 {
+		t.Error("no test that boots guests was found")
 	}
 }
