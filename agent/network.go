@@ -61,6 +61,9 @@ func (a *Agent) create(mode heddle.Mode, want heddle.Network, dryRun bool,
 		made, lines, err = a.checkSame(old, n)
 		return made, lines, nil, err
 	}
+	if want, err = a.chooseSubnets(mode, want); err != nil {
+		return made, nil, nil, err
+	}
 	n, err := a.complete(mode, want)
 	if err != nil {
 		return made, nil, nil, err
