@@ -32,6 +32,12 @@ type CommonSubnet interface {
 	CommonSubnet() bool
 }
 
+// OwnSubnet is an optional interface of modes whose networks need a subnet that nobody else
+// has. The agent chooses a free one for a request that names none.
+type OwnSubnet interface {
+	NeedsSubnet() bool
+}
+
 // LANMode is an optional interface of modes whose containers are neighbours on
 // their parent's own LAN: subnets, routers and addresses are that LAN's.
 type LANMode interface {

@@ -23,7 +23,7 @@ func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply hed
 	if err := a.accept(ctx, &req); err != nil {
 		return reply, err
 	}
-	n, err := a.networks.find(req.Network)
+	n, err := a.findNew(ctx, req.Network)
 	if err != nil {
 		return reply, err
 	}

@@ -9,9 +9,12 @@ import (
 )
 
 // completeLike completes a request for a network that already exists, so that the two can be
-// compared. On a LAN, what the request leaves out is taken from the existing network: the host's
-// or the LAN's addresses may have changed.
+// compared. What was chosen for a request that left it out is taken from the existing network. So
+// is, on a LAN, what the request leaves out: the host's or the LAN's addresses may have changed.
 func (a *Agent) completeLike(mode heddle.Mode, old *network, want heddle.Network) (heddle.Network, error) {
+	if want.Mode == old.Mode && choosesSubnets(mode, want) {
+		want.Subnets, want.Gateways, want.Reserved = old.Subnets, old.Gateways, old.Reserved
+	}
 	if want.Mode != old.Mode || !mayShareSubnet(mode) {
 		return a.complete(mode, want)
 	}

@@ -77,6 +77,53 @@ func (k *reservations) freeSubnetLocked(f heddle.Family) (netip.Prefix, error) {
 		"all subnets are in use", "name a subnet with --subnet")
 }
 
+// chooseSubnets gives a network of a mode that needs a subnet free ones if the request names
+// none: of both families if the host has IPv6 and the mode takes it there, else of IPv4.
+func (a *Agent) chooseSubnets(mode heddle.Mode, n heddle.Network) (heddle.Network, error) {
+	if !choosesSubnets(mode, n) {
+		return n, nil
+	}
+	four, err := a.reservations.freeSubnet(heddle.IPv4)
+	if err != nil {
+		return n, err
+	}
+	single := n
+	single.Subnets = []netip.Prefix{four}
+	if !hasIPv6Address(a.host.now()) {
+		return single, nil
+	}
+	six, err := a.reservations.freeSubnet(heddle.IPv6)
+	if err != nil {
+		return n, err
+	}
+	dual := n
+	dual.Subnets = []netip.Prefix{four, six}
+	if heddle.BadMTU.In(mode.Check(a.host.now(), dual)) != nil {
+		return single, nil // there is no room for IPv6
+	}
+	return dual, nil
+}
+
+// choosesSubnets reports whether the agent chooses the subnets of a network that is asked for.
+func choosesSubnets(mode heddle.Mode, n heddle.Network) bool {
+	own, is := mode.(heddle.OwnSubnet)
+	return is && own.NeedsSubnet() && len(n.Subnets)+len(n.Gateways)+len(n.Ranges)+len(n.Reserved) == 0
+}
+
+// hasIPv6Address reports whether an interface of the host has an IPv6 address.
+func hasIPv6Address(h heddle.HostFacts) bool {
+	return slices.ContainsFunc(h.Links, func(l heddle.LinkFact) bool {
+		return slices.ContainsFunc(l.Addrs, func(p netip.Prefix) bool { return p.Addr().Is6() })
+	})
+}
+
+// freeSubnet is a subnet that overlaps nothing that this host knows of.
+func (k *reservations) freeSubnet(f heddle.Family) (netip.Prefix, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.freeSubnetLocked(f)
+}
+
 // localSubnet is one of the subnets of freeIPv4.
 func localSubnet(i uint32) netip.Prefix {
 	b := freeIPv4.Addr().As4()

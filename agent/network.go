@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"sort"
@@ -60,6 +61,9 @@ func (a *Agent) create(mode heddle.Mode, want heddle.Network, dryRun bool,
 		}
 		made, lines, err = a.checkSame(old, n)
 		return made, lines, nil, err
+	}
+	if want, err = a.chooseSubnets(mode, want); err != nil {
+		return made, nil, nil, err
 	}
 	n, err := a.complete(mode, want)
 	if err != nil {
@@ -256,9 +260,31 @@ func (a *Agent) endpointsOn(id string) []heddle.Endpoint {
 // Networks lists all networks, by name.
 func (a *Agent) Networks() []heddle.Network { return a.networks.all() }
 
+// newTime is how long a call waits for a network that another host has just made.
+const newTime = 10 * time.Second
+
+// findNew finds a network by its name or ID. If another host has just made it, findNew waits
+// until this host has it, or cannot have it, for newTime at most.
+func (a *Agent) findNew(ctx context.Context, name string) (*network, error) {
+	n, err := a.networks.find(name)
+	if err == nil || a.opt.Cluster == nil || heddle.CheckNetworkName(name) != nil {
+		return n, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, newTime)
+	defer cancel()
+	there, failed := a.opt.Cluster.AwaitNetwork(ctx, name)
+	for err != nil && there && failed == nil && pause(ctx, 10*time.Millisecond) {
+		if why := a.problems.whyMissing(name); why != nil {
+			return nil, why
+		}
+		n, err = a.networks.find(name)
+	}
+	return n, err
+}
+
 // Network returns one network.
 func (a *Agent) Network(name string) (heddle.Network, error) {
-	n, err := a.networks.find(name)
+	n, err := a.findNew(context.Background(), name)
 	if err != nil {
 		return heddle.Network{}, err
 	}

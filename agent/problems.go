@@ -71,6 +71,18 @@ func (t *problems) noteMissing(id, name string, why error) {
 	t.missing[id] = missingNetwork{name, why}
 }
 
+// whyMissing returns why a network of the cluster is not on this host; nil if it may come yet.
+func (t *problems) whyMissing(name string) error {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	for _, u := range t.missing {
+		if u.name == name {
+			return u.why
+		}
+	}
+	return nil
+}
+
 // missingNames returns the names of the cluster's networks that are not on this host, by ID.
 func (t *problems) missingNames() map[string]string {
 	t.mu.RLock()

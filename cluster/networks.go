@@ -62,6 +62,20 @@ func (c *Cluster) CheckNetwork(ctx context.Context, n heddle.Network) error {
 	return c.checkPermission(ctx, putNetwork(n))
 }
 
+// AwaitNetwork is API.AwaitNetwork.
+func (c *Cluster) AwaitNetwork(ctx context.Context, name string) (there bool, err error) {
+	found, err := c.o.Store.Read(ctx, networkKey(name)) // and others whose names begin like that
+	if err != nil {
+		return false, err
+	}
+	for _, e := range found.Entries {
+		if e.Key == networkKey(name) {
+			return true, c.awaitRevision(ctx, e.Revision)
+		}
+	}
+	return false, nil
+}
+
 // asRecord is a new network as its record has it.
 func asRecord(n heddle.Network) heddle.Network {
 	n.Shared, n.Deleting, n.Limits = true, false, nil

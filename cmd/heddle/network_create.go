@@ -69,7 +69,8 @@ Modes bridge, routed and overlay:
            --opt fast-path=false    every packet takes the host's stack
            --opt big-tcp=true|false IPv4 segments beyond 64 KB on one host; by default
                                     with --internal alone (bridge, routed)`,
-		Example: `  heddle network create front --mode bridge --subnet 10.20.0.0/24 --subnet fd20::/64
+		Example: `  heddle network create web --mode bridge
+  heddle network create front --mode bridge --subnet 10.20.0.0/24 --subnet fd20::/64
   heddle network create back --mode routed --subnet 10.21.0.0/24 --ip-range 10.21.0.128/25 --mtu 1400
   heddle network create closed --mode bridge --subnet 10.22.0.0/24 --gateway 10.22.0.254 --internal --label tier=web
   heddle network create plain --mode host
@@ -101,7 +102,7 @@ Modes bridge, routed and overlay:
 func (x *networkFlags) define(s *session, cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&x.mode, "mode", "", "how endpoints are wired: "+modeNames())
-	f.StringArrayVar(&x.subnets, "subnet", nil, "`CIDR` of the addresses; once for IPv4 and once for IPv6")
+	f.StringArrayVar(&x.subnets, "subnet", nil, "`CIDR` of the addresses; once for IPv4 and once for IPv6 (bridge, routed, overlay: by default, or with auto, a free one)")
 	f.StringArrayVar(&x.gateways, "gateway", nil, "the gateway's `IP`; by default the subnet's first address (macvlan, ipvlan, direct: the LAN's router)")
 	f.StringArrayVar(&x.ranges, "ip-range", nil, "`CIDR` in a subnet, to give addresses out from")
 	f.StringArrayVar(&x.reserved, "reserve", nil, "`IP` to give out only on request")
@@ -133,8 +134,10 @@ func (x *networkFlags) network(name string) (n heddle.Network, err error) {
 		return n, heddle.Errorf(heddle.BadMTU, "create network", name,
 			fmt.Sprintf("MTU %d is not from 576 to 65535", x.mtu), "leave --mtu out to take the parent's MTU")
 	}
-	if n.Subnets, err = parsePrefixes("--subnet", x.subnets); err != nil {
-		return n, err
+	if !slices.Equal(x.subnets, []string{"auto"}) {
+		if n.Subnets, err = parsePrefixes("--subnet", x.subnets); err != nil {
+			return n, err
+		}
 	}
 	if n.Ranges, err = parsePrefixes("--ip-range", x.ranges); err != nil {
 		return n, err

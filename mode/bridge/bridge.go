@@ -30,6 +30,9 @@ type Mode struct{}
 
 func (Mode) Name() string { return "bridge" }
 
+// NeedsSubnet is heddle.OwnSubnet.
+func (Mode) NeedsSubnet() bool { return true }
+
 // Options of the mode: broadcast=true floods broadcast and multicast frames to
 // all ports; masquerade=false sends containers' own addresses to the outside;
 // fast-path=false has every packet pass the bridge; big-tcp=true lets TCP's IPv4

@@ -27,6 +27,9 @@ type Mode struct{}
 
 func (Mode) Name() string { return "overlay" }
 
+// NeedsSubnet is heddle.OwnSubnet.
+func (Mode) NeedsSubnet() bool { return true }
+
 // Options of the mode: masquerade=false sends containers' own addresses to the
 // outside; fast-path=false has every packet pass the host's stack; with
 // gwbridge=false Docker's containers go out through the network itself, as others

@@ -42,6 +42,9 @@ type Mode struct{}
 
 func (Mode) Name() string { return "routed" }
 
+// NeedsSubnet is heddle.OwnSubnet.
+func (Mode) NeedsSubnet() bool { return true }
+
 // SharesParentSubnet is true: a cloud's NIC has several addresses of one subnet.
 func (Mode) SharesParentSubnet() bool { return true }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/world"
 )
@@ -48,6 +49,19 @@ func TestCreateOnce(t *testing.T) {
 			client.Gets(t, "web", 8080, h.Addr4)
 		}
 		web.detach(t)
+	})
+	t.Run("just made", func(t *testing.T) {
+		for i := range 3 {
+			name := fmt.Sprint("new", i)
+			f.hosts[0].cli(t, "network", "create", name, "--mode", "overlay")
+			p := f.hosts[2].attach(t, "early", name)
+			p.detach(t)
+			f.hosts[0].deleted(t, name)
+		}
+		_, err := f.hosts[2].tryAttach("early", "nobody")
+		if heddle.NoNetwork.In(err) == nil {
+			t.Errorf("a network that nobody has made: %v", err)
+		}
 	})
 	t.Run("outside", func(t *testing.T) { pods[0].Reaches(t, f.lab.Switches[0].Addr4) })
 	if out, err := f.hosts[0].tryCLI(t, "network", "delete", "app"); err == nil || !strings.Contains(out, "HDL-2006") {
