@@ -68,8 +68,9 @@ func trackedHere() (uint32, error) {
 	return c.tracked()
 }
 
-// tracked is how many connections the namespace has.
+// tracked is how many connections the namespace has; some, if the kernel does not say.
 func (c *conn) tracked() (n uint32, err error) {
+	n = fewTracked
 	_, err = c.exchange(func(_ uint16, b []byte) {
 		if entries := after(nl.SizeofNfgenmsg, b)[ctaStatsEntries]; len(entries) == 4 {
 			n = binary.BigEndian.Uint32(entries)
