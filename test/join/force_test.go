@@ -28,7 +28,7 @@ func TestForceNewStore(t *testing.T) {
 
 	h.kill(3)
 	h.notForced(3, "members of the store answer", force) // the store is well
-	h.notForced(4, "without an embedded store", force)
+	h.notForced(4, "no part in an embedded store", force)
 	for _, i := range []int{1, 2} {
 		h.kill(i)
 	}
