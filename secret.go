@@ -19,11 +19,11 @@ func CheckSecret(file *os.File, what, name string) error {
 	}
 	if st.Mode().Perm()&0o077 != 0 {
 		return Errorf(OpenSecret, "check permissions of", name, fmt.Sprintf("others than the file's owner can read %s (mode %04o)", what, st.Mode().Perm()),
-			"'chmod 600 "+name+"', if nobody has read it yet")
+			"run 'chmod 600 "+name+"', if nobody has read it yet")
 	}
 	if owner := st.Sys().(*syscall.Stat_t).Uid; owner != 0 && int(owner) != os.Geteuid() {
 		return Errorf(OpenSecret, "check permissions of", name, fmt.Sprintf("the file with %s belongs to user %d", what, owner),
-			"'chown root "+name+"', if nobody has read it yet")
+			"run 'chown root "+name+"', if nobody has read it yet")
 	}
 	return nil
 }

@@ -105,7 +105,7 @@ func checkMappings(id heddle.EndpointID, ports []heddle.PortMapping) error {
 	for _, p := range ports {
 		if p.HostPort == 0 || p.ContainerPort == 0 || (p.Protocol != "tcp" && p.Protocol != "udp") {
 			return heddle.Errorf(heddle.BadPort, "publish port", p.String()+" of endpoint "+id.String(),
-				"a port or the protocol does not exist", "name ports from 1 to 65535, over tcp or udp")
+				"a port is out of range, or the protocol is neither tcp nor udp", "name ports from 1 to 65535, over tcp or udp")
 		}
 		if err := checkHostIP(id, p); err != nil {
 			return err
@@ -270,7 +270,7 @@ func (a *Agent) rollBack(r record, pod kernel.Pod, why error) error {
 		a.log.Error("undo of an attach failed", "endpoint", r.Endpoint.ID, "error", err)
 		return &heddle.Error{Code: heddle.UndoFailed, Kind: heddle.Partial, Op: "undo the attach of endpoint",
 			Object: r.Endpoint.ID.String(),
-			Cause:  err.Error() + " (the attach failed before: " + why.Error() + ")",
+			Cause:  heddle.SentenceOf(err) + " (the attach failed before: " + heddle.SentenceOf(why) + ")",
 			Remedy: "detach the endpoint, or run 'heddle gc'"}
 	}
 	a.forgetInMemory(r)

@@ -135,8 +135,8 @@ func hasRestedAddress(p ipam.Source, subnet netip.Prefix) bool {
 // obtain gets the missing address, or a block with it, from the cluster.
 func (bs *blocks) obtain(ctx context.Context, n *network, req heddle.AttachRequest, missing missingAddress) error {
 	if req.DryRun {
-		return heddle.Errorf(heddle.PoolExhausted, "plan an attach to network", n.Name,
-			"this host has no free address of it, and a dry run claims none from the cluster",
+		return heddle.Errorf(heddle.PoolExhausted, "attach endpoint", req.ID.String()+" to network "+n.Name,
+			"this host has no free address of the network, and a dry run claims none from the cluster",
 			"attach without --dry-run")
 	}
 	if err := checkStoreUp(bs.cluster, "claim addresses of network", n.Name); err != nil {

@@ -88,8 +88,8 @@ func (bs *blocks) freeAddresses(n *network, id heddle.EndpointID) {
 func (a *Agent) checkClaimsNothing(n *network, req heddle.AttachRequest) error {
 	if len(req.IPs) > 0 || req.MAC != "" || req.NIC != "" || len(req.Ports) > 0 {
 		return heddle.Errorf(heddle.BadOption, "attach endpoint", req.ID.String()+" to network "+n.Name,
-			"a network of mode "+n.Mode+" has no addresses, MAC addresses and ports of its own to give",
-			"leave --ip, --mac and --publish out")
+			"a network of mode "+n.Mode+" has no addresses, MAC addresses, NICs and ports of its own to give",
+			"leave --ip, --mac, --nic and --publish out")
 	}
 	return nil
 }
@@ -103,8 +103,8 @@ func (a *Agent) checkLAN(n *network, req heddle.AttachRequest) error {
 	parent, _ := h.Link(n.Parent)
 	for _, addr := range hostAddresses(n.mode, h, parent) {
 		if slices.Contains(req.IPs, addr) {
-			return heddle.Errorf(heddle.AddressTaken, "use address", addr.String()+" on network "+n.Name,
-				"the host itself has the address", "choose another address")
+			return heddle.Errorf(heddle.AddressTaken, "lease address", addr.String()+" to endpoint "+req.ID.String(),
+				"the host itself has the address", "choose another address, or leave it out")
 		}
 	}
 	return nil

@@ -32,8 +32,8 @@ func (a *Agent) claimLeased(n *network, req heddle.AttachRequest) (addrs []netip
 	for _, e := range a.endpointsOn(n.ID) {
 		has := slices.IndexFunc(e.Addrs, func(p netip.Prefix) bool { return slices.Contains(addrs, p) })
 		if has >= 0 && e.ID != req.ID && !a.makeRoomFor(e, req) {
-			return nil, true, heddle.Errorf(heddle.AddressTaken, "attach endpoint",
-				req.ID.String()+" with address "+e.Addrs[has].Addr().String(),
+			return nil, true, heddle.Errorf(heddle.AddressTaken, "lease address",
+				e.Addrs[has].Addr().String()+" to endpoint "+req.ID.String(),
 				"endpoint "+e.ID.String()+" has the address",
 				"detach that endpoint first, or choose another address")
 		}

@@ -80,7 +80,7 @@ func (bs *blocks) sendAddresses(ctx context.Context, n *network, e heddle.Endpoi
 	if err := errors.Join(errs...); err != nil {
 		return &heddle.Error{Code: heddle.UndoFailed, Kind: heddle.Partial, Op: "move endpoint",
 			Object: e.ID.String() + " to host " + to,
-			Cause:  "it is detached here, but its addresses were not sent: " + err.Error(),
+			Cause:  "it is detached here, but its addresses were not sent: " + heddle.SentenceOf(err),
 			Remedy: "attach the endpoint on " + to + " with --ip, or here again"}
 	}
 	return nil

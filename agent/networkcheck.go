@@ -86,8 +86,9 @@ func reserveParentAddresses(mode heddle.Mode, h heddle.HostFacts, n heddle.Netwo
 		switch {
 		case slices.Contains(n.Gateways, t) && guest:
 		case slices.Contains(n.Gateways, t):
-			return n, heddle.Errorf(heddle.AddressTaken, "use gateway", t.String()+" of network "+n.Name,
-				"the parent "+parent.Name+" or its router has the address", "name another gateway with --gateway")
+			return n, heddle.Errorf(heddle.AddressTaken, "create network", n.Name,
+				"the parent "+parent.Name+" or its router has the address of its gateway "+t.String(),
+				"name another gateway with --gateway")
 		case !slices.Contains(n.Reserved, t) && slices.ContainsFunc(n.Subnets, func(s netip.Prefix) bool { return s.Contains(t) }):
 			n.Reserved = append(n.Reserved, t)
 		}
@@ -174,7 +175,7 @@ func (a *Agent) hostOverlaps(mode heddle.Mode, n heddle.Network) error {
 				if s.Overlaps(addr.Masked()) && !addr.Addr().IsLinkLocalUnicast() &&
 					!((a.usesInterface(mode, n, l) || hasCommonSubnet(mode)) && within(s, addr)) {
 					return heddle.Errorf(heddle.SubnetOverlap, "create network", n.Name,
-						fmt.Sprintf("subnet %s overlaps address %s of the host's interface %s", s, addr, l.Name),
+						fmt.Sprintf("its subnet %s overlaps address %s of the host's interface %s", s, addr, l.Name),
 						"choose another subnet")
 				}
 			}
@@ -193,7 +194,7 @@ func (a *Agent) checkHostRoutes(n heddle.Network) error {
 	for _, s := range n.Subnets {
 		if i := slices.IndexFunc(own, s.Overlaps); i >= 0 {
 			return heddle.Errorf(heddle.SubnetOverlap, "create network", n.Name,
-				fmt.Sprintf("subnet %s overlaps the host's own route to %s", s, own[i]),
+				fmt.Sprintf("its subnet %s overlaps the host's own route to %s", s, own[i]),
 				"choose another subnet, or take the route away ('ip route show')")
 		}
 	}
@@ -222,7 +223,7 @@ func (n *network) conflictsWith(other *network) error {
 			if s.Overlaps(t) && !(hasCommonSubnet(n.mode) && hasCommonSubnet(other.mode) &&
 				!poolsOverlap(n.Network, other.Network)) {
 				return heddle.Errorf(heddle.SubnetOverlap, "create network", n.Name,
-					fmt.Sprintf("subnet %s overlaps %s of network %s", s, t, other.Name), "choose another subnet")
+					fmt.Sprintf("its subnet %s overlaps %s of network %s", s, t, other.Name), "choose another subnet")
 			}
 		}
 	}

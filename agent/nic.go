@@ -23,8 +23,8 @@ func (a *Agent) claimNIC(giver heddle.NICGiver, n *network, req heddle.AttachReq
 			"the host publishes no ports for a NIC that it has moved: it does not see the traffic",
 			"leave --publish out")
 	case !n.pool.Gives() && len(req.IPs) > 0:
-		return e, heddle.Errorf(heddle.BadOption, "attach endpoint", req.ID.String()+" with an address of its choice",
-			"network "+n.Name+" has no subnet: the NIC keeps the addresses that it has", "leave --ip out")
+		return e, heddle.Errorf(heddle.BadOption, "attach endpoint", req.ID.String()+" to network "+n.Name,
+			"the network has no subnet: the NIC keeps the addresses that it has", "leave --ip out")
 	}
 	if err := a.host.refresh(); err != nil {
 		return e, err

@@ -70,7 +70,7 @@ func (a *Agent) PoolOf(subnet netip.Prefix) (Pool, bool) {
 func (k *reservations) subnetOf(ask PoolRequest) (netip.Prefix, error) {
 	n := k.networks.byID(ask.Network)
 	if n == nil {
-		return netip.Prefix{}, heddle.Errorf(heddle.NoNetwork, "find network", "with ID "+ask.Network, "",
+		return netip.Prefix{}, heddle.Errorf(heddle.NoNetwork, "find network with ID", ask.Network, "",
 			"name another network: 'heddle network list' shows those there are")
 	}
 	for _, s := range n.Subnets {

@@ -54,7 +54,7 @@ func (a *Agent) changeName(n *network, changeName string, d *heddle.DockerNetwor
 	if other, err := a.networks.find(changeName); err == nil && other.ID != n.ID {
 		return nameTaken(changeName)
 	}
-	if err := checkStoreUp(a.opt.Cluster, "name network", changeName); err != nil {
+	if err := checkStoreUp(a.opt.Cluster, "use network name", changeName); err != nil {
 		return err
 	}
 	ctx, cancel := withStoreTimeout(context.Background())

@@ -146,7 +146,7 @@ func (a *Agent) adoptNetwork(n heddle.Network) error {
 // caller holds the other one's lock. If the unused one is locked, this is tried again later.
 func (a *Agent) freeName(local *network, n heddle.Network) error {
 	if !local.Shared || len(a.endpointsOn(local.ID)) > 0 {
-		return heddle.Errorf(heddle.NetworkExists, "make the cluster's network", n.Name,
+		return heddle.Errorf(heddle.NetworkExists, "create the cluster's network", n.Name,
 			"this host has a network of its own with that name",
 			"delete this host's network, and the cluster's is made; or create this host's again under another name")
 	}

@@ -62,7 +62,7 @@ func (c *Cluster) chooseBlock(n heddle.Network, subnet netip.Prefix, near netip.
 	case known == nil:
 		return b, change, heddle.Errorf(heddle.NoNetwork, "claim addresses of network", n.Name,
 			"the cluster has no such network any more",
-			"use another network: 'heddle network list' shows those there are")
+			"name another network: 'heddle network list' shows those there are")
 	case known.Deleting:
 		return b, change, heddle.Errorf(heddle.NetworkLeaving, "claim addresses of network", n.Name,
 			"the network is being deleted", "wait until it is gone, and create it again")

@@ -101,10 +101,10 @@ func (c *Cluster) checkStore() {
 	switch {
 	case c.memory.Cluster == "" || c.duplicate != nil:
 	case found == nil:
-		c.wrongStore = heddle.Errorf(heddle.StoreStrange, "use store", "of cluster "+c.memory.Cluster, "the store has no record of this cluster: it lost its data, or is another store",
+		c.wrongStore = heddle.Errorf(heddle.StoreStrange, "use store of cluster", c.memory.Cluster, "the store has no record of this cluster: it lost its data, or is another store",
 			"restore it from a backup, or point --store to the right one")
 	case found.ID != c.memory.Cluster:
-		c.wrongStore = heddle.Errorf(heddle.StoreStrange, "use store", "of cluster "+c.memory.Cluster, "the store is that of cluster "+found.ID,
+		c.wrongStore = heddle.Errorf(heddle.StoreStrange, "use store of cluster", c.memory.Cluster, "the store is that of cluster "+found.ID,
 			"point --store to the right one; to change the cluster, move the host's state folder away")
 	}
 	if c.wrongStore != nil {
@@ -195,8 +195,8 @@ func (c *Cluster) await(ctx context.Context, ok func() bool) error {
 		select {
 		case <-news:
 		case <-c.ctx.Done():
-			return heddle.Errorf(heddle.Stopping, "wait for", "the store", "the agent is stopping",
-				"call again when the agent runs")
+			return heddle.Errorf(heddle.Stopping, "wait for", "the store", "",
+				"call again when the agent is back")
 		case <-ctx.Done():
 			return heddle.Errorf(heddle.StoreDown, "wait for", "the store", "it did not answer in time",
 				"look at its members with 'heddle status', and try again")

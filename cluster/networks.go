@@ -28,7 +28,7 @@ func (c *Cluster) CreateNetwork(ctx context.Context, n heddle.Network, blocks []
 	}
 	if len(blocks) > maxBlocks {
 		return n, heddle.Errorf(heddle.BadArgument, "create network", n.Name,
-			fmt.Sprintf("its addresses in use are in %d blocks; it can come into a cluster with at most %d", len(blocks), maxBlocks), "detach endpoints first")
+			fmt.Sprintf("its addresses in use are in %d blocks, and a network of the cluster can begin with at most %d", len(blocks), maxBlocks), "detach endpoints first")
 	}
 	if len(blocks) > 0 { // they go on the disk first, which is of no use if the host may not
 		if err := c.checkPermission(ctx, putNetwork(n)); err != nil {
@@ -241,7 +241,7 @@ func (c *Cluster) ChangeNetwork(ctx context.Context, id string, change func(*hed
 func (c *Cluster) networkByName(name string) (n heddle.Network, revision int64, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.copyNetwork(value[heddle.Network](&c.record, networkKey(name)), name)
+	return c.copyNetwork(value[heddle.Network](&c.record, networkKey(name)), "find network", name)
 }
 
 // networkByID is like networkByName, for the network with an ID.
@@ -249,15 +249,15 @@ func (c *Cluster) networkByID(id string) (n heddle.Network, revision int64, err 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_, found := c.record.network(id)
-	return c.copyNetwork(found, "with ID "+id)
+	return c.copyNetwork(found, "find network with ID", id)
 }
 
-// copyNetwork copies the record that was found, or returns an error if none was. what names
-// the network. The caller holds the lock.
-func (c *Cluster) copyNetwork(found *heddle.Network, what string) (n heddle.Network, revision int64, err error) {
+// copyNetwork copies the record that was found, or returns an error of op and object if none
+// was. The caller holds the lock.
+func (c *Cluster) copyNetwork(found *heddle.Network, op, object string) (n heddle.Network, revision int64, err error) {
 	if found == nil {
-		return n, 0, heddle.Errorf(heddle.NoNetwork, "find network", what, "the cluster has no such network",
-			"name another one: 'heddle network list' shows those there are")
+		return n, 0, heddle.Errorf(heddle.NoNetwork, op, object, "the cluster has no such network",
+			"name another network: 'heddle network list' shows those there are")
 	}
 	text, err := json.Marshal(found)
 	if err == nil {

@@ -77,7 +77,7 @@ func Open(ctx context.Context, o Options) (*Cluster, error) {
 		return nil, err
 	}
 	if err := os.MkdirAll(o.StateDir, 0o700); err != nil {
-		return nil, heddle.Wrap(heddle.LedgerFull, "create folder", o.StateDir, err,
+		return nil, heddle.Wrap(heddle.LedgerFull, "make folder", o.StateDir, err,
 			"name another folder with --state-dir")
 	}
 	m, err := loadMemory(o.StateDir)

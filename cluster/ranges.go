@@ -28,7 +28,7 @@ func ParseRanges(text string) (all []netip.Prefix, err error) {
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || r == ' ' }) {
 		p, err := netip.ParsePrefix(word)
 		if err != nil {
-			return nil, heddle.Errorf(heddle.BadSubnet, "read address range", heddle.Clip(word), "it is no subnet",
+			return nil, heddle.Errorf(heddle.BadSubnet, "read address range", heddle.Clip(word), "it is not a prefix",
 				"give it in CIDR form, such as 10.0.0.0/8")
 		}
 		all = append(all, p)
@@ -42,14 +42,14 @@ func CheckRanges(all []netip.Prefix) error {
 		switch {
 		case !p.IsValid() || p != p.Masked():
 			return heddle.Errorf(heddle.BadSubnet, "check address range", p.String(),
-				"it has host bits, or is no subnet", "give it in CIDR form, without host bits, such as 10.0.0.0/8")
+				"it has host bits, or is not a prefix", "give it in CIDR form, without host bits, such as 10.0.0.0/8")
 		case p.Bits() == 0 || p.Addr().Is4In6() || p.Addr().IsLoopback() || p.Addr().IsMulticast() || p.Addr().IsLinkLocalUnicast() || p.Addr().IsUnspecified():
 			return heddle.Errorf(heddle.BadSubnet, "check address range", p.String(),
 				"no network may have these addresses", "give a range of unicast addresses, and not all there are")
 		}
 	}
 	if len(all) > maxRanges {
-		return heddle.Errorf(heddle.BadSubnet, "check address ranges", "of the cluster",
+		return heddle.Errorf(heddle.BadSubnet, "check address ranges of the cluster", "",
 			fmt.Sprintf("there are %d", len(all)), fmt.Sprintf("give at most %d", maxRanges))
 	}
 	return nil
@@ -112,7 +112,7 @@ func (r *record) checkRanges(next clusterRecord) error {
 	for _, i := range r.networks {
 		n := i.value.(*heddle.Network)
 		if s, out := subnetOutside(ranges, *n); out {
-			return heddle.Errorf(heddle.SubnetOverlap, "change address ranges", "of the cluster", "network "+n.Name+" has the subnet "+s.String()+", which lies in none of them",
+			return heddle.Errorf(heddle.SubnetOverlap, "change address ranges of the cluster", "", "network "+n.Name+" has the subnet "+s.String()+", which lies in none of them",
 				"add a range that holds it, or delete the network first")
 		}
 	}

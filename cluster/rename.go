@@ -54,8 +54,8 @@ func (c *Cluster) nameOf(id string) (string, error) {
 	defer c.mu.Unlock()
 	_, n := c.record.network(id)
 	if n == nil {
-		return "", heddle.Errorf(heddle.NoNetwork, "rename network", "with ID "+id, "the cluster has no such network",
-			"name another one: 'heddle network list' shows those there are")
+		return "", heddle.Errorf(heddle.NoNetwork, "rename network with ID", id, "the cluster has no such network",
+			"name another network: 'heddle network list' shows those there are")
 	}
 	return n.Name, nil
 }

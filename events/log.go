@@ -99,7 +99,7 @@ func (l *Log) Watch(since string) (*Watcher, error) {
 		return nil, err
 	}
 	if l.watchers >= maxWatchers {
-		return nil, heddle.Errorf(heddle.WatchersFull, "watch", "events",
+		return nil, heddle.Errorf(heddle.WatchersFull, "watch events", "",
 			fmt.Sprintf("%d programs watch them, and no more may", maxWatchers),
 			"end another watcher ('heddle events', or what calls /v1/events)")
 	}

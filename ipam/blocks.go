@@ -26,7 +26,7 @@ func (p *Pool) Lend(a netip.Addr, to string) error {
 	defer p.mu.Unlock()
 	_, l := p.familyOf(a)
 	if l == nil || !l.subnet.Contains(a) {
-		return heddle.Errorf(heddle.OutsidePool, "lend address", a.String(), "it is in no subnet of network "+p.name, "choose one inside")
+		return heddle.Errorf(heddle.OutsidePool, "lend address", a.String(), "it is in no subnet of network "+p.name, "choose an address in one of the network's subnets")
 	}
 	object := a.String() + " of network " + p.name
 	if part := l.ownUse(a); part != "" {

@@ -37,7 +37,7 @@ func doorAddress(s string) (string, error) {
 		}
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil || host == "" {
-		return "", heddle.Errorf(heddle.BadArgument, "read option", "--join "+s, "it is no address",
+		return "", heddle.Errorf(heddle.BadArgument, "read flag", "--join", strconv.Quote(heddle.Clip(s))+" is not an address",
 			"give the underlay address of a host that keeps the store, such as 192.0.2.1 or [2001:db8::1]:9478")
 	}
 	return net.JoinHostPort(host, port), nil

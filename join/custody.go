@@ -101,8 +101,8 @@ func (o *Operator) LendAuthority(ctx context.Context, key []byte, life time.Dura
 		return Authority{}, err
 	}
 	if life < time.Second || life > maxLending {
-		return Authority{}, heddle.Errorf(heddle.BadArgument, "read option", "--for "+life.String(),
-			"the time is out of bounds", "give 1s to "+maxLending.String())
+		return Authority{}, heddle.Errorf(heddle.BadArgument, "read flag", "--for",
+			life.String()+" is out of bounds", "give 1s to "+maxLending.String())
 	}
 	w, err := withdrawnNow(ctx, o.store)
 	if err != nil {

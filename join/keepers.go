@@ -69,7 +69,7 @@ func (o *Operator) addKeepers(ctx context.Context, names []string) error {
 		return heddle.Errorf(heddle.BadArgument, "promote", strings.Join(names, ", "), fmt.Sprintf("the store would have %d keepers: %s", len(all), strings.Join(all, ", ")),
 			fmt.Sprintf("name at most %d; 3 survive the loss of one, 5 of two", maxKeepers))
 	}
-	return o.commit(ctx, c, names)
+	return o.commit(ctx, "promote", c, names)
 }
 
 // Demote makes hosts stop keeping the store, all of them or none. The last keeper stays,
@@ -97,7 +97,7 @@ func (o *Operator) removeKeepers(ctx context.Context, names []string) error {
 		return heddle.Errorf(heddle.StoreDown, "demote", strings.Join(names, ", "), "the vote is needed: most of the store's other members are away",
 			"start the agents of the others first ('heddle host list')")
 	}
-	return o.commit(ctx, s.demotion(names), names)
+	return o.commit(ctx, "demote", s.demotion(names), names)
 }
 
 // demotion is the change that demotes hosts, on condition that the remaining keepers are
@@ -116,11 +116,11 @@ func (s state) demotion(names []string) (c store.Change) {
 
 // commit makes a change of the keepers, unless one of its hosts was removed or demoted
 // meanwhile. Then it adjusts the rights of those hosts.
-func (o *Operator) commit(ctx context.Context, c store.Change, names []string) error {
+func (o *Operator) commit(ctx context.Context, op string, c store.Change, names []string) error {
 	if len(c.Put)+len(c.Delete) > 0 {
 		done, _, err := o.store.Commit(ctx, c)
 		if err == nil && !done {
-			err = heddle.Errorf(heddle.StoreDown, "change keepers of the store:", strings.Join(names, ", "),
+			err = heddle.Errorf(heddle.StoreDown, op, strings.Join(names, ", "),
 				"the hosts changed meanwhile", "try again")
 		}
 		if err != nil {

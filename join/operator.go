@@ -77,12 +77,12 @@ func (o *Operator) Close() error { return o.store.Close() }
 // them rights. The admissions of these hosts contain the token's name.
 func (o *Operator) Token(ctx context.Context, life time.Duration, uses int, may ...string) (text, name string, expires time.Time, err error) {
 	if life < time.Second || life > maxTokenLife {
-		return "", "", time.Time{}, heddle.Errorf(heddle.BadArgument, "read option", "--ttl "+life.String(),
-			"the time is out of bounds", "give 1s to "+maxTokenLife.String())
+		return "", "", time.Time{}, heddle.Errorf(heddle.BadArgument, "read flag", "--ttl",
+			life.String()+" is out of bounds", "give 1s to "+maxTokenLife.String())
 	}
 	if uses < 1 || uses > maxTokenUses {
-		return "", "", time.Time{}, heddle.Errorf(heddle.BadArgument, "read option", fmt.Sprintf("--uses %d", uses),
-			"the number is out of bounds", fmt.Sprintf("give 1 to %d", maxTokenUses))
+		return "", "", time.Time{}, heddle.Errorf(heddle.BadArgument, "read flag", "--uses",
+			fmt.Sprintf("%d is out of bounds", uses), fmt.Sprintf("give 1 to %d", maxTokenUses))
 	}
 	if err := CheckRights(may); err != nil {
 		return "", "", time.Time{}, err

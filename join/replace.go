@@ -48,7 +48,7 @@ func (o *Operator) swapKeeper(ctx context.Context, name, by string) error {
 	if i < 0 {
 		return noHostError(by)
 	}
-	return o.commit(ctx, store.Change{
+	return o.commit(ctx, "promote", store.Change{
 		Require: []store.Condition{{Key: admittedKey(by), Revision: s.hosts[i].revision}},
 		Put:     []store.Entry{keeperEntry(by, o.node.opt.Now())}, Delete: []string{keeperKey(name)}}, []string{by})
 }

@@ -64,7 +64,7 @@ func authorityKey(ca *x509.Certificate, text []byte) (*ecdsa.PrivateKey, error) 
 // takeLoan takes the key into memory for a time.
 func (n *Node) takeLoan(key *ecdsa.PrivateKey, life time.Duration) error {
 	if life < time.Second || life > maxLending {
-		return heddle.Errorf(heddle.BadArgument, "read option", "--for "+life.String(), "the time is out of bounds",
+		return heddle.Errorf(heddle.BadArgument, "read flag", "--for", life.String()+" is out of bounds",
 			"give 1s to "+maxLending.String())
 	}
 	n.mu.Lock()

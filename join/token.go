@@ -61,7 +61,7 @@ func parseToken(s string) (token, error) {
 }
 
 func badToken(why string) error {
-	return heddle.Errorf(heddle.BadToken, "use", "token", why,
+	return heddle.Errorf(heddle.BadToken, "use", "the token", why,
 		"make a new one with 'heddle host token' on a host that keeps the store")
 }
 

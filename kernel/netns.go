@@ -126,11 +126,11 @@ func (n *Netns) Do(fn func() error) error {
 		defer close(done)
 		home, errHome := enter(n.fd)
 		if errHome != nil {
-			code := heddle.BadNamespace
+			code, remedy := heddle.BadNamespace, "try again"
 			if errors.Is(errHome, unix.EPERM) {
-				code = heddle.NoPermission
+				code, remedy = heddle.NoPermission, "give the agent CAP_SYS_ADMIN"
 			}
-			err = heddle.Wrap(code, "enter network namespace", n.path, errHome, "give the agent CAP_SYS_ADMIN")
+			err = heddle.Wrap(code, "enter network namespace", n.path, errHome, remedy)
 			return
 		}
 		defer leave(home)

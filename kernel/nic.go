@@ -95,7 +95,7 @@ func (s *session) nicAtHome(n heddle.NIC) (*linkState, error) {
 		return nil, refused("find", n.Key(), err)
 	case live == nil || live.mac != n.MAC:
 		return nil, heddle.Errorf(heddle.NICTaken, "find NIC", n.Name+" ("+string(n.MAC)+")", "it is not on the host any more",
-			"name a NIC that is ('ip link' lists them)")
+			"name a NIC that is on the host ('ip link' lists them)")
 	case live.alias != n.Alias:
 		if err := s.checkMovable(*live); err != nil {
 			return nil, heddle.Wrap(heddle.NICUnfit, "give away NIC", n.Name, err, "name another one")

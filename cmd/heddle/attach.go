@@ -102,7 +102,7 @@ func (x *attachFlags) request(network string) (q heddle.AttachRequest, err error
 		return q, err
 	}
 	if x.id == "" && q.Netns == "" {
-		return q, heddle.Errorf(heddle.BadArgument, "attach to network", network, "neither --netns nor --pid is given",
+		return q, heddle.Errorf(heddle.BadArgument, "attach endpoint to network", network, "neither --netns nor --pid is given",
 			"give one of them")
 	}
 	q.ID = heddle.EndpointID{Container: x.id, IfName: x.ifname}

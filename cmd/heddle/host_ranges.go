@@ -30,7 +30,7 @@ and unique local ones (RFC 4193). Networks that are there have to lie in new ran
 			for _, a := range args {
 				p, err := netip.ParsePrefix(a)
 				if err != nil {
-					return heddle.Errorf(heddle.BadSubnet, "read range", heddle.Clip(a), "it is not a prefix",
+					return heddle.Errorf(heddle.BadSubnet, "read address range", heddle.Clip(a), "it is not a prefix",
 						"give it in CIDR form, such as 10.0.0.0/8")
 				}
 				q.Ranges = append(q.Ranges, p)

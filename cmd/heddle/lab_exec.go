@@ -33,7 +33,7 @@ func newLabExec(s *session) *cobra.Command {
 			// the caller's socket is not the host's
 			environ := slices.DeleteFunc(c.Environ(), func(v string) bool { return strings.HasPrefix(v, "HEDDLE_SOCKET=") })
 			if err := s.exec(c.Path, c.Args, environ); err != nil {
-				return heddle.Wrap(heddle.LabFailed, "enter lab host", h.Name, err, "check that the command exists on the host")
+				return heddle.Wrap(heddle.LabFailed, "run command in", h.Name, err, "check that the command exists on the host")
 			}
 			return nil
 		},

@@ -132,7 +132,7 @@ func (x *networkFlags) network(name string) (n heddle.Network, err error) {
 	}
 	if x.mtu != 0 && (x.mtu < 576 || x.mtu > 65535) {
 		return n, heddle.Errorf(heddle.BadMTU, "create network", name,
-			fmt.Sprintf("MTU %d is not from 576 to 65535", x.mtu), "leave --mtu out to take the parent's MTU")
+			fmt.Sprintf("its MTU of %d is not from 576 to 65535", x.mtu), "leave --mtu out to take the parent's MTU")
 	}
 	if !slices.Equal(x.subnets, []string{"auto"}) {
 		if n.Subnets, err = parsePrefixes("--subnet", x.subnets); err != nil {

@@ -13,7 +13,7 @@ import (
 // useAuthority acts with an operator's credential, in a call about the authority's key.
 func (h hosts) useAuthority(ctx context.Context, credential string, act func(context.Context, *join.Operator) error) error {
 	if h.node == nil {
-		return heddle.Errorf(heddle.NoStore, "use authority's key", "", externalStore,
+		return heddle.Errorf(heddle.NoStore, "use", "the authority's key", externalStore,
 			"issue the etcd's certificates with your own authority")
 	}
 	return h.operate(ctx, credential, act)
@@ -44,7 +44,7 @@ func changeCustody(ctx context.Context, o *join.Operator, q client.AuthorityRequ
 	case client.AuthorityReturn:
 		return o.ReturnAuthority(ctx, []byte(q.Key))
 	}
-	return join.Authority{}, heddle.Errorf(heddle.BadArgument, "change custody of authority's key", "",
+	return join.Authority{}, heddle.Errorf(heddle.BadArgument, "manage", "the authority's key",
 		fmt.Sprintf("there is no act %q", heddle.Clip(q.Do)), "give show, withdraw, lend or return")
 }
 

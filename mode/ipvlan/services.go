@@ -19,7 +19,7 @@ func services(n heddle.Network) ([]netip.Prefix, error) {
 	for _, text := range strings.Split(option, ",") {
 		p, err := netip.ParsePrefix(text)
 		if err != nil {
-			return nil, heddle.Wrap(heddle.BadOption, "read option services of network", n.Name, err,
+			return nil, parts.BadOption(n, "services="+heddle.Clip(option), err.Error(),
 				"give prefixes joined by commas, such as services=10.96.0.0/12,fd00:96::/112")
 		}
 		all = append(all, p.Masked())

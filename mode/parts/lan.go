@@ -63,7 +63,7 @@ func (w LANWords) CheckPorts(e heddle.Endpoint) error {
 		return nil
 	}
 	return heddle.Errorf(heddle.BadPort, "publish port", e.Ports[0].String()+" of endpoint "+e.ID.String(),
-		w.Container+" is on "+w.Network+" at its own address and has all its ports there", "leave the published ports out")
+		w.Container+" is on "+w.Network+" at its own address and has all its ports there", "leave --publish out")
 }
 
 // ParentConflict refuses a network on the parent that it has in common with another one.

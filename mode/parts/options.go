@@ -38,7 +38,7 @@ func BoolOption(n heddle.Network, key string) (bool, error) {
 	case "true":
 		return true, nil
 	default:
-		return false, BadOption(n, key+"="+heddle.Clip(v), "it is neither true nor false", "give one of these")
+		return false, BadOption(n, key+"="+heddle.Clip(v), "it is neither true nor false", "give true or false")
 	}
 }
 

@@ -134,7 +134,7 @@ func nextHops(parent heddle.LinkFact, n heddle.Network) ([]netip.Addr, error) {
 	for _, s := range strings.Split(option, "+") {
 		a, err := netip.ParseAddr(s)
 		if err != nil {
-			return nil, heddle.Wrap(heddle.BadOption, "read option next-hop of network", n.Name, err, "give one address, or two joined by '+'")
+			return nil, parts.BadOption(n, "next-hop="+heddle.Clip(option), err.Error(), "give one address, or two joined by '+'")
 		}
 		if slices.ContainsFunc(hops, heddle.FamilyOf(a).Has) {
 			return nil, parts.BadOption(n, "next-hop="+option, "it has two addresses of one family", "give one address of each family")
