@@ -14,6 +14,6 @@ func TestEveryKind(t *testing.T) {
 		}
 	}
 	if len(writers) != len(heddle.ObjectKinds) {
-		t.Errorf("%d texts of %d kinds", len(writers), len(heddle.ObjectKinds))
+		t.Errorf("%d writers of %d kinds", len(writers), len(heddle.ObjectKinds))
 	}
 }
