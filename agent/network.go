@@ -263,17 +263,24 @@ func (a *Agent) Networks() []heddle.Network { return a.networks.all() }
 // newTime is how long a call waits for a network that another host has just made.
 const newTime = 10 * time.Second
 
+// askTime is how long the store may take to say whether it has such a network.
+const askTime = 3 * time.Second
+
 // findNew finds a network by its name or ID. If another host has just made it, findNew waits
-// until this host has it, or cannot have it, for newTime at most.
+// until this host has it, or cannot have it, for newTime at most. It does not wait for a store
+// that is away.
 func (a *Agent) findNew(ctx context.Context, name string) (*network, error) {
 	n, err := a.networks.find(name)
-	if err == nil || a.opt.Cluster == nil || heddle.CheckNetworkName(name) != nil {
+	c := a.opt.Cluster
+	if err == nil || c == nil || heddle.CheckNetworkName(name) != nil || checkStoreUp(c, "find network", name) != nil {
 		return n, err
 	}
+	asking, answered := context.WithTimeout(ctx, askTime)
+	there, _ := c.HasNetwork(asking, name) // without an answer it is not found, as if nobody had made it
+	answered()
 	ctx, cancel := context.WithTimeout(ctx, newTime)
 	defer cancel()
-	there, failed := a.opt.Cluster.AwaitNetwork(ctx, name)
-	for err != nil && there && failed == nil && pause(ctx, 10*time.Millisecond) {
+	for err != nil && there && pause(ctx, 10*time.Millisecond) {
 		if why := a.problems.whyMissing(name); why != nil {
 			return nil, why
 		}

@@ -128,9 +128,9 @@ type API interface {
 	// heddle.NetworkExists. Overlapping subnets are heddle.SubnetOverlap. Like all changes,
 	// it returns when View shows it.
 	CreateNetwork(ctx context.Context, n heddle.Network, blocks []netip.Prefix) (heddle.Network, error)
-	// AwaitNetwork reports whether the store has a network of that name, and returns when
-	// View shows it.
-	AwaitNetwork(ctx context.Context, name string) (there bool, err error)
+	// HasNetwork asks the store whether it has a network of that name now, which View may not
+	// show yet.
+	HasNetwork(ctx context.Context, name string) (bool, error)
 	// CheckNetwork returns why CreateNetwork would refuse a network: the cluster's ranges,
 	// other records of the cluster, or a missing right to create networks.
 	CheckNetwork(ctx context.Context, n heddle.Network) error

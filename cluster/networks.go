@@ -62,18 +62,10 @@ func (c *Cluster) CheckNetwork(ctx context.Context, n heddle.Network) error {
 	return c.checkPermission(ctx, putNetwork(n))
 }
 
-// AwaitNetwork is API.AwaitNetwork.
-func (c *Cluster) AwaitNetwork(ctx context.Context, name string) (there bool, err error) {
+// HasNetwork is API.HasNetwork.
+func (c *Cluster) HasNetwork(ctx context.Context, name string) (bool, error) {
 	found, err := c.o.Store.Read(ctx, networkKey(name)) // and others whose names begin like that
-	if err != nil {
-		return false, err
-	}
-	for _, e := range found.Entries {
-		if e.Key == networkKey(name) {
-			return true, c.awaitRevision(ctx, e.Revision)
-		}
-	}
-	return false, nil
+	return slices.ContainsFunc(found.Entries, func(e store.Entry) bool { return e.Key == networkKey(name) }), err
 }
 
 // asRecord is a new network as its record has it.

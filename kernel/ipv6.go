@@ -41,8 +41,8 @@ func needed(o heddle.Object) bool {
 // when it is raised (addrconf_notify; RFC 8200, 5).
 func (l linkState) lacksIPv6() bool { return l.mtu != 0 && l.mtu < heddle.IPv6.LeastMTU() }
 
-// carriesIPv6 reports the same of a link whose MTU may not be known: a device that is made
-// without one takes its parent's.
+// carriesIPv6 reports whether the link is large enough for IPv6. If its MTU is not known, the
+// kernel is asked: a device that is made without one takes its parent's.
 func (s *session) carriesIPv6(l linkState) (bool, error) {
 	if l.mtu == 0 {
 		live, err := s.link(l.name)
@@ -58,8 +58,11 @@ func (s *session) carriesIPv6(l linkState) (bool, error) {
 // or the setting is about the IPv6 of a link that is too small for it.
 func (s *session) moot(folder settings, c heddle.Sysctl) (bool, error) {
 	name, is := c.IPv6Link()
-	if !is || folder.moot(c) {
-		return is, nil
+	switch {
+	case !is:
+		return false, nil
+	case folder.moot(c):
+		return true, nil
 	}
 	l, err := s.link(name)
 	return l != nil && l.lacksIPv6(), err
