@@ -30,9 +30,8 @@ func (a *Agent) Move(ctx context.Context, id heddle.EndpointID, to string) (hedd
 		return heddle.Endpoint{}, heddle.Errorf(heddle.NoHost, "move endpoint", id.String()+" to host "+to, "",
 			"name another host: 'heddle host list' shows those there are")
 	}
-	if h := a.opt.Cluster.Health(); h.State == "down" {
-		return heddle.Endpoint{}, heddle.Errorf(heddle.StoreDown, "move endpoint", id.String(), h.Detail,
-			"wait until the store is back ('heddle status')")
+	if err := checkStoreUp(a.opt.Cluster, "move endpoint", id.String()); err != nil {
+		return heddle.Endpoint{}, err
 	}
 	defer a.blocks.keepForMove(n.ID, r.Endpoint)()
 	if _, err := a.Detach(ctx, id); err != nil {
