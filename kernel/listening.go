@@ -2,11 +2,15 @@ package kernel
 
 import (
 	"bufio"
+	"encoding/binary"
 	"fmt"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/firewall"
@@ -19,29 +23,85 @@ const (
 )
 
 // listening lists the ports among those of masquerading on which sockets of this
-// host wait for whoever calls, programs' and the kernel's own. Sockets that listen
-// are the first that the kernel lists over TCP, and the rest is not read.
+// host wait for whoever calls, programs' and the kernel's own.
 func (k *Kernel) listening() ([]heddle.Socket, error) {
 	var all []heddle.Socket
 	err := k.home.Do(func() error {
-		for _, protocol := range []string{"tcp", "udp"} {
-			for _, version := range []string{"", "6"} {
-				ports, err := waiting("/proc/thread-self/net/"+protocol+version, protocol == "tcp")
-				if err != nil && !os.IsNotExist(err) { // a kernel without IPv6
-					return err
-				}
-				for _, p := range ports {
+		tcp, err := listeningTCP()
+		if err != nil {
+			return err
+		}
+		udp, err := openPorts("udp")
+		for protocol, ports := range map[string][]uint16{"tcp": tcp, "udp": udp} {
+			for _, p := range ports {
+				if p >= firewall.FirstMasqueradePort {
 					all = append(all, heddle.Socket{Protocol: protocol, Port: p})
 				}
 			}
 		}
-		return nil
+		return err
 	})
 	slices.SortFunc(all, heddle.Socket.Compare)
 	return slices.Compact(all), err
 }
 
-// waiting reads one of these files.
+// listeningTCP asks for the ports of sockets that listen, and for them only: to read /proc/net/tcp,
+// the kernel walks through its table of connections, which takes milliseconds also if it is empty.
+// A kernel that cannot be asked (Debian has it in the module tcp_diag) is read.
+func listeningTCP() ([]uint16, error) {
+	if ports, err := askListening(); err == nil {
+		return ports, nil
+	}
+	return openPorts("tcp")
+}
+
+// askListening asks over sock_diag(7).
+func askListening() (ports []uint16, err error) {
+	c, err := dial(unix.NETLINK_SOCK_DIAG)
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
+		_, err := c.exchange(func(_ uint16, socket []byte) {
+			if len(socket) >= 6 { // struct inet_diag_msg: four bytes, then the socket's own port
+				ports = append(ports, binary.BigEndian.Uint16(socket[4:]))
+			}
+		}, listeningSockets(family))
+		if err != nil {
+			return nil, err
+		}
+	}
+	return ports, nil
+}
+
+// listeningSockets asks for the TCP sockets of a family that listen (linux/inet_diag.h).
+func listeningSockets(family uint8) *nl.NetlinkRequest {
+	const (
+		tcpListen = 10 // TCP_LISTEN, net/tcp_states.h
+		size      = 56 // struct inet_diag_req_v2; what is not set below matches any socket
+	)
+	b := make([]byte, size)
+	b[0], b[1] = family, unix.IPPROTO_TCP
+	binary.NativeEndian.PutUint32(b[4:], 1<<tcpListen)
+	r := nl.NewNetlinkRequest(unix.SOCK_DIAG_BY_FAMILY, unix.NLM_F_DUMP)
+	r.AddRawData(b)
+	return r
+}
+
+// openPorts reads the ports of sockets that wait for whoever calls from /proc/net.
+func openPorts(protocol string) (ports []uint16, err error) {
+	for _, version := range []string{"", "6"} {
+		more, err := waiting("/proc/thread-self/net/"+protocol+version, protocol == "tcp")
+		if err != nil && !os.IsNotExist(err) { // a kernel without IPv6
+			return nil, err
+		}
+		ports = append(ports, more...)
+	}
+	return ports, nil
+}
+
+// waiting reads one of these files. Of TCP's, it reads what comes first: the sockets that listen.
 func waiting(path string, listens bool) (ports []uint16, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -66,7 +126,7 @@ func waiting(path string, listens bool) (ports []uint16, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if remote == 0 && local >= firewall.FirstMasqueradePort {
+		if remote == 0 {
 			ports = append(ports, local)
 		}
 	}
