@@ -20,11 +20,8 @@ LONGEST  := ./test/attack ./test/fleet ./test/hardship ./test/crash ./kernel ./t
             ./test/runtimes ./test/allocation ./test/install ./test/fast ./test/overlay ./test/coexist
 GUESTS   := ./test/attack ./test/modes ./kernel ./test/ipvlan ./test/fast ./test/direct ./test/doctor ./test/overlay \
             ./bpf ./lab ./trial ./test/vm
-# Three dockerds want the machine nearly for themselves: Docker gives a driver little time. One of
-# those that mostly wait runs beside them, and the race detector with what they leave of the processors.
-ALONE    := ./test/docker
-BESIDE   := ./cmd/heddle ./peer ./test/join ./test/handover
-LAST     := $(ALONE) $(BESIDE)
+# Docker gives a driver little time, so the three dockerds and their agents come before all others.
+FIRST    := ./test/docker
 # Those that many goroutines share are tested with the race detector, which needs gcc, and with
 # locks that check their order.
 RACED    := ./agent ./cluster ./store ./join
@@ -41,7 +38,7 @@ export HEDDLE_TEST_PROGRAMS ?= $(CURDIR)/bin/test
 # Caches lie outside the repository.
 export HEDDLE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/heddle
 
-.PHONY: flaky bench-paths bench-docker docker-plugin docker-engine help build generate deps vm-kernels cni-plugins cri-modules test test-pure test-most test-guests test-last test-raced race lock-order lint demo bench-attach soak man install uninstall deb vm-systemd clean
+.PHONY: flaky bench-paths bench-docker docker-plugin docker-engine help build generate deps vm-kernels cni-plugins cri-modules test test-pure test-most test-guests test-first test-raced race lock-order lint demo bench-attach soak man install uninstall deb vm-systemd clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -79,19 +76,18 @@ test-pure: ## the tests that need no root: seconds
 test: deps build vm-kernels cni-plugins cri-modules lint ## everything this machine can run
 	@echo "running all tests; what cannot run here is listed at the end"
 	@$(GO) build -o bin/test/report ./test/report
-	@bin/test/report <(flock bin/test/guests make -s test-guests; make -s test-raced) \
-	                 <(make -s test-most; flock bin/test/guests make -s test-last)
+	@bin/test/report <(make -s test-guests; make -s test-raced) <(make -s test-most) <(make -s test-first)
 
-# The parts of the tests, of which two run at once. They are not said as $$(MAKE) above: make -n would
-# run them.
+# The parts of the tests, which run at once. They are not said as $$(MAKE) above: make -n would run
+# them.
+test-first:
+	@nice -n -10 $(GO) test $(EACH) $(FIRST)
 test-most:
 	@$(GO) test $(EACH) -skip InGuests -p $(AT_ONCE) $(LONGEST) \
-	     $$($(GO) list ./... | grep -vxF $(patsubst .%,-e $(OURS)%,$(RACED) $(LAST)))
+	     $$($(GO) list ./... | grep -vxF $(patsubst .%,-e $(OURS)%,$(RACED) $(FIRST)))
 test-guests:
 	@$(GO) test $(EACH) -run InGuests -p $(AT_ONCE) $(GUESTS)
-test-last:
-	@$(GO) test $(EACH) -p 2 $(LAST)
-test-raced: # dockerds come first
+test-raced:
 	@CGO_ENABLED=1 nice $(GO) test -race $(EACH) -p 2 $(RACED); \
 	$(GO) test -tags lockorder $(EACH) -run '^Test(LockOrder|Random)$$' ./agent ./test/random
 

@@ -123,9 +123,8 @@ func qemu(k boot.Kernel, m *machineSpec) []string {
 	if accelerator() == "kvm" {
 		args = append(args, "-accel", "kvm", "-cpu", "host")
 	} else {
-		// Without a limit the translations take more than 1 GiB; QEMU 7.2 corrupts
-		// the flags after cmpxchg16b, which crashes the kernel at random.
-		args = append(args, "-accel", "tcg,thread=single,tb-size=192", "-cpu", "max,-cx16")
+		// Without a limit the translations take more than 1 GiB.
+		args = append(args, "-accel", "tcg,thread=single,tb-size=192", "-cpu", boot.Processor)
 	}
 	args = append(args, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
 		"-serial", "file:"+filepath.Join(sharedFolder, consoleName),

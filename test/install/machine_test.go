@@ -32,7 +32,7 @@ func machine(t *testing.T, root string) string {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "qemu-system-x86_64",
 		"-M", "q35", "-m", "1536", "-smp", "1", "-accel", "tcg,thread=single,tb-size=256",
-		"-cpu", "max,-cx16", // see package vm
+		"-cpu", boot.Processor,
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-serial", "file:console",
 		"-drive", "file=disk,format=raw,if=virtio,cache=unsafe",
 		"-kernel", kernel.Vmlinux, "-initrd", "initramfs",

@@ -95,7 +95,7 @@ func (g Guest) qemu(ctx context.Context, dir string) error {
 	args := []string{
 		"-M", "q35", "-m", strconv.Itoa(g.MemMiB), "-smp", "1",
 		"-accel", "tcg,thread=single,tb-size=192", // without a limit the translation cache grows beyond 1 GiB
-		"-cpu", "max,-cx16", // QEMU 7.2 corrupts the flags after cmpxchg16b, which crashes the kernel at random
+		"-cpu", boot.Processor,
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-serial", "file:console",
 		"-kernel", g.Kernel.Vmlinux, "-initrd", "initramfs",
 		"-append", strings.Join(append([]string{kernelParameters}, g.Boot...), " ")}
