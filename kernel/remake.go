@@ -12,8 +12,7 @@ import (
 type belongings struct {
 	nic      heddle.NIC
 	forwards []entry
-	// sourced are our routes through other devices whose source address lies on
-	// this one.
+	// sourced are our routes through other devices whose source address is on this device.
 	sourced []routeAt
 }
 
@@ -29,8 +28,7 @@ func (a *attempt) remake(s *session, key string, have, want linkState) error {
 	return s.exchangeTunnel(want, was)
 }
 
-// exchangeTunnel puts a device in the place of the one that has its name, if one
-// has.
+// exchangeTunnel makes a device, and replaces the device of the same name if there is one.
 func (s *session) exchangeTunnel(to linkState, was belongings) error {
 	live, err := s.link(to.name)
 	if err != nil {
@@ -48,8 +46,8 @@ func (s *session) exchangeTunnel(to linkState, was belongings) error {
 	return s.layOn(to, was)
 }
 
-// bear makes a VXLAN device with all its settings and the index of the earlier
-// device; the new device is down.
+// bear makes a VXLAN device with all its settings and the index of the earlier device. The new
+// device is down.
 func (s *session) bear(want linkState, sysctls []heddle.Sysctl) error {
 	l := heddle.Link{Name: want.name, Kind: want.kind, MTU: want.mtu, MAC: want.mac, Group: want.group}
 	if err := s.rt.execute(createTunnel(l, want.tunnel, want.index)); err != nil {
@@ -86,8 +84,8 @@ func (s *session) lying(l linkState) (belongings, error) {
 	return b, errors.Join(err, errRoutes)
 }
 
-// layOn restores the belongings on a new device. Forwarding entries and neighbours come
-// first, so that they are there when the device comes up.
+// layOn restores the belongings on a new device. Forwarding entries and neighbours come first, so
+// that they are there when the device comes up.
 func (s *session) layOn(l linkState, b belongings) error {
 	var errs []error
 	for _, e := range b.forwards {
