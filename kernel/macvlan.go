@@ -36,11 +36,11 @@ func (a *attempt) below(s *session, l heddle.Link) (lower, error) {
 	return lower{index: index, nsid: nsid, elsewhere: true}, err
 }
 
-// bearAcross makes a container's device on a parent of the host. Kernels before 6.14 make it in the
+// createOnParent makes a container's device on a parent of the host. Kernels before 6.14 make it in the
 // parent's namespace and then move it (rtnl_newlink_create in net/core/rtnetlink.c), so they would
 // refuse a name that the host has too. So the device is made with a name that nobody has, and gets
 // its own name in the container.
-func (s *session) bearAcross(l heddle.Link, below lower) error {
+func (s *session) createOnParent(l heddle.Link, below lower) error {
 	if _, err := s.ifindex(l.Name); err == nil {
 		return unix.EEXIST
 	}

@@ -46,7 +46,7 @@ func (a *attempt) create(s *session, l heddle.Link) error {
 		return err
 	}
 	if below.elsewhere {
-		err = s.bearAcross(l, below)
+		err = s.createOnParent(l, below)
 	} else {
 		err = s.rt.execute(createLink(l, far, master, peerNS, below))
 	}

@@ -20,7 +20,7 @@ type belongings struct {
 // change. It restores the routes, neighbours and addresses of the old device: some
 // belong to other plans, and the traffic of their containers must go on.
 func (a *attempt) remake(s *session, key string, have, want linkState) error {
-	was, err := s.lying(have)
+	was, err := s.readBelongings(have)
 	if err != nil {
 		return err
 	}
@@ -40,15 +40,15 @@ func (s *session) exchangeTunnel(to linkState, was belongings) error {
 		}
 	}
 	delete(s.index, to.name)
-	if err := s.bear(to, was.nic.Was.Sysctls); err != nil {
+	if err := s.createTunnelDevice(to, was.nic.Was.Sysctls); err != nil {
 		return err
 	}
-	return s.layOn(to, was)
+	return s.restoreBelongings(to, was)
 }
 
-// bear makes a VXLAN device with all its settings and the index of the earlier device. The new
+// createTunnelDevice makes a VXLAN device with all its settings and the index of the earlier device. The new
 // device is down.
-func (s *session) bear(want linkState, sysctls []heddle.Sysctl) error {
+func (s *session) createTunnelDevice(want linkState, sysctls []heddle.Sysctl) error {
 	l := heddle.Link{Name: want.name, Kind: want.kind, MTU: want.mtu, MAC: want.mac, Group: want.group}
 	if err := s.rt.execute(createTunnel(l, want.tunnel, want.index)); err != nil {
 		return err
@@ -61,8 +61,8 @@ func (s *session) bear(want linkState, sysctls []heddle.Sysctl) error {
 	return s.change(want.index, born, want)
 }
 
-// lying reads the belongings of a device.
-func (s *session) lying(l linkState) (belongings, error) {
+// readBelongings reads the belongings of a device.
+func (s *session) readBelongings(l linkState) (belongings, error) {
 	state, err := s.nicState(l)
 	if err != nil {
 		return belongings{}, err
@@ -84,9 +84,9 @@ func (s *session) lying(l linkState) (belongings, error) {
 	return b, errors.Join(err, errRoutes)
 }
 
-// layOn restores the belongings on a new device. Forwarding entries and neighbours come first, so
+// restoreBelongings restores the belongings on a new device. Forwarding entries and neighbours come first, so
 // that they are there when the device comes up.
-func (s *session) layOn(l linkState, b belongings) error {
+func (s *session) restoreBelongings(l linkState, b belongings) error {
 	var errs []error
 	for _, e := range b.forwards {
 		errs = append(errs, ignoreExists(s.rt.execute(e.again(excl, l.index))))
