@@ -17,11 +17,11 @@ const (
 	FastPath
 )
 
-// Place says in which namespace objects of a kind can be.
-type Place int
+// Scope says in which namespace objects of a kind can be.
+type Scope int
 
 const (
-	Anywhere Place = iota
+	Anywhere Scope = iota
 	OnHost
 	InPod
 )
@@ -32,7 +32,7 @@ type ObjectKind struct {
 	// Name is the list's in JSON.
 	Name  string
 	Phase Phase
-	Place Place
+	Scope Scope
 	list
 }
 

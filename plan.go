@@ -13,7 +13,7 @@ func (p Plan) Misplaced() []string {
 	var keys []string
 	for _, k := range ObjectKinds {
 		wrong, side := &p.Pod, " in a container"
-		switch k.Place {
+		switch k.Scope {
 		case Anywhere:
 			continue
 		case InPod:

@@ -12,7 +12,7 @@ type Capacity struct {
 	Span string `json:"span"`
 	Wire string `json:"wire,omitempty"`
 	Size int    `json:"size"`
-	// Mode is the slowest, PerSecond what its server received, in messages.
+	// Mode is the slowest mode. PerSecond is what its server received, in messages.
 	Mode      string  `json:"mode"`
 	PerSecond float64 `json:"perSecond"`
 }

@@ -39,7 +39,7 @@ func TestCapacitiesAreOfTheSlowest(t *testing.T) {
 	}
 }
 
-// TestJournalKeepsCapacities: a run that is taken up offers the same loads.
+// TestJournalKeepsCapacities: a resumed run offers the same loads.
 func TestJournalKeepsCapacities(t *testing.T) {
 	out := t.TempDir()
 	m := testMatrix()

@@ -7,9 +7,9 @@ import (
 
 // Wire is a connection between the hosts. Columns refer to it by name.
 type Wire struct {
-	// Name is "" for the plain one.
+	// Name is "" for the plain wire.
 	Name string `json:"name"`
-	// Note says how it differs from a cable. Offloads and MTU are those of its ends.
+	// Note says how the wire differs from a cable. Offloads and MTU are those of its ends.
 	Note     string          `json:"note"`
 	MTU      int             `json:"mtu,omitempty"`
 	Offloads map[string]bool `json:"offloads,omitempty"`
@@ -22,8 +22,8 @@ type Cell struct {
 	Mode  string `json:"mode"`
 	Span  string `json:"span"`
 	Probe string `json:"probe"`
-	// Size is the UDP payload, or Redis's value, in bytes; 0 where the probe has
-	// none.
+	// Size is the UDP payload, or the size of the Redis value, in bytes; 0 if the probe has no
+	// size.
 	Size  int `json:"size,omitempty"`
 	Pairs int `json:"pairs"`
 	// Wire names the switch between the hosts if there are several to compare;

@@ -2,8 +2,8 @@ package bench
 
 import "slices"
 
-// Choice limits a probe to some columns: what does not depend on the wire is measured on one
-// wire only. An empty list means all.
+// Choice limits a probe to some columns: a figure that does not depend on the wire is measured on
+// one wire only. An empty list means all.
 type Choice struct {
 	Probe, Span  string
 	Wires, Modes []string

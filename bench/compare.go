@@ -9,13 +9,13 @@ import (
 type Comparison struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
-	// Warnings name the other differences between the two.
+	// Warnings name the other differences between the two reports.
 	Warnings []string         `json:"warnings,omitempty"`
 	Cells    []ComparisonCell `json:"cells"`
 	// OnlyA and OnlyB are the cells that the other report does not have.
 	OnlyA []Cell `json:"onlyA,omitempty"`
 	OnlyB []Cell `json:"onlyB,omitempty"`
-	// Tests is how many differences were tested: P is adjusted for them.
+	// Tests is how many differences were tested. P is adjusted for this number.
 	Tests int `json:"tests"`
 
 	a, b *Report
@@ -53,7 +53,7 @@ const (
 	separator = "; "
 )
 
-// Compare two reports.
+// Compare compares two reports.
 func Compare(a, b *Report) Comparison {
 	out := Comparison{APIVersion: apiVersion, Kind: "BenchComparison", a: a, b: b}
 	old := a.byCell()

@@ -14,14 +14,13 @@ const (
 	plainRatio     = "ratio"
 )
 
-// ParseChangeLimits reads a --fail-if expression about a comparison: regression
-// (how much worse the second is, as a part: 0.05 or 5%), sure-regression (the
-// same by the near end of the interval) or ratio (second ÷ first), of the
-// headline figure or the one that the label figure names.
+// ParseChangeLimits reads a --fail-if expression about a comparison. The metrics are regression
+// (how much worse the second report is, as a part: 0.05 or 5%), sure-regression (the same for the
+// near end of the interval) and ratio (second ÷ first), for the headline figure or the one that the
+// label figure names.
 func ParseChangeLimits(expr string) ([]Limit, error) { return parseLimits(expr, changeGrammar()) }
 
-// worse is how much worse the second is, as a part of the first; negative if it
-// is better.
+// worse is how much worse the second report is, as a part of the first; negative if it is better.
 func (c ComparisonCell) worse(ratio float64) float64 {
 	if c.Better == HigherIsBetter {
 		return 1 - ratio
@@ -39,8 +38,8 @@ func (c ComparisonCell) change(metric string) float64 {
 	return min(c.worse(c.Low), c.worse(c.High))
 }
 
-// Check returns an error with the code Threshold if any limit is crossed; a
-// limit that chooses nothing is an error too.
+// Check returns an error with the code Threshold if any limit is crossed. A limit that chooses
+// nothing is an error, too.
 func (c Comparison) Check(limits []Limit) error {
 	var crossed []string
 	for _, l := range limits {
@@ -72,7 +71,7 @@ func (l Limit) choosesChange(c ComparisonCell) bool {
 	return c.Headline
 }
 
-// thresholdError names the first of what was crossed.
+// thresholdError names the first of the crossed limits.
 func thresholdError(crossed []string) error {
 	const most = 8
 	if crossed == nil {

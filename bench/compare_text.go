@@ -48,8 +48,8 @@ func (c Comparison) summary() string {
 	return text + fmt.Sprintf(" (Mann–Whitney, p < %g after Holm's correction for %d tests)", Alpha, c.Tests)
 }
 
-// bootstrapRatio is the percentile interval (2.5 % to 97.5 %) of the ratio of
-// two medians, each sample drawn anew with replacement.
+// bootstrapRatio is the percentile interval (2.5 % to 97.5 %) of the ratio of two medians. Each
+// sample is drawn anew with replacement.
 func bootstrapRatio(a, b []float64, seed uint64) (low, high float64) {
 	if len(a) == 0 || len(b) == 0 {
 		return 0, 0

@@ -28,7 +28,7 @@ type Window struct {
 	// Seconds is its length.
 	Seconds float64
 	CPU     CPU
-	// Handled counts what was handled meanwhile: packets, transactions, MB.
+	// Handled counts what was handled in the window: packets, transactions, MB.
 	Handled float64
 
 	opened        time.Time
@@ -65,7 +65,7 @@ func (w *Window) cost() (v float64, ok bool) {
 }
 
 func readStat() string {
-	text, _ := os.ReadFile("/proc/stat") // if it cannot be read, the CPU time is 0
+	text, _ := os.ReadFile("/proc/stat") // if the file cannot be read, the CPU time is 0
 	return string(text)
 }
 
@@ -109,7 +109,8 @@ func cpuBetween(a, b []float64) CPU {
 // cores are the CPUs that clients and servers are pinned to.
 type cores struct{ client, server int }
 
-// chooseCores takes the first CPUs that this process may use; a machine has one.
+// chooseCores takes the first CPUs that this process may use. On a machine with one CPU, both are
+// the same.
 func chooseCores(m Matrix) (cores, error) {
 	if m.Machine != "" {
 		return cores{}, nil

@@ -20,13 +20,13 @@ type Environment struct {
 	Cores  int       `json:"cores"`
 	// Load is the load average over 1, 5 and 15 minutes before the start.
 	Load string `json:"loadBefore"`
-	// BridgeNF is bridge-nf-call-iptables of the host: with 1, bridged packets
-	// walk through iptables as well.
+	// BridgeNF is bridge-nf-call-iptables of the host. With 1, bridged packets pass iptables as
+	// well.
 	BridgeNF string            `json:"bridgeNfCallIptables"`
 	Tools    map[string]string `json:"tools"`
 	// Command is the command line.
 	Command string `json:"command,omitempty"`
-	// Governor is the first CPU's, where the machine lets its frequency change.
+	// Governor is the governor of the first CPU, if the machine can change its frequency.
 	Governor string `json:"cpuGovernor,omitempty"`
 	// Paths are the devices through which the columns' packets leave.
 	Paths map[string]Path `json:"paths,omitempty"`
@@ -65,15 +65,15 @@ func readEnvironment(ctx context.Context, m Matrix) Environment {
 	return e
 }
 
-// Busy reports whether more than a quarter of the machine was in use before the
-// start, by the load average of the last minute.
+// Busy reports whether more than a quarter of the machine was in use before the start, by the load
+// average over one minute.
 func (e Environment) Busy() bool {
 	var load float64
 	_, err := fmt.Sscan(e.Load, &load)
 	return err == nil && load > float64(e.Cores)/4
 }
 
-// mitigations lists what the kernel calls "Mitigation: …".
+// mitigations lists the entries that the kernel shows as "Mitigation: …".
 func mitigations() map[string]string {
 	const folder = "/sys/devices/system/cpu/vulnerabilities"
 	all := map[string]string{}
@@ -122,7 +122,7 @@ func cpuModel() string {
 
 var versionWord = regexp.MustCompile(`\d[\w.-]*`)
 
-// versionOptions are of the tools that do not know --version.
+// versionOptions are the options of tools that do not know --version.
 var versionOptions = map[string]string{"ping": "-V", "netperf": "-V", "netserver": "-V", "wrk": "-v", "nginx": "-v"}
 
 // toolVersion returns the version that a tool prints.
@@ -134,7 +134,7 @@ func toolVersion(ctx context.Context, tool string) string {
 		option = "--version"
 	}
 	out, _ := exec.CommandContext(ctx, tool, option).CombinedOutput()
-	// iperf3 prints its own name first, which holds a digit.
+	// iperf3 prints its own name first, which contains a digit.
 	if v := versionWord.FindString(strings.Replace(plain(string(out)), "iperf3", "", 1)); v != "" {
 		return v
 	}

@@ -52,9 +52,9 @@ func (m Matrix) slowness() time.Duration {
 
 // preparedAhead is a probe whose programs are started before their turn.
 type preparedAhead interface {
-	// memory is what one pair's programs take while they wait, in MiB.
+	// memory is the memory that one pair's programs use while they wait, in MiB.
 	memory(m Matrix) int
-	// sleep is how long they cannot be used after their start.
+	// sleep is how long the programs cannot be used after their start.
 	sleep() time.Duration
 }
 

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// farEnd runs a program as one on another machine is run: not as its caller's own
-// process, which passes signals on, and in whose namespaces it is not.
+// farEnd runs a program as on another machine: not as the caller's own process, which forwards
+// signals, and not in its namespaces.
 const farEnd = `setsid setpriv --pdeathsig KILL "$@" &
 p=$!
 trap "kill -INT $p" INT
@@ -17,8 +17,8 @@ trap "kill -CONT $p" CONT
 while kill -0 $p 2>/dev/null; do wait $p; code=$?; done
 exit $code`
 
-// far is the place as one on another machine.
-func far(at Place) Place {
+// far is the endpoint as one on another machine.
+func far(at Endpoint) Endpoint {
 	near := at.Command
 	at.Far = true
 	at.Command = func(ctx context.Context, argv ...string) (*exec.Cmd, error) {

@@ -36,7 +36,7 @@ func (Flood) Prepare(_ context.Context, s Setting) (Session, error) {
 
 var pingTime = regexp.MustCompile(`packet loss, time (\d+)ms`)
 
-// readFlood divides the echoes by ping's own time.
+// readFlood divides the number of echoes by ping's own time.
 func readFlood(text string) (map[string]float64, error) {
 	all, err := readPing(text)
 	if err != nil {

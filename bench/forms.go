@@ -122,7 +122,8 @@ func benchUnit(f Figure) string {
 	return f.Name + "-" + unit
 }
 
-// benchName starts with a capital letter, as the format requires after "Benchmark".
+// benchName makes a name that starts with a capital letter, as the format requires after
+// "Benchmark".
 func benchName(probe string) string {
 	var b strings.Builder
 	for _, part := range strings.FieldsFunc(oneWord(probe), func(r rune) bool { return r == '-' }) {
@@ -131,5 +132,5 @@ func benchName(probe string) string {
 	return b.String()
 }
 
-// oneWord has no space, and "/" only in a rate.
+// oneWord joins the words of a text with dashes.
 func oneWord(s string) string { return strings.Join(strings.Fields(s), "-") }

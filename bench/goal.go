@@ -12,7 +12,7 @@ type Goal struct {
 	Ours Reading `json:"ours"`
 	Peer Reading `json:"peer"`
 	Base Reading `json:"base,omitzero"`
-	// AtLeast is the limit: a maximum where less is better. Aim is the goal.
+	// AtLeast is the limit; it is a maximum if less is better. Aim is the goal.
 	AtLeast float64 `json:"atLeast"`
 	Aim     float64 `json:"aim"`
 }
@@ -33,8 +33,8 @@ const (
 	Speed Formula = "peer ÷ ours"
 	// Expense is ours divided by the peer's: less is better.
 	Expense Formula = "cost, ours ÷ peer"
-	// Extra is what ours costs above the base, divided by what the peer does: less
-	// is better.
+	// Extra is what ours costs above the base, divided by what the peer costs above it: less is
+	// better.
 	Extra Formula = "(ours − base) ÷ (peer − base)"
 )
 
@@ -68,7 +68,7 @@ func (g Goal) meets(v, limit float64) bool {
 	return v >= limit
 }
 
-// result of a goal in the readings of all cells.
+// result computes the result of a goal from the readings of all cells.
 func (g Goal) result(all map[Cell]readings, seed uint64) GoalResult {
 	out := GoalResult{Goal: g, Verdict: NotMeasured}
 	rounds := g.rounds(all)

@@ -13,7 +13,7 @@ var (
 	goalNative = withMode(goalOurs, Native)
 )
 
-// goalReadings are of three cells, by round.
+// goalReadings are the readings of three cells, by round.
 func goalReadings(ours, peer, native []float64) map[Cell]readings {
 	all := map[Cell]readings{}
 	for c, values := range map[Cell][]float64{goalOurs: ours, goalPeer: peer, goalNative: native} {
@@ -68,7 +68,7 @@ func TestGoalResult(t *testing.T) {
 	}
 }
 
-// TestGoalTakes: what is asked of ours follows from the medians.
+// TestGoalTakes: what our value must be follows from the medians.
 func TestGoalTakes(t *testing.T) {
 	extra := extraWork(DockerLayout, "x")
 	if got := extra.takes(Missed, 16, 20, 10); got != "16 µs of both programs' CPU per packet received now, 13.5 at the limit (native 10, peer 20)" {
@@ -80,8 +80,8 @@ func TestGoalTakes(t *testing.T) {
 	}
 }
 
-// TestPathGoals: every goal is about cells that the preset measures, with figures
-// that their probes have; a limit lies before its aim.
+// TestPathGoals: every goal is about cells that the preset measures, with figures that their probes
+// have, and its limit is reached before its aim.
 func TestPathGoals(t *testing.T) {
 	preset, err := PresetNamed("paths")
 	if err != nil {
@@ -167,7 +167,7 @@ func TestMissedGoals(t *testing.T) {
 	}
 }
 
-// TestGoalsShown: the table is in the text and on the page, which stays harmless.
+// TestGoalsShown: the table is in the text and on the page, with texts escaped.
 func TestGoalsShown(t *testing.T) {
 	r := goldenReport()
 	g := ratioGoal("<b>fast</b>", Rate, goalOurs, "work", DockerLayout, 1.7, 2.2)

@@ -7,7 +7,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 )
 
-// takes says what ours is, and what it must be to meet the next limit.
+// takes says what our value is, and what it must be to meet the next limit.
 func (g Goal) takes(verdict string, ours, peer, base float64) string {
 	limit, name := g.AtLeast, "the limit"
 	switch verdict {
@@ -27,7 +27,7 @@ func (g Goal) takes(verdict string, ours, peer, base float64) string {
 	return out
 }
 
-// unit of the figure.
+// unit is the unit of the figure.
 func (g Goal) unit() string {
 	for _, p := range Probes() {
 		for _, f := range p.Figures() {
@@ -39,7 +39,7 @@ func (g Goal) unit() string {
 	return ""
 }
 
-// Limit writes a limit for people.
+// Limit formats a limit for people.
 func (g Goal) Limit(v float64) string {
 	sign := "≥ "
 	if g.Of.lessIsBetter() {
@@ -56,7 +56,7 @@ func (g GoalResult) Reading() string {
 	return fmt.Sprintf("%.3f [%.3f–%.3f]", g.Value.Median, g.Value.Low, g.Value.High)
 }
 
-// Words are the verdict, and how sure it is.
+// Words are the verdict, and how certain it is.
 func (g GoalResult) Words() string {
 	if g.Sure || g.Value.N == 0 {
 		return g.Verdict

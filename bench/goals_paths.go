@@ -49,8 +49,8 @@ func bulkGoals() []Goal {
 	}
 }
 
-// sameHostGoals compare with a bridge as Docker makes it (Docker's layout on one host), which
-// has no firewall here and so no guard, and with our mode bridge, which has the same guards.
+// sameHostGoals compare with a bridge as Docker makes it (Docker's layout on one host), which here
+// has no firewall and so no guard, and with our mode bridge, which has the same guards.
 func sameHostGoals(mode string) (all []Goal) {
 	rr := Cell{Mode: mode, Span: SameHost, Probe: tcpRR.Name(), Pairs: 1}
 	packets := Cell{Mode: mode, Span: SameHost, Probe: Throughput{}.Name(), Size: 28, Pairs: 1}

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// overflow measures the pages in its frames: how wide they are, and what sticks
-// out of them.
+// overflow measures the pages in its frames: how wide they are, and which elements extend beyond
+// them.
 const overflow = `<script>
 const hidden = e => e && getComputedStyle(e).clipPath != "none";
 addEventListener("load", () => {
@@ -35,8 +35,8 @@ addEventListener("load", () => {
 
 var policy = regexp.MustCompile(`<meta http-equiv="Content-Security-Policy"[^>]*>`)
 
-// TestPagesFit lays the pages out in a real browser without a network: nothing
-// may stick out of the page, down to the width of a telephone.
+// TestPagesFit lays out the pages in a real browser without a network: no element may extend beyond
+// the page, down to the width of a telephone.
 func TestPagesFit(t *testing.T) {
 	browser := findBrowser(t)
 	all := allPages(t)
@@ -62,7 +62,7 @@ func TestPagesFit(t *testing.T) {
 		t.Fatalf("%d pages, %d were laid out", n, len(measured))
 	}
 	for _, m := range measured {
-		f := strings.Split(m, "|") // page, its width, the frame's, pictures, what sticks out
+		f := strings.Split(m, "|") // page, its width, the frame's width, pictures, elements beyond the page
 		if pictures, err := strconv.Atoi(f[3]); f[1] != f[2] || f[4] != "" || err != nil || pictures < 10 {
 			t.Errorf("%s is %s wide in %s, with %s pictures; beyond it: %s", f[0], f[1], f[2], f[3], f[4])
 		}

@@ -105,7 +105,7 @@ func (c ComparisonCell) ratioText() string {
 	return fmt.Sprintf("%s [%s–%s]", number(c.Ratio), number(c.Low), number(c.High))
 }
 
-// tables of a probe, one for each figure.
+// tables returns the tables of a probe, one for each figure.
 func (c Comparison) tables(p ProbeInfo) []compareTable {
 	var all []compareTable
 	x, y := c.a.byCell(), c.b.byCell()
@@ -149,7 +149,7 @@ func (c ComparisonCell) row(f Figure, grid string, s, rs scale, a, b Stat) compa
 	return compareRow{rowWords(c.Cell), number(c.A), number(c.B), c.ratioText(), c.Verdict, one("first", a, 0), one("second", b, 1), ratio}
 }
 
-// rowWords names a row of a table whose title names the probe.
+// rowWords names a row of a table. The table's title names the probe.
 func rowWords(c Cell) string {
 	return fmt.Sprintf("%s, %s, %s", c.Mode, spanText(c.Span), situationText(c, c.Wire != ""))
 }

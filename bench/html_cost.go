@@ -2,8 +2,7 @@ package bench
 
 import "strings"
 
-// load is processor time of the whole machine by the second of a run: 1 is one
-// core fully busy.
+// load is CPU time of the whole machine per second of a run: 1 is one fully busy core.
 type load struct{ user, system, softirq float64 }
 
 func (l load) total() float64 { return l.user + l.system + l.softirq }
@@ -34,8 +33,8 @@ func (v *view) samplesOf(c Cell) []Sample {
 	return v.bySample[c]
 }
 
-// perUnit is the CPU time of one packet, request or megabyte, where the probe
-// counts them. It holds the machine's other work too, like any such figure.
+// perUnit is the CPU time of one packet, request or megabyte, if the probe counts them. Like any
+// such figure, it includes the machine's other work.
 func perUnit(c CellResult, figures []Figure) string {
 	for _, f := range figures {
 		if stat, ok := c.Figures[costName]; ok && f.Name == costName {

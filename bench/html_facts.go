@@ -11,8 +11,8 @@ import (
 // fact is a line about the machine or the method.
 type fact struct{ Label, Value string }
 
-// facts are what the figures depend on besides the modes, the most important first. A field of
-// the report that this page does not know is shown under its own name.
+// facts are what the figures depend on besides the modes, the most important first. A field of the
+// report that this page does not know is shown under its own name.
 func (v *view) facts() []fact {
 	e, m := v.Environment, v.Method
 	all := []fact{

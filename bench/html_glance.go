@@ -21,9 +21,9 @@ type glanceSpan struct {
 	Host, Bridge string
 	// Level are the modes that do not differ clearly from the winner anywhere.
 	Level string
-	// Next names the second where the winner is the bridge itself.
+	// Next names the second best mode if the winner is the bridge itself.
 	Next string
-	// Wins says in how many situations it is best, or not clearly different from the best.
+	// Wins says in how many situations the winner is best, or not clearly different from the best.
 	Wins   string
 	Strip  template.HTML
 	Nobody string

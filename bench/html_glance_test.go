@@ -2,8 +2,8 @@ package bench
 
 import "testing"
 
-// A mode that is fast where it works, and fails where all are slow, does not win
-// by that: only what all have measured counts.
+// A mode that is fast where it works, and fails where all are slow, does not win by that: only
+// situations that all have measured count.
 func TestMeanIsFair(t *testing.T) {
 	r := stress{modes: []string{"host", "bridge", "routed"}, wires: []string{""}, sizes: []int{64, 1024}, pairs: []int{1}, rounds: 3, probes: []Probe{Throughput{}}}.report()
 	for i, c := range r.Cells {

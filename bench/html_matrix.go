@@ -14,7 +14,7 @@ type matrixTable struct {
 
 type matrixGroup struct {
 	Title, Better, Unit string
-	// Columns of the table, that of the situations included.
+	// Columns is the number of columns of the table, including that of the situations.
 	Columns int
 	Rows    []matrixRow
 }
@@ -33,7 +33,7 @@ type matrixCell struct {
 	Host     string
 	Bridge   string
 	HostMark string
-	Mark     string // of Bridge
+	Mark     string // the mark of Bridge
 	// Word is "best", "level" or "yardstick".
 	Word string
 	// Bar is the length in percent of the best of the row; longer is better.
@@ -147,8 +147,8 @@ func (v *view) ratioWord(c Cell, other string, ratios map[string]Ratio, f Figure
 	return number(r.Median), v.mark(comparisonKey{c, other, f.Name})
 }
 
-// mark is "*" for a clear difference, "~" for none, "" where the rounds are too
-// few for the test.
+// mark is "*" for a clear difference, "~" for none, and "" if there are too few rounds for the
+// test.
 func (v *view) mark(t comparisonKey) string {
 	p, ok := v.verdicts.p[t]
 	switch {

@@ -40,7 +40,7 @@ func (v *view) failedRounds() []fact {
 	return all
 }
 
-// testWords say what the marks mean in this report, and what they cannot.
+// testWords say what the marks mean in this report, and what they cannot show.
 func (v *view) testWords() []string {
 	var all []string
 	for _, mode := range []string{Control, Reference} {

@@ -11,9 +11,9 @@ import (
 
 // interval is what one row of a dot plot shows.
 type interval struct {
-	name string // of the row, for screen readers
+	name string // the name of the row, for screen readers
 	text string // the numbers in words
-	mode int    // chooses colour and shape
+	mode int    // the index that chooses colour and shape
 	dot  float64
 	// wide is drawn thin, narrow thick.
 	wideLow, wideHigh     float64

@@ -2,8 +2,8 @@ package bench
 
 import "fmt"
 
-// plotTable draws a figure of a group: its values, its ratios to the control,
-// and, beside the headline, what it cost.
+// plotTable draws a figure of a group: its values, its ratios to the control, and, beside the
+// headline, the CPU time.
 func (v *view) plotTable(cells []CellResult, f Figure, headline bool) plotTable {
 	t := plotTable{Figure: f.Name, Unit: unitOf(f), Better: betterWord(f), Headline: headline, CPU: headline}
 	var values, ratios []float64
@@ -83,7 +83,7 @@ func remarks(c CellResult) []string {
 	return all
 }
 
-// cpuBar is the split of the processor time, as a part of the costliest row.
+// cpuBar draws the parts of the CPU time, relative to the row with the most.
 func (v *view) cpuBar(row *plotRow, c CellResult, most float64) {
 	l := v.loadOf(c)
 	if l.total() == 0 {

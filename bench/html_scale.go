@@ -38,7 +38,7 @@ func newScale(values []float64) scale {
 	return s
 }
 
-// ratioScale always has 1 on it.
+// ratioScale makes a scale that always contains 1.
 func ratioScale(values []float64) scale { return newScale(append([]float64{1}, values...)) }
 
 func (s scale) percent(v float64) float64 {

@@ -14,8 +14,7 @@ type section struct {
 	Groups                     []group
 }
 
-// group is one table: a probe, size, number of pairs and wire, all modes and
-// spans.
+// group is one table: one probe, size, number of pairs and wire, with all modes and spans.
 type group struct {
 	Anchor, Title, Summary string
 	Open                   bool
@@ -54,8 +53,8 @@ type plotRow struct {
 	Remarks               []string
 }
 
-// plotsAtMost is the number of figures and cells up to which figures other than the headline are
-// plotted, too. A larger report has only numbers for them.
+// plotsAtMost is the largest number of figures and cells for which figures other than the headline
+// are plotted, too. A larger report has only numbers for them.
 const plotsAtMost = 800
 
 func (v *view) sections() []section {

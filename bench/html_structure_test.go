@@ -111,7 +111,7 @@ func (p *pageCheck) attribute(n *html.Node, a html.Attribute) {
 	}
 }
 
-// picture: either nothing to hear, or a title first.
+// picture checks a picture: it is hidden from screen readers, or has a title first.
 func (p *pageCheck) picture(n *html.Node) {
 	if value(n, "aria-hidden") == "true" {
 		return
@@ -131,8 +131,8 @@ func value(n *html.Node, key string) string {
 	return ""
 }
 
-// TestNothingHidden: no file of a run, and no line for people, has what a terminal would
-// take for an order, or what turns letters round; sockperf, for one, colours its words.
+// TestNothingHidden: no file of a run, and no line for people, has control characters for a
+// terminal or for the direction of text. Tools such as sockperf colour their output.
 func TestNothingHidden(t *testing.T) {
 	r := invented()["hostile"]
 	folder := t.TempDir()
@@ -168,8 +168,7 @@ func TestNothingHidden(t *testing.T) {
 	}
 }
 
-// TestLinesOfOthers: what a tool or a device says stays on the line that is about it; the
-// rest is the printer's, which writes the text.
+// TestLinesOfOthers: the text of a tool or a device stays on its own line.
 func TestLinesOfOthers(t *testing.T) {
 	r := stress{modes: []string{"host", "bridge"}, wires: []string{""}, sizes: []int{64}, pairs: []int{1}, rounds: 2, broken: true, noted: true}.report()
 	var shown bytes.Buffer
@@ -181,8 +180,8 @@ func TestLinesOfOthers(t *testing.T) {
 	}
 }
 
-// TestPageHoldsTheData: the report comes out of the page as it went in, from the
-// element and from the link.
+// TestPageHoldsTheData: the report that is read back from the page, from the element and from the
+// link, equals the original.
 func TestPageHoldsTheData(t *testing.T) {
 	for _, name := range []string{"hostile", "usual", "large"} {
 		r, page := invented()[name], allPages(t)[name]
@@ -239,7 +238,7 @@ func unpack(t *testing.T, url string) string {
 	return string(text)
 }
 
-// TestPageSays what a reader looks for.
+// TestPageSays checks that the page contains what a reader looks for.
 func TestPageSays(t *testing.T) {
 	all := allPages(t)
 	for name, words := range map[string][]string{

@@ -22,7 +22,8 @@ func (v *view) levelWith(cells []Cell, winner string) []string {
 	return all
 }
 
-// next names the second best of the modes, without the control, and its part of the best.
+// next names the second best of the modes, without the control, and its value as a part of the
+// best.
 func (v *view) next(cells []Cell, f Figure, top float64) string {
 	second, value := "", 0.0
 	for _, m := range v.modes {

@@ -28,7 +28,7 @@ type stress struct {
 	probes        []Probe
 }
 
-// hostile is what a column's note, a mode's name or a tool's words may hold.
+// hostile is a text that a column's note, a mode's name or a tool's output may contain.
 const hostile = `<script src="https://example.com/x.js">alert(1)</script>"'&<img src=x onerror=alert(1)> </style></script>` +
 	" \x1b[2J\x1b[31m\u009b31m\x7f\nhost9 alive\r \u202egnp.exe\u2066\u200b\ufeff\x07"
 
@@ -115,7 +115,7 @@ func (s stress) assemble(m Matrix, env Environment, samples []Sample) *Report {
 	return r
 }
 
-// invented are the reports that the page must bear, made once.
+// invented are the reports for the tests of the page, made once.
 var invented = sync.OnceValue(invent)
 
 func invent() map[string]*Report {
@@ -183,7 +183,7 @@ func TestGoldenPage(t *testing.T) {
 	if got != again {
 		t.Error("the same report makes two different pages")
 	}
-	// How well it is packed is the library's business.
+	// The compression is the library's business.
 	got = regexp.MustCompile(`base64,[A-Za-z0-9+/=&#;]+">([a-z.]+)</a> \([^)]*\)`).ReplaceAllString(got, `base64,">$1</a>`)
 	if *update {
 		if err := os.WriteFile("testdata/report.html", []byte(got), 0o644); err != nil {

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// trend shows how the modes stand at growing sizes.
+// trend shows the ratios of the modes at growing sizes.
 type trend struct {
 	Title string
 	Plot  template.HTML
 }
 
-// trends of a probe with at least three sizes, one for each span, number of
+// trends returns the trends of a probe with at least three sizes, one for each span, number of
 // pairs and wire.
 func (v *view) trends(p ProbeInfo) []trend {
 	var all []trend

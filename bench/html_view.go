@@ -60,7 +60,7 @@ func withMode(c Cell, mode string) Cell {
 	return c
 }
 
-// betterIsMore inverts a ratio if lower is better, so that more is better.
+// betterIsMore inverts a ratio if lower is better, so that a higher value is always better.
 func betterIsMore(r Ratio, f Figure) Ratio {
 	if f.Better != LowerIsBetter {
 		return r
@@ -71,7 +71,7 @@ func betterIsMore(r Ratio, f Figure) Ratio {
 	return Ratio{r.N, 1 / r.Median, 1 / r.High, 1 / r.Low}
 }
 
-// standing returns a mode's ratio to the control in a situation, where more is better.
+// standing returns a mode's ratio to the control in a situation. A higher value is better.
 func (v *view) standing(c Cell) (Ratio, bool) {
 	f := v.headline(c)
 	if c.Mode == Control {

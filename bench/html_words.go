@@ -84,8 +84,7 @@ func pairsText(pairs int) string {
 	return fmt.Sprintf("%d pairs", pairs)
 }
 
-// situation is a cell without its mode, in words; the wire is named where there
-// are several.
+// situationText is a cell without its mode, in words. The wire is named if there are several.
 func situationText(c Cell, wires bool) string {
 	var parts []string
 	if c.Size > 0 {
@@ -103,7 +102,7 @@ func cellWords(c Cell) string {
 	return fmt.Sprintf("%s, %s: %s, %s", c.Mode, spanText(c.Span), descriptionOf(c.Probe).title, situationText(c, c.Wire != ""))
 }
 
-// betterWord says which way a figure is good, in a word.
+// betterWord says in a word which direction of a figure is good.
 func betterWord(f Figure) string {
 	switch f.Better {
 	case HigherIsBetter:

@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// Iperf3 is one TCP stream per pair at full speed. Inside one kernel a veth
-// carries 64 KiB segments uncut, so this is a test of copying memory and of the
-// segment's path, not of packets.
+// Iperf3 is one TCP stream per pair at full speed. Within one kernel a veth passes segments of 64
+// KiB undivided. So this measures the copying of memory and the path of a segment, not of packets.
 type Iperf3 struct{}
 
 func (Iperf3) Name() string       { return "iperf3" }
@@ -69,8 +68,8 @@ type iperf3Result struct {
 	} `json:"end"`
 }
 
-// readIperf3 reads a client's JSON, and checks that the stream had the
-// congestion control asked for. iperf3 exits with 0 on many errors.
+// readIperf3 reads a client's JSON, and checks that the stream had the requested congestion
+// control. iperf3 exits with 0 on many errors.
 func readIperf3(text, congestion string) (map[string]float64, error) {
 	var r iperf3Result
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
@@ -85,7 +84,7 @@ func readIperf3(text, congestion string) (map[string]float64, error) {
 		return nil, errors.New("nothing was received; it said: " + tail(text))
 	}
 	all := map[string]float64{"received": r.End.Received.Bits / 1e9, "retransmits": r.End.Sent.Retransmits}
-	for _, stream := range r.End.Streams { // one
+	for _, stream := range r.End.Streams { // there is one stream
 		all["window"] = stream.Sender.Window / 1e3
 	}
 	return all, nil

@@ -12,7 +12,7 @@ type threads []string
 
 // softirqThreads finds the threads ksoftirqd/N, which take over when softirqs do not finish.
 func softirqThreads() (all threads) {
-	names, _ := filepath.Glob("/proc/[0-9]*/comm") // the pattern is good
+	names, _ := filepath.Glob("/proc/[0-9]*/comm") // the pattern is valid
 	for _, name := range names {
 		if strings.HasPrefix(firstLine(name), "ksoftirqd/") {
 			all = append(all, filepath.Join(filepath.Dir(name), "schedstat"))
@@ -21,7 +21,7 @@ func softirqThreads() (all threads) {
 	return all
 }
 
-// nanoseconds that they have run. What cannot be read counts as nothing: kernels
+// nanoseconds is how long the threads have run. A file that cannot be read counts as zero: kernels
 // without CONFIG_SCHED_INFO have no such file.
 func (t threads) nanoseconds() (sum float64) {
 	for _, name := range t {

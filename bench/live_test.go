@@ -16,7 +16,7 @@ import (
 	"github.com/heddle-network/heddle/test/poll"
 )
 
-// wired makes this, and runs a small matrix over it with the real tools:
+// wired makes these wires, and runs a small matrix over them with the real tools:
 //
 //	hc ---- veth ---- hs       "host": a bare wire
 //	bc --- veth --- br0 (in bb) --- veth --- bs      "bridge"
@@ -36,7 +36,7 @@ func wired(t *testing.T) []Column {
 		ip(t, "link", "add", "eth0", "netns", names[n], "type", "veth", "peer", "name", n, "netns", names["bb"])
 		ip(t, "-n", names["bb"], "link", "set", n, "master", "br0", "up")
 	}
-	at := map[string]Place{}
+	at := map[string]Endpoint{}
 	for i, n := range []string{"hc", "hs", "bc", "bs"} {
 		at[n] = inside(names[n], fmt.Sprintf("10.77.0.%d", i+1))
 		ip(t, "-n", names[n], "addr", "add", at[n].Addr.String()+"/24", "dev", "eth0")
@@ -57,8 +57,8 @@ func ip(t *testing.T, argv ...string) {
 	}
 }
 
-func inside(netns, addr string) Place {
-	return Place{Name: netns, Addr: netip.MustParseAddr(addr), Command: func(ctx context.Context, argv ...string) (*exec.Cmd, error) {
+func inside(netns, addr string) Endpoint {
+	return Endpoint{Name: netns, Addr: netip.MustParseAddr(addr), Command: func(ctx context.Context, argv ...string) (*exec.Cmd, error) {
 		return exec.CommandContext(ctx, "ip", append([]string{"netns", "exec", netns}, argv...)...), nil
 	}}
 }
@@ -95,8 +95,8 @@ func TestLiveMatrix(t *testing.T) {
 	nothingLeft(t, columns)
 }
 
-// whole runs a matrix, and again what failed or cannot be: on a machine that others
-// load, a program can be kept from running for all of its half second.
+// whole runs a matrix, and repeats failed or implausible cells: on a busy machine a program may not
+// run during all of its half second.
 func whole(t *testing.T, m Matrix, out string, wrong func(Sample) string) *Report {
 	t.Helper()
 	failed := false
@@ -199,7 +199,7 @@ func implausible(s Sample) string {
 func nothingLeft(t *testing.T, columns []Column) {
 	t.Helper()
 	for _, c := range columns {
-		for _, p := range []Place{c.Pairs[0].Client, c.Pairs[0].Server} {
+		for _, p := range []Endpoint{c.Pairs[0].Client, c.Pairs[0].Server} {
 			_, err := poll.Until(20*time.Second, 100*time.Millisecond, func() error {
 				out, err := exec.Command("ip", "netns", "pids", p.Name).CombinedOutput()
 				if err != nil || strings.TrimSpace(string(out)) != "" {

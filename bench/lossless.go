@@ -36,7 +36,7 @@ const (
 func (Lossless) Name() string  { return "udp-lossless" }
 func (Lossless) Tools() []Tool { return []Tool{toolIperf3} }
 
-// Sizes are those that iperf3 can send.
+// Sizes are the sizes that iperf3 can send.
 func (Lossless) Sizes(m Matrix) []int {
 	var all []int
 	for _, size := range m.Sizes {
@@ -47,7 +47,7 @@ func (Lossless) Sizes(m Matrix) []int {
 	return all
 }
 
-// Figures have the width of the last interval, as a part of the rate.
+// Figures include the width of the last interval, as a part of the rate.
 func (Lossless) Figures() []Figure {
 	return []Figure{
 		{"rate", "packets/s, loss < 0.1 %", HigherIsBetter},
@@ -110,10 +110,9 @@ func (r *losslessRun) trial(ctx context.Context, w *Window, rate float64) (trial
 	return trial{rate: all["sent"] / all["seconds"] * float64(len(s.Pairs)), loss: all["lost"] / all["sent"]}, nil
 }
 
-// search returns the fastest trial that passed, and how far below the slowest
-// that failed it lies, in per cent of its rate. The first trial, at full speed
-// (rate 0), bounds the interval. What counts is the rate that was sent, which
-// may fall short of the one asked for.
+// search returns the fastest trial that passed, and the distance to the slowest trial that failed,
+// in per cent of that trial's rate. The first trial, at full speed (rate 0), bounds the interval.
+// The rate that was sent counts; it may be below the requested rate.
 func search(trials int, tolerance float64, try func(rate float64) (trial, error)) (best trial, width float64, err error) {
 	ceiling, err := try(0)
 	if err != nil {
@@ -135,7 +134,7 @@ func search(trials int, tolerance float64, try func(rate float64) (trial, error)
 		case t.loss < tolerance && t.rate > best.rate:
 			best = t
 		case t.loss < tolerance:
-			// The sender cannot do more.
+			// The sender cannot send faster.
 			return best, 0, nil
 		default:
 			high = min(high, max(t.rate, best.rate))
@@ -158,8 +157,8 @@ type udpResult struct {
 	} `json:"end"`
 }
 
-// readUDP reads a client's JSON. Reordered packets may count as lost and then
-// as received, so that the loss can be below zero.
+// readUDP reads a client's JSON. Reordered packets may count as lost and then as received, so the
+// loss can be below zero.
 func readUDP(text string) (map[string]float64, error) {
 	var r udpResult
 	if err := json.Unmarshal([]byte(text), &r); err != nil {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestMain: the programs of Paced are this one.
+// TestMain: the programs of Paced are this test program.
 func TestMain(m *testing.M) {
 	Dispatch(os.Args[1:])
 	os.Exit(m.Run())

@@ -12,8 +12,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// The placements. On one core the rate is the CPU cost of the path; on two the
-// cost of waking the other core comes on top. They are never mixed in a report.
+// The placements. On one core the rate shows the CPU cost of the path. On two cores, the cost of
+// waking the other core is added. A report never mixes them.
 const (
 	SameCore      = "same-core"
 	SeparateCores = "separate-cores"
@@ -28,11 +28,11 @@ type Matrix struct {
 	Probes  []Probe
 	// Preset names the preset of the matrix; it may be empty.
 	Preset string
-	// Sizes are the UDP payload sizes in bytes, and Values the sizes of Redis's
-	// values, for the probes that have one.
+	// Sizes are the UDP payload sizes in bytes, and Values the sizes of Redis values, for the
+	// probes that have sizes.
 	Sizes, Values []int
-	// Clients is the number of connections of a pair's wrk or redis-benchmark:
-	// the same in all modes.
+	// Clients is the number of connections of a pair's wrk or redis-benchmark. It is the same in
+	// all modes.
 	Clients int
 	// Choices bind probes to columns.
 	Choices []Choice
@@ -41,27 +41,27 @@ type Matrix struct {
 	LeftOut []string
 	// PairCounts are the numbers of pairs that run at the same time.
 	PairCounts []int
-	// Rounds are measured, WarmupRounds run before them and are recorded but
-	// not counted.
+	// Rounds are measured. WarmupRounds run before them, and are recorded but not counted.
 	Rounds, WarmupRounds int
-	// Duration is the measured part of one run; iperf3 rounds it up to whole
-	// seconds. Warmup is iperf3's omitted part, rounded up as well; sockperf
-	// leaves out its own first 400 ms of a latency run.
+	// Duration is the measured part of one run; iperf3 rounds it up to whole seconds. Warmup is the
+	// part that iperf3 omits, rounded up as well; sockperf leaves out its own first 400 ms of a
+	// latency run.
 	Duration, Warmup time.Duration
 	Placement        string
 	Seed             uint64
-	// CongestionControl is TCP's; DefaultCongestionControl if empty. New namespaces may
-	// inherit one that paces (BBR), which hides the path's speed. Tools without an option for
-	// it use that of their place, which the caller sets.
+	// CongestionControl is the congestion control of TCP; DefaultCongestionControl if empty. New
+	// namespaces may inherit one that paces (BBR), which hides the path's speed. Tools without an
+	// option for it use the one of their endpoint's namespace, which the caller sets.
 	CongestionControl string
 	// Load is the offered load of the latency-under-load probe, in messages
 	// per second; 10,000 if zero.
 	Load int
-	// BridgeNF is the places' bridge-nf-call-iptables, if it is not the caller's.
+	// BridgeNF is the value of bridge-nf-call-iptables for the endpoints, if it differs from the
+	// caller's.
 	BridgeNF string
-	// Machine says in what kind of virtual machines the places are, if they are: their kernel,
-	// and what runs them. Each has one CPU. Emulated is set if the CPU is emulated: then the
-	// figures say nothing about speed.
+	// Machine describes the virtual machines of the endpoints, if there are any: their kernel, and
+	// what runs them. Each has one CPU. Emulated is set if the CPU is emulated: then the figures
+	// say nothing about speed.
 	Machine  string
 	Emulated bool
 	// NoControl allows a matrix without a "host" column.
@@ -175,8 +175,8 @@ func (m Matrix) cells() []Cell {
 	return all
 }
 
-// order is the sequence of a round: it depends on the seed and the round only,
-// so that a resumed run goes on as the first would have.
+// order is the sequence of a round. It depends only on the seed and the round, so that a resumed
+// run has the same order as the first one.
 func (m Matrix) order(round int) []Cell {
 	all := m.cells()
 	r := rand.New(rand.NewPCG(m.Seed, uint64(round)))

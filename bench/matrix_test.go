@@ -22,7 +22,7 @@ func testColumns(modes ...string) []Column {
 	var all []Column
 	for _, mode := range modes {
 		for _, span := range []string{SameHost, Across} {
-			at := Place{Name: mode, Command: somewhere, Addr: netip.MustParseAddr("10.0.0.1")}
+			at := Endpoint{Name: mode, Command: somewhere, Addr: netip.MustParseAddr("10.0.0.1")}
 			all = append(all, Column{Mode: mode, Span: span, Pairs: []Pair{{Client: at, Server: at, PortBase: 20000}, {Client: at, Server: at, PortBase: 20100}}})
 		}
 	}
@@ -186,8 +186,7 @@ func TestWires(t *testing.T) {
 	}
 }
 
-// TestPorts holds the programs of one batch apart, also where all pairs share
-// one server.
+// TestPorts: the programs of one batch use different ports, also if all pairs share one server.
 func TestPorts(t *testing.T) {
 	m := testMatrix()
 	m.Probes, m.PairCounts = []Probe{Throughput{}, Netperf{Test: "TCP_RR"}}, []int{2}
@@ -214,7 +213,7 @@ func TestPorts(t *testing.T) {
 	}
 }
 
-// TestEmulated: an emulated processor is given few programs at a time, and long.
+// TestEmulated: on an emulated processor few programs run at a time, with long time limits.
 func TestEmulated(t *testing.T) {
 	m := testMatrix()
 	real := len(m.batches(m.cells()))

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Netperf is one of netperf's tests: TCP_RR and UDP_RR exchange one byte at a
-// time, TCP_STREAM and UDP_STREAM send at full speed. netperf counts round
-// trips, not halves of them. A sized one sends messages of the matrix's sizes.
+// Netperf is one of netperf's tests: TCP_RR and UDP_RR exchange one byte at a time, TCP_STREAM and
+// UDP_STREAM send at full speed. netperf counts whole round trips. With Sized it sends messages of
+// the matrix's sizes.
 type Netperf struct {
 	Test  string
 	Sized bool
@@ -27,7 +27,7 @@ func (n Netperf) Name() string {
 func (Netperf) Tools() []Tool { return []Tool{toolNetperf, toolNetserver} }
 func (Netperf) twoPorts()     {}
 
-// Sizes are of requests and responses, or of what is sent at once.
+// Sizes are the sizes of requests and responses, or of single sends.
 func (n Netperf) Sizes(m Matrix) []int {
 	if n.Sized {
 		return m.Sizes
@@ -49,7 +49,7 @@ func (n Netperf) messages(size int) []string {
 
 func (n Netperf) rr() bool { return strings.HasSuffix(n.Test, "_RR") }
 
-// Figures are a rate and percentiles of the round trip, or what arrived.
+// Figures are a rate and percentiles of the round trip, or the received rate.
 func (n Netperf) Figures() []Figure {
 	switch {
 	case n.rr():
@@ -67,7 +67,7 @@ func (n Netperf) Figures() []Figure {
 
 func (Netperf) Cost(m Matrix, _ Cell) time.Duration { return wholeCost(m) }
 
-// wholeCost is that of tools that take whole seconds.
+// wholeCost is the cost of tools that accept only whole seconds.
 func wholeCost(m Matrix) time.Duration {
 	return time.Duration(wholeSeconds(m.Duration))*time.Second + 100*time.Millisecond
 }
@@ -94,8 +94,8 @@ func (n Netperf) Prepare(ctx context.Context, s Setting) (Session, error) {
 
 var netperfLine = regexp.MustCompile(`(?m)^([A-Z0-9_]+)=(.*)$`)
 
-// readNetperf reads the KEY=VALUE lines of an omni test, whose throughput is in
-// transactions or in 10^6 bits a second.
+// readNetperf reads the KEY=VALUE lines of an omni test. Its throughput is in transactions or in
+// 10^6 bits a second.
 func readNetperf(text, test, congestion string) (map[string]float64, error) {
 	values := map[string]string{}
 	for _, line := range netperfLine.FindAllStringSubmatch(text, -1) {

@@ -30,7 +30,7 @@ func (p Paced) Name() string {
 	return "udp-paced"
 }
 
-// Tools are none: the sender and the receiver are this program, see Dispatch.
+// Tools returns none: the sender and the receiver are this program, see Dispatch.
 func (Paced) Tools() []Tool      { return nil }
 func (Paced) Sizes(Matrix) []int { return []int{pacedSize} }
 func (Paced) Figures() []Figure {
@@ -88,7 +88,7 @@ type pacedResult struct {
 	Sent     int     `json:"sent"`
 	Received int     `json:"received"`
 	Seconds  float64 `json:"seconds"`
-	// Nanoseconds of CPU of both programs.
+	// CPU is the CPU time of both programs in nanoseconds.
 	CPU int64 `json:"cpu"`
 }
 

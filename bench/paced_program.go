@@ -41,11 +41,11 @@ func Dispatch(args []string) {
 	os.Exit(0)
 }
 
-// receiverReply is what the receiver answers to a question: the packets it has received,
-// and the nanoseconds of CPU that it has used.
+// receiverReply is the receiver's answer to a question: the packets that it has received, and the
+// nanoseconds of CPU that it has used.
 type receiverReply struct{ Packets, CPU int64 }
 
-// question is longer than a packet.
+// question is a message that is longer than a packet.
 var question = make([]byte, pacedSize+8)
 
 // receivePaced counts packets and answers questions, until it is killed.
@@ -100,7 +100,7 @@ func ask(conn net.Conn) (receiverReply, error) {
 	return receiverReply{}, errors.New("the receiver does not answer")
 }
 
-// ownCPU is this process's, in nanoseconds.
+// ownCPU is the CPU time of this process, in nanoseconds.
 func ownCPU() int64 {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {

@@ -69,7 +69,7 @@ func (p *pacer) run(rate int, length time.Duration) (sent int, err error) {
 	}
 }
 
-// send and rest use raw system calls, without Go's scheduler.
+// send and rest use raw system calls, which bypass Go's scheduler.
 func (p *pacer) send() error {
 	binary.BigEndian.PutUint16(p.packet[20:], uint16(firstFlow+p.next))
 	p.next = (p.next + 1) % p.flows

@@ -14,8 +14,8 @@ type Path struct {
 	Device string `json:"device"`
 	// MTU in bytes.
 	MTU int `json:"mtu"`
-	// Offloads that are on, of those that decide how large a packet the path
-	// carries and who computes checksums; "unknown" without ethtool.
+	// Offloads are the active offloads among those that decide how large a packet the path carries
+	// and who computes checksums; "unknown" without ethtool.
 	Offloads string `json:"offloads"`
 }
 
@@ -49,7 +49,7 @@ func readPath(ctx context.Context, p Pair) (Path, bool) {
 	return out, true
 }
 
-func (p Place) output(ctx context.Context, argv ...string) []byte {
+func (p Endpoint) output(ctx context.Context, argv ...string) []byte {
 	cmd, err := p.Command(ctx, argv...)
 	if err != nil {
 		return nil
@@ -69,7 +69,7 @@ var (
 	}
 )
 
-// readOffloads reads "ethtool -k": those that are on, in its order.
+// readOffloads returns the active offloads in the output of "ethtool -k", in its order.
 func readOffloads(text string) string {
 	var on []string
 	for _, line := range offloadLine.FindAllStringSubmatch(text, -1) {
@@ -83,8 +83,8 @@ func readOffloads(text string) string {
 	return strings.Join(on, ", ")
 }
 
-// paths are shown apart from the other facts: the wires, what was found to be
-// their capacities, and the device of each column.
+// paths are shown apart from the other facts: the wires, their measured capacities, and the device
+// of each column.
 func (v *view) paths() []fact {
 	var all []fact
 	for _, w := range v.Method.Wires {
@@ -132,7 +132,7 @@ func (v *view) wireNotes() []fact {
 	return all
 }
 
-// commandLine quotes arguments as a shell needs it.
+// commandLine quotes arguments for a shell.
 func commandLine(args []string) string {
 	quoted := make([]string, len(args))
 	for i, a := range args {

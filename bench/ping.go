@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Ping is the round trip of ICMP echoes: no program answers, the kernel does.
+// Ping is the round trip of ICMP echoes. The kernel answers them, not a program.
 type Ping struct{}
 
 func (Ping) Name() string       { return "ping" }
@@ -25,7 +25,7 @@ func (Ping) Figures() []Figure {
 	}
 }
 
-// pingInterval is what is asked for; ping takes up to 6 ms more.
+// pingInterval is the requested interval; ping takes up to 6 ms more.
 const pingInterval = 10 * time.Millisecond
 
 func pings(m Matrix) int { return min(max(int(m.Duration/pingInterval), 10), 200) }

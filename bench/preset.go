@@ -8,8 +8,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// quickBudget is what a quick run may take by the estimate, so that it ends
-// within three minutes with the making of its endpoints and some delay.
+// quickBudget is the estimated time that a quick run may take, so that it ends within three
+// minutes, including the making of its endpoints and some delay.
 const quickBudget = 150 * time.Second
 
 // Preset is a named choice of what to measure. Some presets repeat the measurements of a paper
@@ -18,18 +18,18 @@ type Preset struct {
 	Name, Summary string
 	// Modes are its columns, as far as the agent has these modes.
 	Modes []string
-	// Pairs is the most that run at the same time.
+	// Pairs is the largest number of pairs that run at the same time.
 	Pairs int
-	// Shared pairs run in one client and one server container, with servers on
-	// consecutive ports; else each pair has containers of its own.
+	// Shared says that the pairs run in one client and one server container, with servers on
+	// consecutive ports; otherwise each pair has containers of its own.
 	Shared bool
-	// Wires are those between the hosts; nil for the plain one.
+	// Wires are the wires between the hosts; nil for the plain one.
 	Wires []string
-	// MTUs of networks that cross hosts by VXLAN, by the name of the wire.
+	// MTUs are those of networks that cross hosts by VXLAN, by the name of the wire.
 	MTUs map[string]int
-	// Hosts are the numbers of hosts that pairs are on; nil for 1 and 2.
+	// Hosts are the numbers of hosts that pairs use; nil for 1 and 2.
 	Hosts []int
-	// Matrix is the choice over columns that the caller has made.
+	// Matrix returns the matrix of the preset for the columns that the caller has made.
 	Matrix func([]Column) Matrix
 	// Goals are the goals of the preset.
 	Goals []Goal
@@ -73,9 +73,9 @@ func PresetNamed(name string) (Preset, error) {
 		"there is no such preset", "choose from "+strings.Join(names, ", "))
 }
 
-// Quick is for a first look: one pair, short runs. It takes the richest choice
-// of sizes and rounds that fits three minutes with so many columns; with more
-// than about thirteen columns even the smallest takes longer, see Estimate.
+// Quick is for a first look: one pair, short runs. It uses as many sizes and rounds as fit into
+// three minutes with the given columns. With more than about thirteen columns even the smallest
+// choice takes longer, see Estimate.
 func Quick(columns []Column) Matrix {
 	m := Matrix{Preset: "quick", Columns: columns, Probes: quickProbes(), PairCounts: []int{1}, Placement: SeparateCores, Seed: 1}
 	for _, try := range []struct {
@@ -100,9 +100,9 @@ func Quick(columns []Column) Matrix {
 	return m
 }
 
-// Full is for publication: all probes, ten rounds of two seconds after one that
-// is dropped, with as many of one and ten pairs as the columns have. It takes
-// hours: see Estimate, and Options.Resume.
+// Full is for publication: all probes, ten rounds of two seconds after one that is not counted,
+// with one pair and, if the columns have as many, ten pairs. It takes hours: see Estimate, and
+// Options.Resume.
 func Full(columns []Column) Matrix {
 	return Matrix{
 		Preset: "full", Columns: columns, Probes: Probes(), Sizes: []int{14, 1024, 65507}, Values: []int{1 << 10, 64 << 10, 512 << 10},
@@ -111,9 +111,9 @@ func Full(columns []Column) Matrix {
 	}
 }
 
-// lxc2019 is UDP of 28 and 1,024 bytes with one and ten pairs. The paper took
-// ten runs of 180 s and published packets and their latency under saturation,
-// which is the length of a queue; here are three numbers instead (see Probes).
+// lxc2019 is UDP with 28 and 1,024 bytes and with one and ten pairs. The paper took ten runs of 180
+// s and published packets and their latency under saturation, which is the length of a queue. Three
+// numbers are measured here instead (see Probes).
 func lxc2019(columns []Column) Matrix {
 	return Matrix{
 		Preset: "lxc2019", Columns: columns, Probes: []Probe{Throughput{}, UnderLoad{Percent: 50}, PingPong{}}, Sizes: []int{28, 1024},
@@ -124,9 +124,9 @@ func lxc2019(columns []Column) Matrix {
 // ecsPairs is the number of servers and of clients.
 const ecsPairs = 10
 
-// ecsMultiNIC is sockperf at full speed from one client, and from ten clients
-// to ten servers on consecutive ports of one container. The published figures
-// are of 14-byte messages over 300 s: rates of packets, not of bytes.
+// ecsMultiNIC is sockperf at full speed from one client, and from ten clients to ten servers on
+// consecutive ports of one container. The published figures are for 14-byte messages over 300 s:
+// rates of packets, not of bytes.
 func ecsMultiNIC(columns []Column) Matrix {
 	return Matrix{
 		Preset: "ecs-multinic", Columns: columns, Probes: []Probe{Throughput{}}, Sizes: []int{14}, PairCounts: oneAnd(ecsPairs, columns),
@@ -134,8 +134,7 @@ func ecsMultiNIC(columns []Column) Matrix {
 	}
 }
 
-// ladder compares what an application sees: bandwidth, packets, latency, a
-// small page.
+// ladder compares what an application sees: bandwidth, packets, latency, and a small page.
 func ladder(columns []Column) Matrix {
 	return Matrix{
 		Preset: "ladder", Columns: columns, Probes: []Probe{Throughput{}, PingPong{}, Iperf3{}, Wrk{}, Redis{"set"}, Redis{"get"}}, Sizes: []int{64}, Values: []int{1 << 10}, PairCounts: []int{1},

@@ -16,8 +16,8 @@ func pathModes() []string {
 	return []string{Native, Control, Overlay, Overlay + Stack, DockerLayout, DockerLayoutNF, "routed", Reference, Reference + Stack, "macvlan"}
 }
 
-// pathLoad is the rate of Paced: half of what Docker's layout carries with both ends
-// on one core of a small machine.
+// pathLoad is the rate of Paced: half of the rate of Docker's layout with both ends on one core of
+// a small machine.
 const pathLoad = 40000
 
 // paths measures the fast path. Both ends are on one core: then the rate shows the CPU time of a
@@ -30,12 +30,12 @@ func paths(columns []Column) Matrix {
 	}
 }
 
-// qperf's exchange of one byte is the request and response that distributions have a
-// tool for (netperf is not free).
+// qperf's exchange of one byte is a test of request and response for which distributions have a
+// tool (netperf is not free).
 var tcpRR, udpRR = Qperf{"tcp_lat"}, Qperf{"udp_lat"}
 
-// pathChoices: requests and packets do not depend on what a wire does with segments,
-// and the equal rate is that of the shaped one.
+// pathChoices are the choices of the preset paths. Requests and packets do not depend on how a wire
+// treats segments, and the equal rate is measured on the shaped wire.
 func pathChoices() (all []Choice) {
 	far := []string{Native, Control, Overlay, Overlay + Stack, DockerLayout, DockerLayoutNF, "routed", "macvlan"}
 	for _, p := range []Probe{tcpRR, udpRR, Throughput{}} {

@@ -29,22 +29,21 @@ type Figure struct {
 // pairs and latencies the median over the pairs of each pair's percentile.
 type Probe interface {
 	Name() string
-	// Tools are the programs it needs, the one that measures first.
+	// Tools are the programs that the probe needs. The first one measures.
 	Tools() []Tool
-	// Figures are what it reads; the first is the headline.
+	// Figures are the figures that the probe reads. The first is the headline.
 	Figures() []Figure
-	// Sizes are the message sizes that it is run with; nil where it has none.
+	// Sizes are the message sizes with which the probe is run; nil if it has none.
 	Sizes(Matrix) []int
 	// Cost is how long one run takes, without the preparation.
 	Cost(Matrix, Cell) time.Duration
-	// Prepare starts what can be started ahead; the caller closes the session.
+	// Prepare starts what can be started before the run. The caller closes the session.
 	Prepare(context.Context, Setting) (Session, error)
 }
 
 // Session is a prepared run.
 type Session interface {
-	// Measure takes the reading; it opens and closes the window around the
-	// part that counts.
+	// Measure takes the reading. It opens and closes the window around the measured part.
 	Measure(context.Context, *Window) (map[string]float64, error)
 	Close()
 }
@@ -56,7 +55,7 @@ type Setting struct {
 	Pairs  []Pair
 	// Slot is the index of the cell's first port.
 	Slot uint16
-	// Load is what UnderLoad offers, in messages per second.
+	// Load is the load that UnderLoad offers, in messages per second.
 	Load int
 
 	cores cores
@@ -88,7 +87,7 @@ func (s Setting) server(p Pair, argv ...string) (*child, error) {
 	return s.pinned(p.Server, s.cores.server, argv)
 }
 
-func (s Setting) pinned(at Place, cpu int, argv []string) (*child, error) {
+func (s Setting) pinned(at Endpoint, cpu int, argv []string) (*child, error) {
 	c, err := s.spawn.start(s.runContext, at, append([]string{"taskset", "-c", strconv.Itoa(cpu)}, argv...)...)
 	if err == nil {
 		c.program = filepath.Base(argv[0])
@@ -96,9 +95,9 @@ func (s Setting) pinned(at Place, cpu int, argv []string) (*child, error) {
 	return c, err
 }
 
-// Probes are all probes, in the order of a report. Throughput, latency under a
-// fixed load and unloaded ping-pong are three numbers: latency at saturation is
-// only the length of a queue.
+// Probes are all probes, in the order of a report. Throughput, latency under a fixed load and
+// unloaded ping-pong are three separate numbers: latency at saturation is only the length of a
+// queue.
 func Probes() []Probe {
 	return []Probe{
 		Throughput{}, UnderLoad{}, UnderLoad{Percent: 10}, UnderLoad{Percent: 50}, UnderLoad{Percent: 80}, PingPong{}, Lossless{}, Iperf3{}, Ping{}, Flood{},
@@ -133,7 +132,7 @@ func ProbesNamed(names ...string) ([]Probe, error) {
 	return all, nil
 }
 
-// wholeSeconds rounds up, for tools that take nothing finer.
+// wholeSeconds rounds up, for tools that accept only whole seconds.
 func wholeSeconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
 
 // medianOver combines the pairs' readings figure by figure.

@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// spawner starts programs from one thread that lives as long as the run: the
-// kernel kills them when that thread ends, so no waiting program is left behind
-// if this one is killed. (Any other thread may end earlier.)
+// spawner starts programs from one thread that lives as long as the run. The kernel kills the
+// programs when that thread ends, so no waiting program is left if this process is killed. (Any
+// other thread may end earlier.)
 type spawner struct{ work chan func() }
 
 func newSpawner() *spawner {
@@ -33,8 +33,8 @@ func newSpawner() *spawner {
 
 func (s *spawner) close() { close(s.work) }
 
-// start runs argv in a place, in a process group of its own.
-func (s *spawner) start(ctx context.Context, at Place, argv ...string) (*child, error) {
+// start runs argv at an endpoint, in a process group of its own.
+func (s *spawner) start(ctx context.Context, at Endpoint, argv ...string) (*child, error) {
 	what := fmt.Sprintf("%s (in %s)", strings.Join(argv, " "), at.Name)
 	cmd, err := at.Command(ctx, argv...)
 	if err != nil {
@@ -64,9 +64,9 @@ func (s *spawner) start(ctx context.Context, at Place, argv ...string) (*child, 
 // child is a program that we started, and its process group.
 type child struct {
 	cmd  *exec.Cmd
-	at   Place
+	at   Endpoint
 	what string
-	// program is its name, without the programs that start it.
+	// program is the name of the program, not of the programs that start it.
 	program string
 	out     *transcript
 	done    chan struct{}
@@ -177,7 +177,7 @@ var colour = regexp.MustCompile("\x1b\\[[0-9;]*[a-zA-Z]")
 
 func plain(s string) string { return colour.ReplaceAllString(s, "") }
 
-// tail is the end of a tool's text on one line, for error messages.
+// tail is the end of a tool's output on one line, for error messages.
 func tail(s string) string {
 	lines := strings.FieldsFunc(plain(s), func(r rune) bool { return r == '\n' || r == '\r' })
 	s = strings.Join(lines, " | ")

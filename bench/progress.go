@@ -22,8 +22,8 @@ type progress struct {
 	board    *liveTable
 
 	total, done int
-	estimate    time.Duration // of the whole, made before the start
-	left        time.Duration // after the runs that are done
+	estimate    time.Duration // of the whole run, made before the start
+	left        time.Duration // of the runs that are not done
 	started     time.Time
 	cell        string
 	cellStarted time.Time
@@ -90,7 +90,7 @@ func (p *progress) line(s string) {
 	}
 }
 
-// say names what is going on between runs.
+// say shows what is done between runs.
 func (p *progress) say(what string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -27,7 +27,7 @@ type PublishedTable struct {
 	Rows  [][]string
 }
 
-// PublishedRatio is one mode divided by another, and where they were published.
+// PublishedRatio is one mode divided by another, and where the values were published.
 type PublishedRatio struct {
 	// Where is the figure or table of the source.
 	Where string
@@ -37,17 +37,17 @@ type PublishedRatio struct {
 	// Cell is our cell for comparison: its Probe is the prefix of a name, its Mode the
 	// dividend's.
 	Cell
-	// Figure is ours; "" is the probe's headline.
+	// Figure is our figure; "" is the probe's headline.
 	Figure string
-	// A divided by B, in Unit; both 0 where the source gives the ratio only.
+	// A divided by B, in Unit; both are 0 if the source gives only the ratio.
 	A, B float64
 	Unit string
-	// Ratio that was printed, if there is no A and B.
+	// Ratio is the printed ratio, if there is no A and B.
 	Ratio float64
 	Note  string
 }
 
-// Value of the published ratio.
+// Value returns the published ratio.
 func (p PublishedRatio) Value() float64 {
 	if p.B != 0 {
 		return p.A / p.B
@@ -55,7 +55,7 @@ func (p PublishedRatio) Value() float64 {
 	return p.Ratio
 }
 
-// Absolute is what was divided; "" where the source gives the ratio only.
+// Absolute is the division in numbers; "" if the source gives only the ratio.
 func (p PublishedRatio) Absolute() string {
 	if p.B == 0 {
 		return ""
@@ -81,8 +81,7 @@ func PublishedFigures(preset string) (p Published, ok bool) {
 	return Published{}, false
 }
 
-// ours is the same ratio in a report; ok is false if one of the cells is not in
-// it, or failed.
+// ours is the same ratio in a report; ok is false if one of the cells is missing there, or failed.
 func (r *Report) ours(p PublishedRatio, all map[Cell]readings) (Ratio, bool) {
 	i := slices.IndexFunc(r.Probes, func(x ProbeInfo) bool { return strings.HasPrefix(x.Name, p.Probe) })
 	if i < 0 || len(r.Probes[i].Figures) == 0 {
@@ -101,11 +100,11 @@ type publishedLine struct {
 	PublishedRatio
 	Theirs string
 	Ours   string
-	// Same tells in words whether both point the same way.
+	// Same says whether both point in the same direction.
 	Same string
 }
 
-// beside returns the published ratios, with ours.
+// beside returns the published ratios, each with ours.
 func (r *Report) beside(p Published) []publishedLine {
 	all := collect(r.Samples)
 	var lines []publishedLine
@@ -120,7 +119,7 @@ func (r *Report) beside(p Published) []publishedLine {
 	return lines
 }
 
-// agreement compares directions, since sizes of effects belong to the hardware.
+// agreement compares only directions, since the sizes of effects depend on the hardware.
 func agreement(theirs float64, ours Ratio) string {
 	switch {
 	case ours.Low <= theirs && theirs <= ours.High:

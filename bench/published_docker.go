@@ -2,8 +2,8 @@ package bench
 
 import "time"
 
-// dockerOverlay is ping and one TCP stream, as a walk-through of Docker's overlay
-// over etcd had them. It sent four pings and one stream of ten seconds.
+// dockerOverlay is ping and one TCP stream, as in an article about Docker's overlay over etcd. The
+// article sent four pings and one stream of ten seconds.
 func dockerOverlay(columns []Column) Matrix {
 	return Matrix{
 		Preset: "docker-overlay", Columns: columns, Probes: []Probe{Ping{}, Iperf3{}}, PairCounts: []int{1},
@@ -39,7 +39,7 @@ func dockerStream() PublishedTable {
 	}}
 }
 
-// dockerRatios are those to the host, with a mode of ours beside them.
+// dockerRatios are the ratios to the host, for a mode of ours.
 func dockerRatios(mode string) []PublishedRatio {
 	c := Cell{Mode: mode, Span: Across, Probe: "iperf3", Pairs: 1}
 	return []PublishedRatio{

@@ -1,8 +1,8 @@
 package bench
 
-// publishedECS is the article, with those of its ratios that a preset measures:
-// of its table of basic performance, or of the two tests of the key-value store
-// and the ladder of its conclusion.
+// publishedECS is the article, with those of its ratios that a preset measures. They are from its
+// table of basic performance, or from the two tests of the key-value store and the ladder in its
+// conclusion.
 func publishedECS(ratios []PublishedRatio) Published {
 	return Published{
 		Title:  "Beside the published figures: ECS multi-NIC",
@@ -59,9 +59,8 @@ func ecsStoreRatios() []PublishedRatio {
 	}
 }
 
-// ecsLadder are the conclusion's losses against the host's network. Its VPC
-// routes are plain routes between hosts (our routed), its Flannel a VXLAN
-// overlay.
+// ecsLadder are the losses against the host's network, from the conclusion. Its VPC routes are
+// plain routes between hosts (our routed), its Flannel a VXLAN overlay.
 func ecsLadder() []PublishedRatio {
 	rung := func(mode, what, probe string, size int, ratio float64) PublishedRatio {
 		return PublishedRatio{Where: "test conclusion", What: what, Over: Control, Cell: Cell{Mode: mode, Span: Across, Probe: probe, Size: size, Pairs: 1}, Ratio: ratio}

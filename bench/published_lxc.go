@@ -2,17 +2,17 @@ package bench
 
 import "fmt"
 
-// lxcRow is a row of the paper: packets a second and milliseconds by networking
-// method; 0 where it measured none.
+// lxcRow is a row of the paper: packets a second and milliseconds by networking method; 0 if it
+// measured none.
 type lxcRow struct {
 	span           string
 	size, pairs    int
-	figure         [2]int // of the packets, of the latency
+	figure         [2]int // the number of the figure with the packets, and of that with the latency
 	pps, latencyMS map[string]float64
 }
 
-// Names of the paper's methods. Its "none" shares the host's stack, as our mode
-// host does; its "host" is a program outside any container.
+// Names of the paper's methods. Its "none" uses the host's stack, as our mode host does; its "host"
+// is a program outside any container.
 const (
 	lxcNone    = "none"
 	lxcHost    = "host"
@@ -44,12 +44,12 @@ func lxcRows() []lxcRow {
 	}
 }
 
-// inFlight is, by Little's law, how many packets were under way: those that
-// arrive in a second, by the seconds each took.
+// inFlight is, by Little's law, how many packets were under way: the packets that arrive in a
+// second, multiplied by the seconds that each took.
 func (r lxcRow) inFlight(method string) float64 { return r.pps[method] * r.latencyMS[method] / 1000 }
 
-// lxcWindows are the least and the largest number of packets under way over the
-// rows of one number of pairs.
+// lxcWindows returns the least and the largest number of packets under way, over the rows with one
+// number of pairs.
 func lxcWindows(pairs int) (least, most float64) {
 	for _, r := range lxcRows() {
 		for method := range r.pps {

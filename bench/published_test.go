@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The ratios as the sources state them in words, against those of the data.
+// The ratios that the sources state in words are compared with those of the data.
 func TestPublishedRatios(t *testing.T) {
 	for _, c := range []struct {
 		preset, what, over string

@@ -2,8 +2,8 @@ package bench
 
 import "time"
 
-// weaveFastdp is qperf's bandwidth and latency between two hosts, at two MTUs. The
-// article ran each test once for ten seconds.
+// weaveFastdp is qperf's bandwidth and latency between two hosts, at two MTUs. The article ran each
+// test once for ten seconds.
 func weaveFastdp(columns []Column) Matrix {
 	return Matrix{
 		Preset: "weave-fastdp", Columns: columns, Probes: []Probe{Qperf{"tcp_bw"}, Qperf{"udp_lat"}}, PairCounts: []int{1},
@@ -11,8 +11,8 @@ func weaveFastdp(columns []Column) Matrix {
 	}
 }
 
-// weaveMTUs are those of the article's networks, by the wire that carries them
-// here: frames of 1,500 and of 9,000 bytes, each by itself as on a cable.
+// weaveMTUs are the MTUs of the article's networks, by the wire that carries them here: frames of
+// 1,500 and of 9,000 bytes, each sent separately as on a cable.
 func weaveMTUs() map[string]int { return map[string]int{"cut": 1410, "jumbo": 8950} }
 
 func publishedWeave() Published {
@@ -46,7 +46,7 @@ func weaveCPU() PublishedTable {
 	}}
 }
 
-// weaveRatios are those to the host, with a mode of ours beside them.
+// weaveRatios are the ratios to the host, for a mode of ours.
 func weaveRatios(mode string) (all []PublishedRatio) {
 	for _, at := range []struct {
 		wire, what    string

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Qperf is one of qperf's tests: tcp_bw sends 64 KiB writes at full speed,
-// tcp_lat and udp_lat exchange one byte. qperf prints half of the round trip.
-// It takes no congestion control: new sockets have the place's own.
+// Qperf is one of qperf's tests: tcp_bw sends 64 KiB writes at full speed, tcp_lat and udp_lat
+// exchange one byte. qperf prints half of the round trip. It has no option for congestion control:
+// new sockets have that of the endpoint's namespace.
 type Qperf struct{ Test string }
 
 // Name is qperf-tcp-bw and so on.

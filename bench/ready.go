@@ -15,7 +15,7 @@ func awaitListening(ctx context.Context, s Setting, p Pair, server *child, proto
 	port := int(p.port(s.Slot))
 	longest := 100 * time.Millisecond
 	if server.at.Far {
-		longest = time.Second // reading the table takes a program there
+		longest = time.Second // to read the table, a program is started there
 	}
 	for wait := 5 * time.Millisecond; ; wait = min(2*wait, longest) {
 		if server.ended() {
@@ -32,8 +32,8 @@ func awaitListening(ctx context.Context, s Setting, p Pair, server *child, proto
 	}
 }
 
-// sockets is the text of the socket table where the program runs. Until its process
-// has become the program it may still be in another namespace.
+// sockets is the text of the socket table where the program runs. Until its process has executed
+// the program, it may still be in another namespace.
 func (c *child) sockets(ctx context.Context, proto string) string {
 	if c.at.Far {
 		return remoteSocketTable(ctx, c.at, proto)
@@ -44,8 +44,8 @@ func (c *child) sockets(ctx context.Context, proto string) string {
 	return socketTable(c.cmd.Process.Pid, proto)
 }
 
-// remoteSocketTable is that of a place on another machine, of both families.
-func remoteSocketTable(ctx context.Context, at Place, proto string) string {
+// remoteSocketTable is the socket table of an endpoint on another machine, for both address families.
+func remoteSocketTable(ctx context.Context, at Endpoint, proto string) string {
 	cmd, err := at.Command(ctx, "cat", "/proc/net/"+proto, "/proc/net/"+proto+"6")
 	if err != nil {
 		return ""
@@ -61,15 +61,15 @@ func (c *child) became() bool {
 	return firstLine(fmt.Sprintf("/proc/%d/comm", c.cmd.Process.Pid)) == c.program[:min(len(c.program), commLength)]
 }
 
-// socketTable is of both families; one may be disabled.
+// socketTable is the socket table for both address families; one of them may be disabled.
 func socketTable(pid int, proto string) string {
 	four, _ := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", pid, proto))
 	six, _ := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s6", pid, proto))
 	return string(four) + string(six)
 }
 
-// isBound looks for a local port in the text of /proc/net/{udp,tcp}; of TCP
-// sockets only listening ones (state 0A) count.
+// isBound looks for a local port in the text of /proc/net/{udp,tcp}. Of TCP sockets only listening
+// ones (state 0A) count.
 func isBound(table string, port int, listen bool) bool {
 	for line := range strings.Lines(table) {
 		f := strings.Fields(line)

@@ -10,10 +10,9 @@ import (
 	"time"
 )
 
-// Redis sets or gets values of a size in a redis-server of its own that keeps
-// nothing on disk. The number of clients is the same in all modes: a comparison
-// that gives one of them more clients measures the clients. Each waits for its
-// answer (closed loop).
+// Redis sets or gets values of one size in a redis-server of its own that keeps nothing on disk.
+// The number of clients is the same in all modes: a comparison that gives one mode more clients
+// measures the clients. Each client waits for its answer (closed loop).
 type Redis struct{ Command string }
 
 // Name is redis-set or redis-get.
@@ -21,11 +20,11 @@ func (r Redis) Name() string       { return "redis-" + r.Command }
 func (Redis) Tools() []Tool        { return []Tool{toolRedisLoad, toolRedis} }
 func (Redis) Sizes(m Matrix) []int { return m.Values }
 
-// A server holds a value, and one for each client that reads it.
+// A server holds one value, and one more for each client that reads it.
 func (Redis) memory(m Matrix) int  { return 16 + m.Clients*2 }
 func (Redis) sleep() time.Duration { return 0 }
 
-// Figures are the rate, and the time of an answer.
+// Figures are the rate, and the time until an answer.
 func (Redis) Figures() []Figure {
 	return []Figure{
 		{"rate", "requests/s", HigherIsBetter},
@@ -56,8 +55,8 @@ type redisRun struct {
 	command string
 }
 
-// Measure runs a trial, which also fills the key that is read, and then as many
-// requests as will take the wanted time at that speed.
+// Measure runs a trial, which also fills the key that is read. Then it runs as many requests as
+// take the wanted time at that speed.
 func (r *redisRun) Measure(ctx context.Context, w *Window) (map[string]float64, error) {
 	least := redisTrial(r.set.Cell.Size)
 	requests := least
@@ -80,7 +79,7 @@ func (r *redisRun) Measure(ctx context.Context, w *Window) (map[string]float64, 
 	return all, err
 }
 
-// readRedis reads the CSV's line of one command; times in it are milliseconds.
+// readRedis reads the line of one command from the CSV. Times in it are in milliseconds.
 func readRedis(text, command string) (map[string]float64, error) {
 	at := strings.Index(text, `"test"`)
 	if at < 0 {

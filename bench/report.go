@@ -23,7 +23,7 @@ type Report struct {
 	Columns     []ColumnInfo `json:"columns"`
 	Probes      []ProbeInfo  `json:"probes"`
 	Cells       []CellResult `json:"cells"`
-	// Goals are the preset's.
+	// Goals are the goals of the preset.
 	Goals   []GoalResult `json:"goals,omitempty"`
 	Samples []Sample     `json:"samples"`
 }
@@ -32,7 +32,7 @@ type Report struct {
 type Method struct {
 	// Preset names the run's preset.
 	Preset string `json:"preset,omitempty"`
-	// Wire says what a single kernel cannot show.
+	// Wire says what a measurement within a single kernel cannot show.
 	Wire              string  `json:"wire"`
 	Placement         string  `json:"placement"`
 	ClientCPU         int     `json:"clientCPU"`
@@ -47,19 +47,19 @@ type Method struct {
 	Fingerprint       string  `json:"fingerprint"`
 	// Clients is the number of connections of a pair's wrk or redis-benchmark.
 	Clients int `json:"clients"`
-	// Wires are those between the hosts; Capacities what the partial loads are
-	// parts of.
+	// Wires are the wires between the hosts. Capacities are the rates of which the partial loads
+	// are parts.
 	Wires      []Wire     `json:"wires,omitempty"`
 	Capacities []Capacity `json:"capacities,omitempty"`
 	// Machine is what kind of virtual machines the figures are from, if they are.
 	Machine string `json:"machine,omitempty"`
-	// LeftOut names the probes and modes that are not there, and why.
+	// LeftOut names the probes and modes that were left out, and why.
 	LeftOut []string `json:"leftOut,omitempty"`
 }
 
 const oneKernel = "one kernel, no NIC"
 
-// methodWire is about the plain wire, unless there are others.
+// methodWire describes the plain wire, if there is no other.
 func methodWire(wires []Wire) string {
 	for _, w := range wires {
 		if w.Name != "" {
@@ -69,7 +69,7 @@ func methodWire(wires []Wire) string {
 	return oneKernel + ": a veth neither cuts segments (GSO) nor loses or delays packets"
 }
 
-// ColumnInfo is a column without its places.
+// ColumnInfo is a column without its endpoints.
 type ColumnInfo struct {
 	Mode  string            `json:"mode"`
 	Span  string            `json:"span"`
@@ -77,21 +77,22 @@ type ColumnInfo struct {
 	Notes map[string]string `json:"notes,omitempty"`
 }
 
-// ProbeInfo is a probe's name and what it reads, headline first.
+// ProbeInfo is a probe's name and its figures, the headline first.
 type ProbeInfo struct {
 	Name    string   `json:"name"`
 	Figures []Figure `json:"figures"`
 }
 
-// CellResult sums up the counted rounds of a cell. A ratio above 1 is worse
-// where the figure's direction is "lower is better".
+// CellResult sums up the counted rounds of a cell. A ratio above 1 is worse if lower values of the
+// figure are better.
 type CellResult struct {
 	Cell
 	Figures map[string]Stat `json:"figures"`
-	// Ratios to the host and the bridge column of the same span, by figure.
+	// RatioHost and RatioBridge are the ratios to the host and the bridge column of the same span,
+	// by figure.
 	RatioHost   map[string]Ratio `json:"ratioHost,omitempty"`
 	RatioBridge map[string]Ratio `json:"ratioBridge,omitempty"`
-	// CPU is the median over the rounds of each part.
+	// CPU has the median over the rounds of each part.
 	CPU CPU `json:"cpu"`
 	// Unstable is set if the headline's coefficient of variation exceeds 0.15.
 	Unstable bool `json:"unstable,omitempty"`
@@ -125,7 +126,7 @@ func newReport(m Matrix, pins cores, env Environment, samples []Sample, known []
 	return r
 }
 
-// readings of one cell: by figure and round.
+// readings are the readings of one cell, by figure and round.
 type readings map[string]map[int]float64
 
 func collect(samples []Sample) map[Cell]readings {

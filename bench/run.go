@@ -21,9 +21,8 @@ type Options struct {
 	Progress io.Writer
 }
 
-// Run measures the matrix. If cells failed, the report is complete but for them
-// and the error is of kind heddle.Partial; if the context ends, the samples
-// stay in Out for Resume.
+// Run measures the matrix. If cells failed, the report is complete except for them, and the error
+// is of kind heddle.Partial. If the context ends, the samples stay in Out for Resume.
 func Run(ctx context.Context, m Matrix, o Options) (*Report, error) {
 	m = m.withDefaults()
 	if err := m.Validate(); err != nil {
@@ -66,7 +65,7 @@ type runner struct {
 	spawn    *spawner
 	progress *progress
 	all      []Sample
-	// capacities are known once their round is over.
+	// capacities are known after their round.
 	capacities []Capacity
 }
 

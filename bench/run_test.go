@@ -141,7 +141,7 @@ func TestProgressIsNeverSilent(t *testing.T) {
 func TestChild(t *testing.T) {
 	s := newSpawner()
 	defer s.close()
-	at := Place{Name: "here", Command: somewhere}
+	at := Endpoint{Name: "here", Command: somewhere}
 	spawning, over := context.WithTimeout(context.Background(), time.Minute)
 	defer over()
 	// The shell's own child is in its group, and ends with it.

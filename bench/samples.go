@@ -16,12 +16,12 @@ import (
 // Sample is one raw reading.
 type Sample struct {
 	Cell
-	// Round counts from 0; those of the warm-up come first and are not counted.
-	// Round -1 found the capacities.
+	// Round counts from 0. The rounds of the warm-up come first and are not counted. Round -1 found
+	// the capacities.
 	Round  int       `json:"round"`
 	Warmup bool      `json:"warmup,omitempty"`
 	Start  time.Time `json:"start"`
-	// Seconds is the length of the measured window, to which CPU belongs.
+	// Seconds is the length of the measured window, to which the CPU time belongs.
 	Seconds float64            `json:"seconds"`
 	Figures map[string]float64 `json:"figures,omitempty"`
 	CPU     CPU                `json:"cpu"`
@@ -29,9 +29,9 @@ type Sample struct {
 	Error string `json:"error,omitempty"`
 }
 
-// journal is OUT/samples.jsonl: a line that names the matrix, then a line for
-// each sample, written as soon as it is taken. It is not synced: what a power
-// cut loses is measured again.
+// journal is OUT/samples.jsonl: a line that identifies the matrix, then a line for each sample,
+// written as soon as it is taken. It is not synced: samples that a power cut loses are measured
+// again.
 type journal struct {
 	file *os.File
 	done map[runKey]bool
@@ -95,8 +95,8 @@ func newJournal(path string, m Matrix) (*journal, error) {
 	return j, j.write(journalHead{apiVersion, "BenchSamples", m.fingerprint()})
 }
 
-// resumeJournal counts the cells that have figures as done; failed ones are
-// tried again. A last line that was cut short is dropped.
+// resumeJournal counts the cells with figures as done; failed ones are tried again. A truncated
+// last line is dropped.
 func resumeJournal(path string, text []byte, m Matrix) (*journal, error) {
 	whole := text[:bytes.LastIndexByte(text, '\n')+1]
 	lines := bufio.NewScanner(bytes.NewReader(whole))
@@ -118,7 +118,7 @@ func resumeJournal(path string, text []byte, m Matrix) (*journal, error) {
 	return j, j.reopen(path, len(whole))
 }
 
-// take reads a line after the head.
+// take reads a line after the first one.
 func (j *journal) take(line []byte) error {
 	var c journalCapacities
 	if err := json.Unmarshal(line, &c); err != nil {
@@ -159,7 +159,7 @@ func (j *journal) write(v any) error {
 
 func (j *journal) close() { _ = j.file.Close() }
 
-// left removes the cells that are done.
+// left returns the cells that are not done.
 func (j *journal) left(cells []Cell, round int) []Cell {
 	var all []Cell
 	for _, c := range cells {

@@ -8,12 +8,12 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
-// Alpha is the level below which a difference is called clear.
+// Alpha is the level below which a difference counts as clear.
 const Alpha = 0.05
 
-// MannWhitney is the two-sided p-value of the rank test that two samples come
-// from one distribution (Mann and Whitney 1947), exact for small samples; 1 if
-// either is empty, or all values are equal.
+// MannWhitney is the two-sided p-value of the rank test that two samples come from one distribution
+// (Mann and Whitney 1947). It is exact for small samples, and 1 if either sample is empty, or all
+// values are equal.
 func MannWhitney(a, b []float64) float64 {
 	sample := func(v []float64) *benchmath.Sample {
 		return benchmath.NewSample(slices.Clone(v), &benchmath.Thresholds{CompareAlpha: Alpha})
@@ -21,8 +21,8 @@ func MannWhitney(a, b []float64) float64 {
 	return benchmath.AssumeNothing.Compare(sample(a), sample(b)).P
 }
 
-// Holm adjusts p-values for how many they are, so that the chance of a single
-// wrong "clear" among all of them stays below the level (Holm 1979).
+// Holm adjusts p-values for their number, so that the chance of a single wrong "clear" among all of
+// them stays below the level (Holm 1979).
 func Holm(p []float64) []float64 {
 	order := make([]int, len(p))
 	for i := range order {
@@ -37,8 +37,8 @@ func Holm(p []float64) []float64 {
 	return out
 }
 
-// leastP is the smallest p-value that two samples of these sizes can have: all
-// of one above all of the other.
+// leastP is the smallest p-value that two samples of these sizes can have: all values of one are
+// above all values of the other.
 func leastP(n, m int) float64 {
 	if n == 0 || m == 0 {
 		return 1

@@ -9,34 +9,32 @@ import (
 	"time"
 )
 
-// How sockperf 3.7 is driven
+// How sockperf 3.7 is used
 //
-// Time. A client sends a few messages, sleeps two seconds, and starts; -t takes
-// whole seconds. So clients are started ahead of their turn, many at a time,
-// and stopped (SIGSTOP) in that sleep; SIGCONT starts the test at once, and
-// SIGINT ends it after exactly the time wanted, with the usual summary:
+// Time. A client sends a few messages, sleeps two seconds, and starts; -t accepts only whole
+// seconds. So clients are started before their turn, many at a time, and are stopped (SIGSTOP) in
+// that sleep. SIGCONT starts the test at once, and SIGINT ends it after exactly the wanted time,
+// with the usual summary:
 //
 //	start  "Warmup stage"  STOP ......... CONT "Starting test"  INT  summary
 //	|--0.1 s--|----- 2 s, together -----|      |-- duration --|-0.1 s-|
 //
-// -t is set a little longer, as a second end. It must not be large: ping-pong
-// reserves memory for every message it could send in that time.
+// -t is set a little longer, as a second limit. It must not be large: ping-pong reserves memory for
+// every message that it could send in that time.
 //
-// Counts. The client's "throughput" is what it sent, lost or not. The server,
-// ended with SIGINT, prints how many messages it handled; that is exact (equal
-// to the growth of InDatagrams in its namespace) and, unlike that counter, free
-// of other programs' datagrams where the place is the host itself. Each cell
-// has a server of its own, so the total is the cell's. Neither count includes
-// the messages of the warm-up stage.
+// Counts. The client's "throughput" is what it sent, lost or not. The server is ended with SIGINT,
+// and then prints how many messages it handled. That number is exact: it equals the growth of
+// InDatagrams in its namespace. Unlike that counter, it does not contain other programs' datagrams
+// if the endpoint is the host itself. Each cell has a server of its own, so the total is the
+// cell's. Neither count includes the messages of the warm-up stage.
 //
-// Latency. sockperf prints half of the round trip, and leaves out the first
-// 400 ms and the last 50 ms. The under-load client's sender spins between
-// messages, so its core is always busy.
+// Latency. sockperf prints half of the round trip, and leaves out the first 400 ms and the last 50
+// ms. The under-load client's sender spins between messages, so its core is always busy.
 const (
 	clientSleep   = 2 * time.Second
 	latencyWarmup = 450 * time.Millisecond
 	stopCost      = 150 * time.Millisecond
-	// drain lets the server take what is queued on its socket.
+	// drain is the time for the server to read what is queued on its socket.
 	drain = 50 * time.Millisecond
 )
 
@@ -98,16 +96,16 @@ func (r *sockperfRun) preparePair(ctx context.Context, i int, p Pair, argv []str
 	if err := client.says(ctx, "Warmup stage"); err != nil {
 		return err
 	}
-	// Stopped before it sleeps, it would sleep when its turn comes.
+	// A client that is stopped before it sleeps would sleep when its turn comes.
 	time.Sleep(50 * time.Millisecond)
 	client.signal(syscall.SIGSTOP)
 	return nil
 }
 
-// clientLimit is the -t of a client, in seconds.
+// clientLimit is the option -t of a client, in seconds.
 func clientLimit(d time.Duration) int { return wholeSeconds(d) + 1 }
 
-// Measure lets all clients go at once.
+// Measure continues all clients at once.
 func (r *sockperfRun) Measure(ctx context.Context, w *Window) (map[string]float64, error) {
 	if err := pause(ctx, time.Until(r.startable)); err != nil {
 		return nil, err
@@ -139,8 +137,7 @@ func (r *sockperfRun) Measure(ctx context.Context, w *Window) (map[string]float6
 	return w.handledIn(all), nil
 }
 
-// interrupt ends programs as a person would with Ctrl-C, and lets them print
-// their summary.
+// interrupt ends programs with SIGINT, as Ctrl-C does, so that they print their summary.
 func interrupt(ctx context.Context, all []*child, expected string) error {
 	for _, c := range all {
 		c.signal(syscall.SIGINT)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// latencyFigures are what the latency probes read. sockperf halves the round
-// trip, so these are estimates of one way, in microseconds.
+// latencyFigures are the figures of the latency probes. sockperf halves the round trip, so they are
+// estimates for one direction, in microseconds.
 func latencyFigures(since string) []Figure {
 	unit := "µs, half the round trip " + since
 	return []Figure{
@@ -21,10 +21,11 @@ func latencyFigures(since string) []Figure {
 
 var latencyPercentiles = map[string]string{"50.000": "p50", "99.000": "p99", "99.900": "p99.9"}
 
-// minObservations is how many a p99.9 needs to be more than the maximum.
+// minObservations is how many observations a p99.9 needs to be more than the maximum.
 const minObservations = 1000
 
-// readLatency reads the summary of a ping-pong client. The p99.9 is left out where there were too few observations for one.
+// readLatency reads the summary of a ping-pong client. The p99.9 is left out if there were too few
+// observations for it.
 func readLatency(client string) (map[string]float64, error) {
 	seen, err := numbers(observedLine, client)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// PingPong is latency with one message under way at a time: no queue anywhere.
+// PingPong is the latency with one message under way at a time, so that there is no queue anywhere.
 type PingPong struct{ sleepingClient }
 
 func (PingPong) Name() string         { return "sockperf-pingpong" }
@@ -17,7 +17,7 @@ func (PingPong) Figures() []Figure {
 
 func (PingPong) Cost(m Matrix, _ Cell) time.Duration { return latencyCost(m) }
 
-// The client reserves times for 600,000 messages a second: 14 MiB a second.
+// The client reserves memory for the times of 600,000 messages a second, which is 14 MiB a second.
 func (PingPong) memory(m Matrix) int { return 10 + clientLimit(m.Duration+latencyWarmup)*14 }
 
 // Prepare starts a server and a stopped client for each pair.

@@ -20,7 +20,7 @@ func readFullLog(text string) ([]roundTrip, error) {
 			continue
 		}
 		if _, err := strconv.Atoi(f[0]); err != nil {
-			continue // the head, or the summary above it
+			continue // the heading, or the summary above it
 		}
 		sent, err1 := strconv.ParseFloat(f[1], 64)
 		received, err2 := strconv.ParseFloat(f[2], 64)
@@ -38,16 +38,14 @@ func readFullLog(text string) ([]roundTrip, error) {
 	return all, nil
 }
 
-// scheduleParts is how many parts of a run have their own origin of the
-// schedule: sockperf's cycle is cut to whole ticks, and drifts by some
-// microseconds in a second.
+// scheduleParts is the number of parts of a run that have their own origin of the schedule:
+// sockperf's cycle is rounded down to whole ticks, and drifts by some microseconds in a second.
 const scheduleParts = 8
 
-// delays returns how late each message was sent, in seconds. The schedule has a
-// slot every period; lost messages leave holes in it. From the end backwards,
-// each message gets the latest slot that is free and not in its future: so a
-// burst after a stall fills the slots of the stall. The origin of each part is
-// that of its most punctual message.
+// delays returns how late each message was sent, in seconds. The schedule has a slot every period;
+// lost messages leave gaps in it. From the end backwards, each message gets the latest free slot
+// that is not in its future. So a burst after a stall fills the slots of the stall. The origin of
+// each part is that of its most punctual message.
 func delays(all []roundTrip, period float64) []float64 {
 	slot := math.Inf(1)
 	late := make([]float64, len(all))
@@ -72,9 +70,9 @@ func delays(all []roundTrip, period float64) []float64 {
 	return late
 }
 
-// readUnderLoad combines the summary and the full log of one client, which sent
-// rate messages a second and had every so-many-th answered. A latency is the
-// sender's delay, and half of the round trip.
+// readUnderLoad combines the summary and the full log of one client, which sent rate messages a
+// second, of which every every-th was answered. A latency is the sender's delay plus half of the
+// round trip.
 func readUnderLoad(summary, log string, rate, every int) (map[string]float64, error) {
 	dropped, err := numbers(droppedLine, summary)
 	if err != nil {

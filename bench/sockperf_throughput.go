@@ -55,7 +55,7 @@ func readThroughput(client, server string) (map[string]float64, error) {
 
 func addLoss(all map[string]float64) {
 	if all["sent"] > 0 {
-		// The server may have seen a message more than the client counted.
+		// The server may have counted one message more than the client.
 		all["lost"] = max(0, 100*(1-all["received"]/all["sent"]))
 	}
 }

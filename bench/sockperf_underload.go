@@ -9,18 +9,19 @@ import (
 	"time"
 )
 
-// UnderLoad is latency while a load is offered open-loop: the fixed one of the
-// matrix, far below what any path saturates at, or a part of the capacity of
-// the slowest mode. The load is that of all pairs together.
+// UnderLoad is the latency while a load is offered open-loop: the fixed load of the matrix, far
+// below the saturation of any path, or a part of the capacity of the slowest mode. The load is that
+// of all pairs together.
 //
-// sockperf's sender keeps a schedule: the next message is due one cycle after
-// the last one was due, not after it was sent, and no reply is waited for
-// (SwitchOnCycleDuration in its switches.h). But it stamps a message when it is
-// sent: what it sends late, because its core was taken, would look fast. So the
-// times are read from its full log, and counted from when each message was due.
+// sockperf's sender keeps a schedule: the next message is due one cycle after the last one was due,
+// not after it was sent, and the sender waits for no reply (SwitchOnCycleDuration in its
+// switches.h). But the time stamp of a message is the time when it is sent. A message that is sent
+// late, because the sender's core was busy, would look fast. So the times are read from the full
+// log, and counted from when each message was due.
 type UnderLoad struct {
 	sleepingClient
-	// Percent of the slowest mode's capacity; 0 for the matrix's fixed load.
+	// Percent is the load in percent of the slowest mode's capacity; 0 means the matrix's fixed
+	// load.
 	Percent int
 }
 
@@ -35,8 +36,7 @@ func (u UnderLoad) Name() string {
 func (UnderLoad) Tools() []Tool        { return []Tool{toolSockperf} }
 func (UnderLoad) Sizes(m Matrix) []int { return m.Sizes }
 
-// Figures have the load offered beside them, since it differs from run to run
-// of the bench.
+// Figures include the offered load, since it differs between runs of the bench.
 func (UnderLoad) Figures() []Figure {
 	return append(latencyFigures("from when it was due"),
 		Figure{"late", "µs, p99 of the sender's delay", Informative}, Figure{"offered", "messages/s", Informative})
@@ -48,13 +48,13 @@ func (UnderLoad) onePair() string {
 
 func (UnderLoad) Cost(m Matrix, _ Cell) time.Duration { return latencyCost(m) }
 
-// A client and a server take 5 MiB each, and the times of the messages.
+// A client and a server take 5 MiB each, plus the times of the messages.
 func (UnderLoad) memory(m Matrix) int {
 	return 10 + clientLimit(m.Duration+latencyWarmup)*observationsPerSecond*48>>20
 }
 
-// observationsPerSecond of one client: enough for a p99.9 within half a second,
-// and few enough that the replies add little to the load.
+// observationsPerSecond is for one client. It is enough for a p99.9 within half a second, and few
+// enough that the replies add little to the load.
 const observationsPerSecond = 4000
 
 // Prepare starts a server and a stopped client for each pair.

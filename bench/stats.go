@@ -58,7 +58,7 @@ func quantile(sorted []float64, q float64) float64 {
 	return sorted[low]*(1-part) + sorted[high]*part
 }
 
-// Summarise a sample of at least one value.
+// Summarise sums up a sample of at least one value.
 func Summarise(v []float64) Stat {
 	s := sorted(v)
 	stat := Stat{N: len(s), Median: quantile(s, 0.5), Q1: quantile(s, 0.25), Q3: quantile(s, 0.75), Min: s[0], Max: s[len(s)-1]}
@@ -75,8 +75,8 @@ func Summarise(v []float64) Stat {
 	return stat
 }
 
-// PairedRatio compares two samples round by round; ok is false if no round has
-// both, or the divisor is zero. The same seed gives the same interval.
+// PairedRatio compares two samples round by round; ok is false if no round has both values, or the
+// divisor is zero. The same seed gives the same interval.
 func PairedRatio(a, b map[int]float64, seed uint64) (ratio Ratio, ok bool) {
 	var rounds []int
 	for round := range a {

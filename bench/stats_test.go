@@ -58,7 +58,7 @@ func TestBootstrapKnown(t *testing.T) {
 	}
 }
 
-// Of intervals for samples of known median, about 95 % must hold it.
+// About 95 % of the intervals for samples of known median must contain it.
 func TestBootstrapCovers(t *testing.T) {
 	state := uint64(1)
 	next := func() float64 { // a plain generator, independent of the one under test

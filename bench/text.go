@@ -12,8 +12,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Text writes the report for people: a table for each probe, size and number of
-// pairs. Words of alarm are coloured on a terminal, unless NO_COLOR is set.
+// Text writes the report for people: a table for each probe, size and number of pairs. Warnings are
+// coloured on a terminal, unless NO_COLOR is set.
 func (r *Report) Text(w io.Writer) error {
 	colour := isTerminal(w) && os.Getenv("NO_COLOR") == ""
 	var b strings.Builder
@@ -135,13 +135,13 @@ func remark(c CellResult, colour bool) string {
 	words := remarks(c)
 	s := strings.Join(words, "\n")
 	if colour && s != "" {
-		// Colours are the library's own and work line by line.
+		// The library's colours work line by line.
 		return text.FgYellow.EscapeSeq() + strings.ReplaceAll(s, "\n", text.Reset.EscapeSeq()+"\n"+text.FgYellow.EscapeSeq()) + text.Reset.EscapeSeq()
 	}
 	return s
 }
 
-// notes are the columns' own facts, and every failure in full.
+// notes are the notes of the columns, and every failure in full.
 func (r *Report) notes() string {
 	var b strings.Builder
 	for _, c := range r.Columns {

@@ -17,19 +17,19 @@ import (
 //	OP     = "<" | "<=" | ">" | ">="
 //	UNIT   = "ns" | "us" | "ms" | "s" | "%" | "Gbit/s" | "k/s" | "packets/s" | …
 //
-// METRIC is the name of a figure (received, p99, …), of a ratio (ratio-MODE, or an
-// end of its interval, low-ratio-MODE and high-ratio-MODE: of the headline figure,
-// or the one that the label figure names), cpu (percent of the machine), or
-// missed-goals (how many of the preset's goals are missed or not measured). A
-// number without a unit is in the figure's own; with one, only figures that have
-// such a unit are meant. The labels mode, span, probe, size, pairs and wire choose
-// cells; a clause holds if any chosen cell meets it, and the run fails.
+// METRIC is one of the following: the name of a figure (received, p99, …); ratio-MODE, or an end of
+// its interval, low-ratio-MODE and high-ratio-MODE, for the ratio of the headline figure or of the
+// figure that the label figure names; cpu (percent of the machine); missed-goals (how many of the
+// preset's goals are missed or not measured). A number without a unit is in the figure's own unit.
+// A number with a unit applies only to figures that have such a unit. The labels mode, span, probe,
+// size, pairs and wire choose cells. A clause holds if any chosen cell meets it, and then the run
+// fails.
 type Limit struct {
 	Metric string
 	Labels map[string]string
 	Op     string
 	Value  float64
-	// Unit is as written, "" for the figure's own.
+	// Unit is the unit as written, "" for the figure's own.
 	Unit string
 }
 

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// grammar is what a kind of expression may name: metrics, each with the units
-// its values have.
+// grammar says what a kind of expression may name: metrics, each with the units of its values.
 type grammar map[string][]string
 
 // ratioUnit is the unit of a plain ratio, which may be written in percent.
@@ -30,7 +29,7 @@ func reportGrammar() grammar {
 	return g
 }
 
-// baseUnit is the first word of a unit: "%" of "% of sent".
+// baseUnit is the first word of a unit, such as "%" in "% of sent".
 func baseUnit(f Figure) string {
 	unit, _, _ := strings.Cut(unitOf(f), " ")
 	return unit
@@ -40,7 +39,7 @@ func changeGrammar() grammar {
 	return grammar{regression: {ratioUnit}, sureRegression: {ratioUnit}, plainRatio: {ratioUnit}}
 }
 
-// String lists the metrics with their units; those of ratios are too many.
+// String lists the metrics with their units, except those of ratios, which are too many.
 func (g grammar) String() string {
 	var all []string
 	for _, name := range sortedKeys(g) {

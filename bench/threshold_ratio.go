@@ -38,7 +38,7 @@ func (r *Report) ratio(c Cell, over, figure string) (Ratio, bool) {
 	return PairedRatio(r.readings(c, figure), r.readings(withMode(c, over), figure), r.Method.Seed)
 }
 
-// readings of a figure by round, of the rounds that count.
+// readings returns the readings of a figure, by round, of the counted rounds.
 func (r *Report) readings(c Cell, figure string) map[int]float64 {
 	all := map[int]float64{}
 	for _, s := range r.Samples {

@@ -2,7 +2,7 @@ package bench
 
 import "strings"
 
-// measure is what a unit measures, and how many of the base unit it is.
+// measure is what a unit measures, and how many base units it is.
 type measure struct {
 	of   string
 	base float64
@@ -17,7 +17,7 @@ var measures = map[string]measure{
 
 var multiples = map[string]float64{"": 1, "k": 1e3, "M": 1e6, "G": 1e9}
 
-// measureOf reads a unit; false if it is unknown. Of "% of sent" only the first word counts.
+// measureOf reads a unit, and reports whether it is known. Of "% of sent" only the first word counts.
 func measureOf(unit string) (measure, bool) {
 	unit, _, _ = strings.Cut(unit, " ")
 	if m, ok := measures[unit]; ok {
@@ -33,9 +33,9 @@ func measureOf(unit string) (measure, bool) {
 	return measure{"rate of " + what, 1}, true
 }
 
-// convert a value from one unit to another; false if they measure different
-// things. A rate without a name (k/s) fits any count by the second, and a ratio
-// may be written in percent. "" is the other's unit.
+// convert converts a value from one unit to another, and reports whether they measure the same. A
+// rate without a name (k/s) fits any count per second, and a ratio may be written in percent. ""
+// stands for the other unit.
 func convert(v float64, from, to string) (float64, bool) {
 	if from == "" {
 		return v, true

@@ -25,7 +25,7 @@ var (
 	toolNetserver = Tool{"netserver", "netperf, in non-free"}
 )
 
-// CheckTools is an error if a tool of the probes is absent.
+// CheckTools returns an error if a tool of the probes is absent.
 func CheckTools(probes []Probe) error {
 	if err := missing(toolTaskset); err != nil {
 		return err

@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// handled is what a reader calls the number of things (packets, transactions,
-// megabytes) that its program handled. It is no figure: it divides the CPU time.
+// handled is the key under which a reader returns how many things (packets, transactions,
+// megabytes) its program handled. It is not a figure: the CPU time is divided by it.
 const handled = "handled"
 
-// costName is the figure of CPU time: what the whole machine spent in the
-// window, without stolen time, divided by what was handled. It is left out
-// where the kernel, which counts in steps of 10 ms, saw nothing.
+// costName is the figure of CPU time: what the whole machine used in the window, without stolen
+// time, divided by what was handled. It is left out if the kernel, which counts in steps of 10 ms,
+// counted nothing.
 const costName = "cost"
 
 func cost(of string) Figure { return Figure{costName, "µs of CPU per " + of, LowerIsBetter} }

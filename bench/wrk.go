@@ -13,16 +13,16 @@ import (
 	"time"
 )
 
-// Wrk asks an nginx of its own for a small page over kept connections. The
-// number of connections is the same in all modes. wrk waits for each answer
-// (closed loop), so its percentiles say nothing of a fixed load.
+// Wrk requests a small page from an nginx of its own over kept connections. The number of
+// connections is the same in all modes. wrk waits for each answer (closed loop), so its percentiles
+// say nothing about a fixed load.
 type Wrk struct{}
 
 func (Wrk) Name() string       { return "wrk" }
 func (Wrk) Tools() []Tool      { return []Tool{toolWrk, toolNginx} }
 func (Wrk) Sizes(Matrix) []int { return nil }
 
-// Figures are the rate, and percentiles of the answers' times.
+// Figures are the rate, and percentiles of the times until an answer.
 func (Wrk) Figures() []Figure {
 	return []Figure{
 		{"rate", "requests/s", HigherIsBetter},
@@ -34,11 +34,11 @@ func (Wrk) Figures() []Figure {
 
 func (Wrk) Cost(m Matrix, _ Cell) time.Duration { return wholeCost(m) + 150*time.Millisecond }
 
-// pageSize is that of nginx's own welcome page, in bytes.
+// pageSize is the size of nginx's own welcome page, in bytes.
 const pageSize = 612
 
-// nginxConf is of one worker that answers from memory, logs nothing, and
-// touches no file but its own.
+// nginxConf configures one worker that answers from memory, logs nothing, and uses no files but its
+// own.
 const nginxConf = `daemon off;
 worker_processes 1;
 pid nginx.pid;
@@ -86,7 +86,7 @@ var (
 
 var wrkUnits = map[string]float64{"us": 1, "ms": 1e3, "s": 1e6, "m": 60e6}
 
-// readWrk takes any error on a socket for a failed run.
+// readWrk treats any error on a socket as a failed run.
 func readWrk(text string) (map[string]float64, error) {
 	if trouble := wrkTrouble.FindString(text); trouble != "" {
 		return nil, errors.New(strings.TrimSpace(trouble))

@@ -33,7 +33,7 @@ func (c *Cluster) ClaimBlock(ctx context.Context, n heddle.Network, subnet netip
 		c.mu.Lock()
 		delete(c.claiming, b)
 		_, held := c.memory.Held[b]
-		c.publish() // wakes the waiters
+		c.publish() // wakes those who wait for a change
 		c.mu.Unlock()
 		c.wake() // reconcile settles a claim whose outcome is unknown
 		if held || err != nil {

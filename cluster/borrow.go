@@ -56,8 +56,8 @@ func (c *Cluster) borrow(ctx context.Context, p netAddr, by heddle.EndpointID) (
 		c.mu.Unlock()
 		return s.pinned, err
 	case s.own.key != "":
-		// The pin comes from an earlier step with an unknown outcome, or it is being
-		// returned. It is written again, so that a return under way cannot take effect.
+		// The pin comes from an earlier step with an unknown outcome, or it is being returned. It
+		// is written again, so that a return under way cannot take effect.
 		pins = true
 		change = store.Change{Require: []store.Condition{{Key: s.own.key, Revision: s.own.revision}}, Put: []store.Entry{entry(s.own.key, s.own.value)}}
 	case s.move.key != "":

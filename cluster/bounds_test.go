@@ -11,8 +11,8 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// TestRecordsAreBounded: a record that is too long, or a network with too much in it, is
-// not there for anybody; what a network names again is left out. A block stays taken.
+// TestRecordsAreBounded: nobody accepts a record that is too long, or a network with too many
+// entries; duplicates in a network are left out. A block stays taken.
 func TestRecordsAreBounded(t *testing.T) {
 	subnet := netip.MustParsePrefix("10.0.0.0/16")
 	plain := heddle.Network{ID: "00000000000000aa", Name: "net", Mode: "overlay", Subnets: []netip.Prefix{subnet}, Gateways: []netip.Addr{subnet.Addr().Next()}}
@@ -61,7 +61,7 @@ func TestRecordsAreBounded(t *testing.T) {
 	}
 }
 
-// TestWantsOfMany: a host that asks for much does not keep another waiting.
+// TestWantsOfMany: a host with many wants does not delay another host.
 func TestWantsOfMany(t *testing.T) {
 	prefix := netip.MustParsePrefix("10.0.0.0/24")
 	c := &Cluster{o: Options{Self: heddle.Host{Name: "a", ID: "ida"}}}

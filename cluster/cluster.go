@@ -42,7 +42,7 @@ type Options struct {
 	StateDir string
 	// Port of the tunnels, if this host makes the cluster.
 	Port uint16
-	// Wait is how long Open waits for the store before it goes on with what it
+	// Wait is how long Open waits for the store. After that it goes on with what the host
 	// remembers, or fails if it remembers nothing.
 	Wait time.Duration
 	// MoveTime is how long an address that was sent to another host waits for its
@@ -89,7 +89,7 @@ type View struct {
 	Moves []Move
 	// Removed says that an operator removed this host.
 	Removed bool
-	// Strange is why the store is not this host's, nil if it is.
+	// Strange is why the store does not belong to this host's cluster, nil if it does.
 	Strange error
 }
 
@@ -108,8 +108,8 @@ type Move struct {
 type Lender interface {
 	// Lend sets an address aside that another host asks for, or says who has it.
 	Lend(network string, a netip.Addr) error
-	// Reclaim ends a Lend. The address may be used again unless it is in the view's Lent:
-	// then another host has it by now.
+	// Reclaim ends a Lend. The address may be used again unless it is in the view's Lent, because
+	// then another host has it.
 	Reclaim(network string, a netip.Addr)
 }
 
@@ -158,8 +158,8 @@ type API interface {
 	Borrow(ctx context.Context, network string, a netip.Addr, by heddle.EndpointID) error
 	// Return gives a borrowed address back; without the store it is done later.
 	Return(network string, a netip.Addr)
-	// Send lends an address of this host, its own or borrowed, for an endpoint
-	// that is to move.
+	// Send lends an address of this host, its own or a borrowed one, for an endpoint that shall
+	// move.
 	Send(ctx context.Context, m Move) error
 
 	// RemoveHost takes a host that never returns out of the cluster, with its

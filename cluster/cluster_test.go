@@ -76,7 +76,7 @@ func lan(name, subnet string) heddle.Network {
 	return heddle.Network{ID: fmt.Sprintf("%016x", h.Sum64()), Name: name, Mode: "overlay", Subnets: []netip.Prefix{p}, Gateways: []netip.Addr{p.Addr().Next()}}
 }
 
-// shop lends what is not taken.
+// shop lends addresses that are not taken.
 type shop struct {
 	mu    sync.Mutex
 	taken map[netip.Addr]bool
@@ -258,7 +258,7 @@ func TestRemovedHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	cell.Must(t, b.RemoveHost(wait(t), s, "a", true))
-	cell.Must(t, b.RemoveHost(wait(t), s, "a", true)) // finishes what was cut off
+	cell.Must(t, b.RemoveHost(wait(t), s, "a", true)) // finishes the interrupted removal
 	until(t, "a sees it", func() bool { return a.View().Removed })
 	if _, err := a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{}); !errors.Is(err, heddle.HostRemoved.Sentinel()) {
 		t.Fatal(err)
@@ -277,8 +277,8 @@ func TestRemovedHost(t *testing.T) {
 	open(t, dial(t, at), "a", t.TempDir()) // installed anew
 }
 
-// TestSameUnderlay has a host come at the address of another one, and one that was
-// there by an older program's leave.
+// TestSameUnderlay has a host join with the address of another one, and one that is there already
+// because an older program allowed it.
 func TestSameUnderlay(t *testing.T) {
 	at, dir, dirB := serve(t), t.TempDir(), t.TempDir()
 	s := dial(t, at)
@@ -360,8 +360,8 @@ func TestAllClaimAtOnce(t *testing.T) {
 	}
 }
 
-// crowded is a store into which somebody else writes before each call, so that its
-// revision is never that of a key of ours.
+// crowded is a store into which somebody else writes before each call, so that its revision is
+// never that of one of our keys.
 type crowded struct {
 	store.Store
 	before func(store.Change)
@@ -389,8 +389,8 @@ func (s crowded) crowd(ctx context.Context) error {
 	return err
 }
 
-// TestSharedEtcd has somebody else write into the same etcd all the time: a host
-// waits for its own changes alone, also where one is refused.
+// TestSharedEtcd has somebody else write into the same etcd all the time: a host waits only for its
+// own changes, also if one is refused.
 func TestSharedEtcd(t *testing.T) {
 	at := serve(t)
 	b := open(t, dial(t, at), "b", t.TempDir())
@@ -420,7 +420,7 @@ func TestSharedEtcd(t *testing.T) {
 	if v := a.View(); len(v.Peers) != 0 || len(v.Blocks) != 1 {
 		t.Fatalf("after the removal: %+v, %+v", v.Peers, v.Blocks)
 	}
-	cell.Must(t, a.RemoveHost(wait(t), operator, "b", true)) // finishes what was cut off
+	cell.Must(t, a.RemoveHost(wait(t), operator, "b", true)) // finishes the interrupted removal
 }
 
 func TestMoveToAHostInstalledAnew(t *testing.T) {
@@ -472,8 +472,8 @@ func TestWipedStore(t *testing.T) {
 	}
 }
 
-// TestOlderStore has the store go back to what it was before a claim, and to before
-// the host came, as it does when a backup is restored.
+// TestOlderStore returns the store to its state before a claim, and before the host joined, as the
+// restore of a backup does.
 func TestOlderStore(t *testing.T) {
 	at := serve(t)
 	s := dial(t, at)
@@ -508,7 +508,7 @@ func TestOlderStore(t *testing.T) {
 	}
 }
 
-// restore puts what was read of a store into another one.
+// restore writes what was read from a store into another one.
 func restore(t *testing.T, s store.Store, backup store.Snapshot) {
 	t.Helper()
 	var change store.Change
@@ -529,8 +529,8 @@ func advance(t *testing.T, s store.Store, past int64) {
 	}
 }
 
-// TestOlderStoreUnderAgent has the store of an agent that runs go back to an
-// earlier state, at a later revision.
+// TestOlderStoreUnderAgent returns the store of a running agent to an earlier state, at a later
+// revision.
 func TestOlderStoreUnderAgent(t *testing.T) {
 	t.Run("before a claim", func(t *testing.T) { goBack(t, true) })
 	t.Run("before the host came", func(t *testing.T) { goBack(t, false) })

@@ -154,7 +154,7 @@ func (c *Cluster) introduce(ctx context.Context) error {
 		err = c.introduced()
 	}
 	if c.introduceError = err; err != nil {
-		c.publish() // wakes the waiters
+		c.publish() // wakes those who wait for a change
 	}
 	return err
 }

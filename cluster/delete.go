@@ -26,7 +26,7 @@ func (c *Cluster) DeleteNetwork(ctx context.Context, id string) error {
 	for {
 		n, revision, err := c.networkByID(id)
 		if err != nil {
-			return nil // gone
+			return nil // the network is gone
 		}
 		name := n.Name
 		waiting, stop := context.WithTimeout(ctx, deletionWait)

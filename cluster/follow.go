@@ -64,9 +64,8 @@ func (c *Cluster) take(events []store.Event) bool {
 	return changed
 }
 
-// forgetRevisions forgets the revisions at which things were committed: the store went back to an
-// earlier state, as after a restore from a backup. What this host holds has to be claimed
-// again.
+// forgetRevisions forgets the revisions of all commits: the store went back to an earlier state, as
+// after a restore from a backup. What this host holds must be claimed again.
 func (c *Cluster) forgetRevisions(revision int64) {
 	c.o.Log.Warn("the store went back to an earlier state", "revision", revision, "last seen", c.memory.Seen)
 	if c.memory.Cluster == "" {

@@ -7,9 +7,9 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// freeBlock returns a free block of the subnet: the first one, or the first one from the
-// position on that draw returns. In a network with ranges, only blocks that overlap them count. Besides
-// blocks outside the ranges, it looks at no more blocks than are taken, plus one.
+// freeBlock returns a free block of the subnet: the first one, or the first one after the position
+// that draw returns. In a network with ranges, only blocks that overlap them count. Besides blocks
+// outside the ranges, it examines at most one block more than are taken.
 func freeBlock(n heddle.Network, subnet netip.Prefix, taken map[netip.Prefix]bool, draw func(int) int) (netip.Prefix, bool) {
 	subnet = subnet.Masked()
 	bits := max(subnet.Bits(), heddle.BlockBits(subnet))

@@ -14,9 +14,9 @@ import (
 	"github.com/heddle-network/heddle/test/cell"
 )
 
-// TestFullStore has one host fill the store: below its own name, among the blocks, with
-// what is no block, or is one and padded, its own or another host's, and with what is no
-// network. It can be removed all the same; the others have their blocks and go on.
+// TestFullStore has one host fill the store: below its own name; among the blocks, with records
+// that are no blocks, or padded blocks, its own or another host's; and with records that are no
+// networks. It can be removed nevertheless. The other hosts keep their blocks and continue.
 func TestFullStore(t *testing.T) {
 	at, _ := server(t, 16<<20)
 	s := dial(t, at)

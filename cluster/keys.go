@@ -81,9 +81,9 @@ type (
 		Want   int64  `json:"want,omitempty"`
 		Denied string `json:"denied,omitempty"`
 		Move   *Move  `json:"move,omitempty"`
-		// Key and Revision are those of the sender's own right to the address that it moves:
-		// its pin or its block. If they are missing, there is nothing to pin: the address
-		// came home.
+		// Key and Revision are those of the sender's own right to the address that it moves: its
+		// pin or its block. If they are missing, the address came home, and there is nothing to
+		// pin.
 		Key      string `json:"key,omitempty"`
 		Revision int64  `json:"revision,omitempty"`
 	}

@@ -183,7 +183,7 @@ func (c *Cluster) staleAnswers() (all []store.Change) {
 		case pin.key != "":
 			change.Require = append(change.Require, store.Condition{Key: pin.key, Revision: pin.revision})
 		case v.Move != nil && (out && c.memory.Lent[i.addr] == v.Host || sent || c.sending[i.addr] || !c.expired(i)):
-			continue // it waits for the host that it was sent to
+			continue // the address waits for the host that it was sent to
 		case v.Move == nil && (c.record.revisionOf(want) != 0 || out && v.Denied == ""):
 			continue
 		default:

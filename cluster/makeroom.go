@@ -71,8 +71,8 @@ func deletions(keys, prefixes []string, junk []store.Entry) (all []store.Change)
 	return all
 }
 
-// allExcept covers all keys except one: keys that are prefixes of it are listed exactly, the
-// others are covered by prefixes.
+// allExcept covers all keys except one. Keys that are prefixes of it are listed exactly, the others
+// are covered by prefixes.
 func allExcept(all []store.Entry, but string) (exact, prefixes []string) {
 	seen := map[string]bool{}
 	for _, e := range all {
@@ -92,9 +92,9 @@ func allExcept(all []store.Entry, but string) (exact, prefixes []string) {
 	return exact, prefixes
 }
 
-// isJunk returns a function that says whether a record that is not below a host's name is of
-// no use without that host. A network that this host knows, or that the store has, keeps its own record in any
-// case. It keeps the blocks of all other hosts, except padded ones, which their hosts
+// isJunk returns a function that reports whether a record that is not below a host's name is
+// useless without that host. A network that this host knows, or that the store has, keeps its own
+// record in any case. It keeps the blocks of all other hosts, except padded ones, which their hosts
 // write again.
 func (c *Cluster) isJunk(s store.Snapshot, name string) func(store.Entry) bool {
 	seen := c.View()

@@ -35,8 +35,7 @@ type memory struct {
 	Sent lent `json:"sent,omitempty"`
 	// Used is the revision up to which moves of an address to this host were used.
 	Used pins `json:"used,omitempty"`
-	// Last is the cluster as last seen, for a start without the store, Seen its
-	// revision.
+	// Last is the cluster as last seen, for a start without the store. Seen is its revision.
 	Last heddle.Fabric `json:"last,omitzero"`
 	Seen int64         `json:"seen,omitempty"`
 }

@@ -30,7 +30,7 @@ func (c *Cluster) CreateNetwork(ctx context.Context, n heddle.Network, blocks []
 		return n, heddle.Errorf(heddle.BadArgument, "create network", n.Name,
 			fmt.Sprintf("its addresses in use are in %d blocks, and a network of the cluster can begin with at most %d", len(blocks), maxBlocks), "detach endpoints first")
 	}
-	if len(blocks) > 0 { // they go on the disk first, which is of no use if the host may not
+	if len(blocks) > 0 { // the blocks go on the disk first, which is useless if the host may not create the network
 		if err := c.checkPermission(ctx, putNetwork(n)); err != nil {
 			return n, err
 		}
@@ -64,11 +64,11 @@ func (c *Cluster) CheckNetwork(ctx context.Context, n heddle.Network) error {
 
 // HasNetwork is API.HasNetwork.
 func (c *Cluster) HasNetwork(ctx context.Context, name string) (bool, error) {
-	found, err := c.o.Store.Read(ctx, networkKey(name)) // and others whose names begin like that
+	found, err := c.o.Store.Read(ctx, networkKey(name)) // the result also has networks whose names begin with this name
 	return slices.ContainsFunc(found.Entries, func(e store.Entry) bool { return e.Key == networkKey(name) }), err
 }
 
-// asRecord is a new network as its record has it.
+// asRecord returns a new network in the form of its record.
 func asRecord(n heddle.Network) heddle.Network {
 	n.Shared, n.Deleting, n.Limits = true, false, nil
 	return n

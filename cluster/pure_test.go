@@ -80,8 +80,8 @@ func TestViewFromEntries(t *testing.T) {
 	}
 }
 
-// TestTwoHostsAtOneAddress: the later is no peer, however often the first has
-// written its record anew.
+// TestTwoHostsAtOneAddress: the later host is no peer, however often the first one has rewritten
+// its record.
 func TestTwoHostsAtOneAddress(t *testing.T) {
 	at := func(a ...string) (all []netip.Addr) {
 		for _, s := range a {

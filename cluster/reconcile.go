@@ -74,11 +74,11 @@ func (c *Cluster) writeAlive(ctx context.Context) error {
 	return err
 }
 
-// reconcileBlocks takes care of blocks of which disk and store say different things.
+// reconcileBlocks handles blocks about which disk and store differ.
 //
 //	on disk, not in store: the store went back; claimed again
-//	in store, not on disk: a claim or a yield was cut off; nobody was told of it,
-//	so it is empty. It is written again before it is used, so that no yield that is
+//	in store, not on disk: a claim or a yield was interrupted; nobody was told of the
+//	block, so it is empty. It is written again before it is used, so that no yield that is
 //	under way can take effect any more.
 //	on disk, and not accepted in the store: written again
 func (c *Cluster) reconcileBlocks(ctx context.Context) error {

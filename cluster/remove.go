@@ -26,7 +26,8 @@ func (c *Cluster) RemoveHost(ctx context.Context, operator store.Store, name str
 		}
 		host, named := self.value.(*hostRecord)
 		if !named {
-			// what it says is not taken on, its id neither: that may be another host's
+			// what the record says is not accepted, and neither is its ID, which may be another
+			// host's
 			host = &hostRecord{}
 		}
 		if r.revisionOf(aliveKey(name)) != 0 && !force {

@@ -55,10 +55,10 @@ func (h *history) drop(key string) {
 	h.apply(store.Event{Revision: h.revision + 1, Deleted: []string{key}})
 }
 
-// why is why the key's record is not taken on.
+// why is why the record of the key is not accepted.
 func (h *history) why(key string) string { return h.items[key].refused }
 
-// TestSpoiltLeavesWhatWas: what was taken on stays while its key says something else.
+// TestSpoiltLeavesWhatWas: an accepted value stays while its key has an invalid one.
 func TestSpoiltLeavesWhatWas(t *testing.T) {
 	block := netip.MustParsePrefix("10.1.0.0/26")
 	b := blockID{idN, block}
@@ -104,8 +104,8 @@ func TestSpoiltLeavesWhatWas(t *testing.T) {
 	}
 }
 
-// TestOneCostsNoOther: of two records that contradict each other the one stays that was
-// there, whoever is older.
+// TestOneCostsNoOther: of two records that contradict each other, the one that was there first
+// stays, whichever host is older.
 func TestOneCostsNoOther(t *testing.T) {
 	h := newHistory() // b is older than c
 	host := func(name, id, at string) hostRecord {
@@ -159,8 +159,8 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// TestValidatedOnce: a record that affects no other one has nobody checked again but
-// itself, and networks are no more than can be compared.
+// TestValidatedOnce: a record that affects no other record causes no check but its own, and the
+// number of networks is bounded, since they are compared with each other.
 func TestValidatedOnce(t *testing.T) {
 	h := newHistory()
 	judged := 0
@@ -194,8 +194,8 @@ func TestValidatedOnce(t *testing.T) {
 	}
 }
 
-// TestRefusalsOfAll: who fills the list with refused records hides nobody else's, and no
-// host that is refused.
+// TestRefusalsOfAll: a host that fills the list with refused records hides nobody else's records,
+// and no refused host.
 func TestRefusalsOfAll(t *testing.T) {
 	h := newHistory()
 	for i := range 2 * maxRefusals {
@@ -216,8 +216,8 @@ func TestRefusalsOfAll(t *testing.T) {
 	}
 }
 
-// TestOverwrittenTwice: what was taken on stays, however often its key is overwritten
-// before somebody looks.
+// TestOverwrittenTwice: an accepted value stays, however often its key is overwritten before
+// somebody reads it.
 func TestOverwrittenTwice(t *testing.T) {
 	block := netip.MustParsePrefix("10.1.0.0/26")
 	key := blockKey(idN, block)
@@ -234,8 +234,8 @@ func TestOverwrittenTwice(t *testing.T) {
 	}
 }
 
-// TestAnswerToAHostThatIsAnother: the answer to a host that was removed goes, though it is
-// not taken on any more when another host has its name.
+// TestAnswerToAHostThatIsAnother: the answer to a removed host is deleted, although it is no longer
+// accepted when another host has the name.
 func TestAnswerToAHostThatIsAnother(t *testing.T) {
 	h := newHistory()
 	p := netAddr{idN, netip.MustParseAddr("10.1.0.7")}
@@ -263,8 +263,7 @@ func TestAnswerToAHostThatIsAnother(t *testing.T) {
 	}
 }
 
-// TestUnknownPath: a cluster whose packets go by a way that this host has not got is not
-// taken on.
+// TestUnknownPath: a cluster with a path that this host does not know is not accepted.
 func TestUnknownPath(t *testing.T) {
 	for name, taken := range map[string]bool{"": true, "vxlan": true, "pigeons": false} {
 		why := checkCluster(&clusterRecord{ID: "00000000000000c1", VNI: 7, Port: 4789, Path: name})

@@ -9,8 +9,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// view computes the host's view of the cluster. Of its own blocks and pins it has only
-// those that are on its disk, too.
+// view computes the host's view of the cluster. Of its own blocks and pins it contains only those
+// that are also on its disk.
 func (r *record) view(m memory, before []heddle.Host) *View {
 	v := &View{Revision: r.revision, Alive: map[string]bool{}}
 	v.Self, v.Removed = m.Host, m.Removed || r.isRemoved(m)
@@ -35,7 +35,7 @@ func (r *record) view(m memory, before []heddle.Host) *View {
 	}
 	v.Lent = lentOut(m, v.Pins)
 	v.Moves = slices.DeleteFunc(v.Moves, func(mv Move) bool {
-		_, out := m.Lent[netAddr{mv.Network, mv.Addr}] // it has not come home yet
+		_, out := m.Lent[netAddr{mv.Network, mv.Addr}] // the address has not come home yet
 		return out
 	})
 	v.sort()

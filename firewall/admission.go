@@ -6,24 +6,24 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Admission is who may send by a path between hosts, and deliver by it, as rules of nft.
+// Admission says, as rules of nft, who may send and deliver packets of a path between hosts.
 type Admission struct {
-	// Port is the UDP port of the path's packets; without one the rules about it are none.
+	// Port is the UDP port of the path's packets. Without a port there are no rules about it.
 	Port uint16
-	// Landing are the rules of what comes to the port and is for this host, Arriving of what
-	// comes to it at all, before tracking, Leaving of what the host sends to it.
+	// Landing are the rules for packets to the port that are for this host, Arriving for all
+	// packets to the port, before tracking, and Leaving for what the host sends to the port.
 	Landing, Arriving, Leaving []string
-	// Entering are those of what goes into the path's devices, behind all translation.
+	// Entering are the rules for packets that go into the path's devices, after all translation.
 	Entering []string
-	// Passing are those of what passes through the host to a port of Foreign; what
-	// containers send to peers has been dropped there.
+	// Passing are the rules for packets that pass through the host to a port of Foreign. What
+	// containers send to peers has been dropped before.
 	Passing []string
 	// Foreign are the UDP ports that only hosts may send to between peers.
 	Foreign []uint16
 }
 
-// PathChains are what a path between hosts has in our tables: what Admission says, and
-// what comes out of its devices.
+// PathChains are the chains that a path between hosts has in our tables: the rules of its
+// Admission, and those for packets from its devices.
 func PathChains(a Admission) []heddle.Firewall {
 	all := append(inetBase(), counters("inet", "unknown-peer", "spoofed-peer", "spoofed-inner")...)
 	all = append(all, sets("inet", "peers4", "peers6", "hosts4", "hosts6", "origins44", "origins46", "origins64", "origins66", "strays44", "strays46", "strays64", "strays66", "privileged4", "privileged6")...)
@@ -39,7 +39,7 @@ func PathChains(a Admission) []heddle.Firewall {
 		all = append(all, chain("inet", "tunnel-entering", "type filter hook postrouting priority srcnat + 200; policy accept;", a.Entering...))
 	}
 	return append(all,
-		// what comes out of a tunnel
+		// packets that come out of a tunnel
 		chain("inet", "tunnel-door", "",
 			"ip daddr vmap @near4",
 			"ip6 daddr vmap @near6",
@@ -49,9 +49,9 @@ func PathChains(a Admission) []heddle.Firewall {
 			pods + "ip6 daddr @peers6 " + Drop("tunnel"),
 		}, a.Passing...)...),
 		chain("inet", "tunnel-to", "", Drop("isolated")),
-		// A peer's answer to a container's own address would come by the tunnel,
-		// from an address that is not in the network: whichever of its addresses was
-		// called, also one of the IP version that tunnels do not use.
+		// Otherwise a peer's answer to a container's own address would come through the tunnel,
+		// from an address that is not in the network. This holds for any address of the peer that
+		// is called, also one of the IP version that tunnels do not use.
 		chain("inet", "tunnel-postrouting", "type nat hook postrouting priority srcnat - 6; policy accept;",
 			"iifgroup @spans ip daddr @hosts4 "+masquerade,
 			"iifgroup @spans ip6 daddr @hosts6 "+masquerade))
@@ -76,8 +76,8 @@ func PathElements(f *heddle.Fabric, a Admission) []heddle.Element {
 	return all
 }
 
-// PeerElements are the elements by which a host knows the underlay addresses of a peer: what
-// containers send there leaves with the address of the host.
+// PeerElements are the elements with the underlay addresses of a peer. What containers send to
+// these addresses leaves with the address of the host.
 func PeerElements(p heddle.Host) (all []heddle.Element) {
 	for _, a := range p.Underlay {
 		all = append(all, heddle.Element{Family: "inet", Set: "hosts" + heddle.FamilyOf(a).Digit(), Match: []string{a.String()}})

@@ -1,11 +1,10 @@
-// Package firewall is the rules of the networks, as data: what each host, network and
-// endpoint has in our nftables tables, and the nft script that makes it. It computes;
-// package kernel makes what plans say.
+// Package firewall describes the rules of the networks as data: what each host, network and
+// endpoint has in our nftables tables, and the nft script that makes it. It only computes; package
+// kernel makes what plans say.
 //
-// Every host carries two tables: inet heddle and bridge heddle. Their
-// chains are static; networks hang chains of their own into the verdict maps,
-// and endpoints are members of sets. A packet costs the same with one endpoint
-// and with two thousand.
+// Every host has two tables: inet heddle and bridge heddle. Their chains are static. Networks add
+// chains of their own through the verdict maps, and endpoints are members of sets. So a packet
+// costs the same with one endpoint and with two thousand.
 //
 //	prerouting:  from a routed network -> @doors -> door-NET (spoofing; notrack)
 //	             publish (DNAT of published ports)
@@ -16,8 +15,7 @@
 //	postrouting: from a network -> @masq -> masq-NET   (masquerade, hairpin)
 //	             masquerading, unshadow (keep clear of the host's ports)
 //
-// Sets whose elements are keyed by an interface's name hold what may be sent
-// from that port.
+// Sets whose elements are keyed by an interface's name hold what may be sent from that port.
 package firewall
 
 import (
@@ -29,13 +27,13 @@ import (
 // DropReasons are the named counters of our tables: why a packet was dropped.
 var DropReasons = []string{"spoofed-mac", "spoofed-ip", "spoofed-arp", "spoofed-nd", "router-advert", "dhcp-server", "headers", "ethertype", "loopback", "isolated", "tunnel", "protocol", "spoofed-error", "shadowing", "unknown-peer", "spoofed-peer", "spoofed-inner"}
 
-// Base is what every network with a firewall wants of the host.
+// Base is the part of the firewall on the host that every network with a firewall needs.
 func Base() []heddle.Firewall {
 	return append(inetBase(), bridgeBase()...)
 }
 
-// Host is the part of it that networks want whose containers reach the host
-// by a device of its own beside them, and by nothing else that the host sees.
+// Host is the part of Base for networks whose containers reach the host only through a device that
+// the host has beside them.
 func Host() []heddle.Firewall { return inetBase() }
 
 func counters(family string, names ...string) []heddle.Firewall {
@@ -68,7 +66,7 @@ func inetBase() []heddle.Firewall {
 		chain("inet", "guard", "",
 			"ip saddr 127.0.0.0/8 "+Drop("loopback"),
 			"ip daddr 127.0.0.0/8 "+Drop("loopback")),
-		// One lookup says whether a packet is its sender's own; of one that is not,
+		// One lookup says whether a packet has its sender's own addresses. For other packets,
 		// guard-why finds and counts the reason.
 		chain("inet", "guard-port", "",
 			"meta nfproto ipv4 iifname . ether saddr . ip saddr != @sends4 goto guard-why",
@@ -86,8 +84,8 @@ func inetBase() []heddle.Firewall {
 			"icmp type "+icmpErrors+" goto guard-error",
 			"icmpv6 type "+icmp6Errors+" goto guard-error"),
 		guardError("inet", "meta nfproto ipv4 ", "meta nfproto ipv6 "),
-		// Containers of other engines are reached at their published ports only. The rest
-		// their engine's policy would drop, but our accept rules come before it.
+		// Containers of other engines can be reached only at their published ports. Their engine's
+		// policy would drop other packets, but our accept rules come before it.
 		chain("inet", "engines", "",
 			"ct state established return",
 			"ct status dnat return",
@@ -98,7 +96,7 @@ func inetBase() []heddle.Firewall {
 		// headers are tested one by one, because nft looks through an authentication
 		// header, and reports the protocol behind it.
 		chain("inet", "guard-host", "",
-			// the peers' tests of the tunnel, see guard-tunnel
+			// peers test the tunnel, see guard-tunnel
 			`iifname "`+heddle.PrefixTunnel+`*" ip6 saddr fe80::/64 ip6 daddr fe80::/64 return`,
 			"udp dport "+tunnelReceivers+" "+Drop("tunnel"),
 			"meta nfproto ipv4 meta l4proto "+hostProtocols4+" return",
@@ -106,7 +104,7 @@ func inetBase() []heddle.Firewall {
 			"ip6 nexthdr 0 hbh nexthdr "+hostProtocols6+" return",
 			"ip6 nexthdr 60 dst nexthdr "+hostProtocols6+" return",
 			Drop("protocol")),
-		// From a tunnel the host accepts what the networks' gate chains have accepted, and
+		// From a tunnel the host accepts what the gate chains of the networks have accepted, and
 		// the peers' link-local tests of the tunnel itself.
 		chain("inet", "guard-tunnel", "",
 			"ip6 saddr fe80::/64 ip6 daddr fe80::/64 meta l4proto { icmpv6, udp } return",
@@ -117,30 +115,30 @@ func inetBase() []heddle.Firewall {
 			// On a device that host and containers share, a packet is from a container if its
 			// source is the device's own MAC address.
 			"iifname . ether saddr @beside jump guard-host",
-			// a gateway's address is for its own network
+			// only its own network may use a gateway's address
 			"ip daddr vmap @gate4",
 			"ip6 daddr vmap @gate6",
 			`iifname "`+heddle.PrefixTunnel+`*" jump guard-tunnel`),
 		chain("inet", "prerouting", "type filter hook prerouting priority raw - 5; policy accept;",
 			"meta iifgroup vmap @doors",
-			// a port whose network has no chain in @doors yet, or not any more
+			// a port whose network has no chain in @doors yet, or no longer has one
 			`iifname "`+heddle.PrefixPort+`*" goto guard-why`,
 			"udp dport vmap @arriving",
 			`iifname != "lo" jump guard`,
 			"meta l4proto { icmp, icmpv6 } iifname "+besideHost+" jump guard-icmp",
 			"meta l4proto { icmp, icmpv6 } iifname . ether saddr @beside jump guard-icmp",
-			// Where bridged frames pass this table (bridge-nf-call-iptables), a
-			// frame to the outside passes it twice: on its leaf, and when the
-			// first bridge routes it. Whether to translate its address is decided
-			// once a flow, at the first passing, where it is not leaving yet.
+			// If bridged frames pass this table (bridge-nf-call-iptables), a frame to the outside
+			// passes it twice: on its leaf, and when the first bridge routes it. The translation of
+			// its address is decided once for each flow, when its first packet passes. On the leaf
+			// the packet is not leaving yet, so it is not tracked there.
 			`iifname "`+heddle.PrefixLeaf+`*" notrack`),
 		chain("inet", "sending", "type filter hook output priority raw - 5; policy accept;",
 			"udp dport vmap @leaving",
 			"icmp type { destination-unreachable, time-exceeded, parameter-problem } oifgroup vmap @errors",
 			"icmpv6 type { destination-unreachable, packet-too-big, time-exceeded, parameter-problem } oifgroup vmap @errors"),
 		chain("inet", "forward", "type filter hook forward priority filter - 10; policy accept;",
-			// what stays in its network is done here, and so is what comes and goes by
-			// a tunnel
+			// packets that stay in their network are decided here, and so are packets from and to a
+			// tunnel
 			"iifgroup . oifgroup vmap @ways",
 			// a leaf routes nothing, not even what is sent to its own address
 			`iifname "`+heddle.PrefixLeaf+`*" oifname != "`+heddle.PrefixLeaf+`*" `+Drop("isolated"),
@@ -159,18 +157,18 @@ func inetBase() []heddle.Firewall {
 }
 
 const (
-	// hostProtocols are those that hosts are asked for: ICMP, TCP, UDP, SCTP.
+	// hostProtocols are the protocols that containers may send to hosts: ICMP, TCP, UDP, SCTP.
 	hostProtocols4 = "{ 1, 6, 17, 132 }"
 	hostProtocols6 = "{ 6, 17, 58, 132 }"
-	// tunnelReceivers are the UDP ports at which Linux takes tunnels, most of them
-	// from whoever sends: L2TP, GTP-U, AMT, GTP, ESP in UDP, VXLAN, VXLAN-GPE, RoCE,
-	// GUE, GENEVE, TIPC, MPLS, VXLAN as Linux first had it, PFCP. Tunnels that know
-	// their peers by a key, such as WireGuard's, are services like others.
+	// tunnelReceivers are the UDP ports at which Linux receives tunnels, most of them from any
+	// sender: L2TP, GTP-U, AMT, GTP, ESP in UDP, VXLAN, VXLAN-GPE, RoCE, GUE, GENEVE, TIPC, MPLS,
+	// VXLAN at the port that Linux used first, PFCP. Tunnels that authenticate their peers by a
+	// key, such as WireGuard's, are treated as other services.
 	tunnelReceivers = "{ 1701, 2152, 2268, 3386, 4500, 4789, 4790, 4791, 6080, 6081, 6118, 6635, 8472, 8805 }"
 )
 
-// The host's devices by which containers reach it, and those among them that have no
-// port of their own for each container.
+// The host's devices through which containers reach it, and those of them that have no port of
+// their own for each container.
 const (
 	besideHost = `{ "` + heddle.PrefixShim + `*", "` + heddle.PrefixSlave + `*" }`
 	fromPods   = `{ "` + heddle.PrefixBridge + `*", "` + heddle.PrefixPort + `*", "` + heddle.PrefixTunnel + `*", "` + heddle.PrefixShim + `*", "` + heddle.PrefixSlave + `*" }`

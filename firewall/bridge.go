@@ -2,15 +2,15 @@ package firewall
 
 import "github.com/heddle-network/heddle"
 
-// bridgeBase is the table that frames pass on the bridges: what a container on a port of
-// one may send.
+// bridgeBase is the table for the frames on the bridges. It checks what a container may send from
+// its port.
 func bridgeBase() []heddle.Firewall {
 	all := []heddle.Firewall{{Family: "bridge", Kind: "table"}}
 	all = append(all, counters("bridge", "spoofed-mac", "spoofed-ip", "spoofed-arp", "spoofed-nd", "router-advert", "dhcp-server", "headers", "ethertype", "spoofed-error")...)
 	all = append(all, sets("bridge", "macs", "addrs4", "addrs6", "quoted4", "quoted6", "nd", "who4", "who6")...)
 	return append(all,
-		// What may pass is named, and the rest is dropped: of a header that is cut
-		// short, or hidden by a fragment, no rule is true.
+		// The rules name what may pass, and the rest is dropped: no rule matches a header that is
+		// cut short, or hidden by a fragment.
 		chain("bridge", "guard-arp", "",
 			"iifname . arp saddr ip @addrs4 iifname . arp saddr ether @macs return",
 			Drop("spoofed-arp")),
@@ -24,7 +24,7 @@ func bridgeBase() []heddle.Firewall {
 			"icmpv6 type { nd-router-advert, nd-redirect } "+Drop("router-advert"),
 			"ip6 saddr :: icmpv6 type { nd-neighbor-solicit, mld-listener-report, mld2-listener-report } return",
 			"iifname . ip6 saddr != @addrs6 "+Drop("spoofed-ip"),
-			// the kernel takes the data of a later piece for a type
+			// in a later fragment the kernel would take data for a type
 			"frag frag-off != 0 return",
 			"icmpv6 type "+icmp6Errors+" goto guard-error",
 			"icmpv6 type nd-neighbor-advert iifname . @th,64,128 @nd return",
@@ -34,8 +34,8 @@ func bridgeBase() []heddle.Firewall {
 		chain("bridge", "guard-ip6", "",
 			"meta l4proto icmpv6 goto guard-icmp6",
 			"udp sport 547 udp dport 546 "+Drop("dhcp-server"),
-			// the second part is true wherever the kernel finds the upper layer; a
-			// chain of headers that a fragment hides has none (RFC 7112, RFC 7113)
+			// the second condition holds if the kernel finds the upper layer; it finds none behind
+			// a chain of headers that a fragment hides (RFC 7112, RFC 7113)
 			"iifname . ip6 saddr @addrs6 meta l4proto != 255 return",
 			"iifname . ip6 saddr @addrs6 "+Drop("headers"),
 			Drop("spoofed-ip")),

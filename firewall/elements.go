@@ -20,7 +20,7 @@ func NetworkElements(n heddle.Network) []heddle.Element {
 	return all
 }
 
-// Allowed lets traffic pass between the network and those it names, both ways.
+// Allowed lets traffic pass between the network and the networks that it names, both ways.
 func Allowed(n heddle.Network) []heddle.Element {
 	var all []heddle.Element
 	for _, id := range n.Allow {
@@ -31,8 +31,8 @@ func Allowed(n heddle.Network) []heddle.Element {
 	return all
 }
 
-// Publish maps the endpoint's published ports to its addresses, and keeps them from
-// connections that leave the host.
+// Publish maps the endpoint's published ports to its addresses, and keeps connections that leave
+// the host from using these ports.
 func Publish(e heddle.Endpoint) []heddle.Element {
 	all := takenPorts(e.Ports)
 	for _, p := range e.Ports {
@@ -54,8 +54,8 @@ func Publish(e heddle.Endpoint) []heddle.Element {
 	return all
 }
 
-// BridgeGuard lists what the endpoint may send from its port of a bridge: its own
-// MAC and addresses, the link-local one included.
+// BridgeGuard lists what the endpoint may send from its port of a bridge: its own MAC address and
+// IP addresses, including the link-local one.
 func BridgeGuard(e heddle.Endpoint) []heddle.Element {
 	port := e.ID.PortName()
 	all := []heddle.Element{{Family: "bridge", Set: "macs", Match: []string{port, string(e.MAC)}}}
@@ -82,8 +82,8 @@ func quotes(family, device string, sources []netip.Addr) []heddle.Element {
 	return all
 }
 
-// RoutedGuard lists the same for a port that is routed, MAC and address together,
-// and where its addresses are.
+// RoutedGuard lists the same for a routed port, with MAC address and IP address together, and the
+// host's port for each address.
 func RoutedGuard(n heddle.Network, e heddle.Endpoint) []heddle.Element {
 	port := e.ID.PortName()
 	all := []heddle.Element{{Family: "inet", Set: "macs", Match: []string{port, string(e.MAC)}}}

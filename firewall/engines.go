@@ -8,8 +8,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// OptionEngines is the option of a network whose containers may call those of other
-// engines on the host.
+// OptionEngines is the option of a network whose containers may call containers of other engines on
+// the host.
 const OptionEngines = "engines"
 
 // EngineDevices are the names of the devices to which other engines attach their containers,
@@ -31,8 +31,8 @@ const SetOutlets = "outlets"
 
 func engineNames() string { return `{ "` + strings.Join(EngineDevices(), `", "`) + `" }` }
 
-// Outlets are the host's outside interfaces whose names match those of other engines'
-// devices, such as a bridge br-ext.
+// Outlets are the host's outside interfaces whose names match those of other engines' devices, such
+// as a bridge br-ext.
 func Outlets(h heddle.HostFacts) []heddle.Element {
 	var all []heddle.Element
 	for _, l := range h.Links {

@@ -2,8 +2,7 @@ package firewall
 
 import "github.com/heddle-network/heddle"
 
-// These are the things that even modes with our firewall do not prevent, as 'heddle
-// network show' prints them.
+// What even modes with our firewall do not prevent, as 'heddle network show' prints it.
 const (
 	LimitMetadata = "a container reaches the host's own services, and whatever the host's routes reach, a cloud's metadata service (169.254.169.254) among it: keep it off with a forward rule of your own (docs/guides/other-firewalls.md)"
 	LimitTables   = "no quotas: a container can fill the kernel's tables of tracked connections (nf_conntrack_max) and of neighbours (gc_thresh3), which are one for all; the containers' own entries are permanent and stay"
@@ -13,8 +12,8 @@ const (
 	LimitUnderlay = "where its LAN leads to the cluster's underlay, a container can write what a tunnel of its host would (VXLAN with the host's address), into all networks that span hosts: no rule of the host tells the two apart; give the underlay a LAN of its own, or IPsec"
 )
 
-// Limits are those of a network behind our firewall, which hides its
-// containers behind the host's address or not.
+// Limits are the limits of a network behind our firewall; masquerade says whether its containers
+// are hidden behind the host's address.
 func Limits(n heddle.Network, masquerade bool) []string {
 	switch {
 	case n.Internal:

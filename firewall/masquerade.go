@@ -8,11 +8,11 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// The ports, first and last, by which masqueraded connections leave the host: those
-// above the range that sockets are given theirs from (net.ipv4.ip_local_port_range,
-// 32768 to 60999), which Linux has masqueraded with before (MASQ_PORT_BEGIN, Linux
-// 2.2). A connection that left by a port of the host would be answered there: the
-// kernel takes what its peer sends to that port for an answer (CVE-2021-3773).
+// The first and the last port with which masqueraded connections leave the host. They are above the
+// range of ports that the kernel gives to sockets (net.ipv4.ip_local_port_range, 32768 to 60999);
+// early Linux masqueraded with this range, too (MASQ_PORT_BEGIN, Linux 2.2). A connection that
+// leaves by a port on which the host listens would shadow that port: the kernel takes what the peer
+// sends to the port for an answer to the connection (CVE-2021-3773).
 const (
 	FirstMasqueradePort uint16 = 61000
 	LastMasqueradePort  uint16 = 65535
@@ -31,12 +31,12 @@ func masqueradePorts() string {
 // withPorts are the protocols whose ports a translation can choose.
 const withPorts = "meta l4proto { tcp, udp, udplite, dccp, sctp } "
 
-// masqueradeChains hide a connection behind the host, clear of the ports that
-// somebody has there: those outside the range are not used, and those within it are
-// in @taken. The kernel keeps a source port of the range if it can, and else
-// chooses one without asking whether it is taken; unshadow drops what was unlucky,
-// and the next try gets another. What has no ports would shadow all that the host
-// itself says to that peer: it is not masqueraded.
+// masqueradeChains hide a connection behind the host, without the ports that a program on the host
+// uses: ports outside the range are not used, and used ports within it are in @taken. The kernel
+// keeps a source port of the range if it can. Otherwise it chooses a port without asking whether it
+// is taken; unshadow then drops the packet, and the next attempt gets another port. A protocol
+// without ports would shadow everything that the host itself exchanges with that peer, so it is not
+// masqueraded.
 func masqueradeChains() []heddle.Firewall {
 	ports := masqueradePorts()
 	return []heddle.Firewall{
@@ -53,7 +53,7 @@ func masqueradeChains() []heddle.Firewall {
 // Masquerades reports whether the object is among these chains.
 func Masquerades(f heddle.Firewall) bool { return f.Kind == "chain" && f.Name == "masquerading" }
 
-// sourceRules are for what takes another address of the host.
+// sourceRules are the rules for packets that get another address of the host.
 func sourceRules(match, ip string, source netip.Addr) []string {
 	return []string{
 		fmt.Sprintf("%s %ssnat %s to %s", match, withPorts, ip, socketRange(source)),
@@ -62,7 +62,7 @@ func sourceRules(match, ip string, source netip.Addr) []string {
 	}
 }
 
-// socketRange writes an address with the ports of masquerading, as nft has it.
+// socketRange is an address with the port range of masquerading, in the syntax of nft.
 func socketRange(a netip.Addr) string {
 	if a.Is6() {
 		return "[" + a.String() + "]:" + masqueradePorts()
@@ -74,7 +74,7 @@ func takenPort(s heddle.Socket) heddle.Element {
 	return heddle.Element{Family: "inet", Set: SetTaken, Match: []string{s.Protocol, fmt.Sprint(s.Port)}}
 }
 
-// Listening keeps masquerading clear of the host's own sockets in its range.
+// Listening keeps masquerading from using the ports of the host's own sockets in its range.
 func Listening(h heddle.HostFacts) []heddle.Element {
 	var all []heddle.Element
 	for _, s := range h.Listening {
@@ -83,7 +83,7 @@ func Listening(h heddle.HostFacts) []heddle.Element {
 	return all
 }
 
-// takenPorts keep it clear of the published ports there.
+// takenPorts keep masquerading from using published ports in its range.
 func takenPorts(ports []heddle.PortMapping) []heddle.Element {
 	var all []heddle.Element
 	for i, p := range ports {

@@ -9,15 +9,15 @@ import (
 
 // The chains of a network.
 
-// NetworkChains are the network's own chains: who may call its gateway, what may
-// leave it, what may come in, and which traffic is masqueraded.
+// NetworkChains are the network's own chains. They say who may call its gateway, what may leave it,
+// what may come in, and which traffic is masqueraded.
 func NetworkChains(n heddle.Network, masquerade bool) []heddle.Firewall {
 	return networkChains(n, nil, masquerade, false)
 }
 
-// networkChains with a fabric are those of a network that spans hosts, whose
-// tunnels have chains of their own (see SpanningChains). Open networks are reached
-// from outside at the containers' own addresses.
+// networkChains are the chains of a network. With a fabric the network spans hosts, and its tunnels
+// have chains of their own (see SpanningChains). An open network can be reached from outside at the
+// containers' own addresses.
 func networkChains(n heddle.Network, f *heddle.Fabric, masquerade, open bool) []heddle.Firewall {
 	group := fmt.Sprintf("%#x", n.Group())
 	return []heddle.Firewall{
@@ -59,18 +59,19 @@ func toRules(n heddle.Network, group string, open bool) []string {
 		`iifname "`+heddle.PrefixBridge+`*" `+Drop("isolated"),
 		`iifname "`+heddle.PrefixPort+`*" `+Drop("isolated"))
 	if !open {
-		// related are ICMP errors: another container could forge them
+		// related packets are ICMP errors, which another container could forge
 		rules = append(rules, "ct state related accept", Drop("isolated"))
 	}
 	return rules
 }
 
-// masqRules let what is translated on its way from one container of the network
-// to another come back here: it leaves with an address of the host. To another
-// host that is the host's own of the network, which is answered by the tunnel.
+// masqRules masquerade packets that are translated on their way from one container of the network
+// to another, so that the answers come back to this host. They leave with an address of the host.
+// Packets to another host get the host's own address of the network, and the answer comes through
+// the tunnel.
 func masqRules(n heddle.Network, f *heddle.Fabric, group string, hide bool) []string {
 	var rules []string
-	beyond := "oifgroup != " + group // what leaves the network
+	beyond := "oifgroup != " + group // packets that leave the network
 	for _, p := range n.Subnets {
 		rules = append(rules, heddle.FamilyOf(p.Addr()).Word()+" saddr "+p.String()+" oifgroup "+group+" ct status dnat "+masquerade)
 	}
@@ -89,8 +90,8 @@ func masqRules(n heddle.Network, f *heddle.Fabric, group string, hide bool) []st
 	return rules
 }
 
-// RoutedChains are those of a network of routed ports on one host. What its
-// containers send each other is not tracked.
+// RoutedChains are the chains of a network of routed ports on one host. Packets between its
+// containers are not tracked.
 func RoutedChains(n heddle.Network, masquerade bool) []heddle.Firewall {
 	var kin []string
 	for _, p := range n.Subnets {
@@ -111,10 +112,10 @@ func RoutedElements(n heddle.Network) []heddle.Element {
 	}
 }
 
-// doorChain is what a network's ports send. Kin are the rules, one of each subnet
-// or "", that let pass untracked what stays in the network. Behind the guard's one
-// lookup most packets end there; a DHCP server's and ICMP take the long way, which looks
-// closer, and so do packets that are not their sender's own.
+// doorChain is the chain for packets from a network's ports. Kin are rules, one for each subnet or
+// "", that accept without tracking what stays in the network. Most packets end there, after the one
+// lookup of the guard. The other chains, which check more, handle packets of a DHCP server, ICMP,
+// and packets without their sender's own addresses.
 func doorChain(n heddle.Network, kin []string) heddle.Firewall {
 	var short, long []string
 	for i, p := range n.Subnets {
@@ -130,11 +131,11 @@ func doorChain(n heddle.Network, kin []string) heddle.Firewall {
 	return chain("inet", n.ChainName("door"), "", append(short, long...)...)
 }
 
-// errorsChain treats the host's errors about packets between the network's
-// containers as those packets: to connection tracking, which does not know them,
-// they would be invalid. The addresses are those of the packet that an error quotes
-// (RFC 792, RFC 4443): 8 bytes of ICMP, then the source at byte 12 or 8 of IP and
-// the destination behind it. Own are the host's addresses in the network.
+// errorsChain treats the host's ICMP errors about packets between the network's containers like
+// those packets. Connection tracking does not know the packets, so it would treat the errors as
+// invalid. The addresses are those of the packet that an error quotes (RFC 792, RFC 4443): after 8
+// bytes of ICMP, the source at byte 12 or 8 of the IP header, followed by the destination. Own are
+// the host's addresses in the network.
 func errorsChain(n heddle.Network, own []netip.Addr) heddle.Firewall {
 	var rules []string
 	for _, p := range n.Subnets {
@@ -153,7 +154,7 @@ func errorsChain(n heddle.Network, own []netip.Addr) heddle.Firewall {
 	return chain("inet", n.ChainName("errors"), "", rules...)
 }
 
-// quoted compares the address at an offset, in bits, behind the IP header.
+// quoted compares the address at an offset in bits, counted from the end of the IP header.
 func quoted(at, bits int, p netip.Prefix) string {
 	mask := netip.PrefixFrom(heddle.LastAddr(heddle.FamilyOf(p.Addr()).Any()), p.Bits()).Masked().Addr()
 	return fmt.Sprintf("@th,%d,%d & 0x%x == 0x%x", at, bits, mask.AsSlice(), p.Masked().Addr().AsSlice())

@@ -6,21 +6,20 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// SetType describes a set or map: the nft types of the key's parts and, for a
-// map, of the value's.
+// SetType describes a set or map: the nft types of the parts of the key and, for a map, of the
+// value.
 type SetType struct {
 	Match, Value []string
 	// Ranges lets a part of the key be a prefix ("flags interval").
 	Ranges bool
 }
 
-// The nft types in use. nd_target is an IPv6 address compared as the raw target
-// field of a neighbour message (RFC 4861, 4.3 and 4.4), which nft 1.0.6 cannot
-// name; inner4 and inner6 are the source addresses of the packet in a VXLAN one
-// (RFC 7348, section 5), counted from the outer UDP header: 8 bytes of UDP, 8 of
-// VXLAN, 14 of Ethernet, then 12 or 8 of IP; quoted4 and quoted6 the destination of
-// the packet that an ICMP error quotes (RFC 792, RFC 4443): 8 bytes of ICMP, then 16
-// or 24 of IP.
+// The nft types in use. nd_target is an IPv6 address compared as the raw target field of a
+// neighbour message (RFC 4861, 4.3 and 4.4), which nft 1.0.6 cannot name. inner4 and inner6 are the
+// source addresses of the packet inside a VXLAN packet (RFC 7348, section 5), counted from the
+// outer UDP header: 8 bytes of UDP, 8 of VXLAN, 14 of Ethernet, then 12 or 8 of IP. quoted4 and
+// quoted6 are the destination of the packet that an ICMP error quotes (RFC 792, RFC 4443): 8 bytes
+// of ICMP, then 16 or 24 of IP.
 const (
 	TypeIfName   = "ifname"
 	TypeMAC      = "ether_addr"
@@ -42,7 +41,7 @@ var setTypes = map[string]SetType{
 	"bridge/addrs4": {Match: []string{TypeIfName, TypeIPv4}},
 	"bridge/addrs6": {Match: []string{TypeIfName, TypeIPv6}},
 	"bridge/nd":     {Match: []string{TypeIfName, TypeNDTarget}},
-	// whose packets an ICMP error from there may be about
+	// the addresses whose packets an ICMP error from that port may be about
 	"bridge/quoted4": {Match: []string{TypeIfName, TypeQuoted4}},
 	"bridge/quoted6": {Match: []string{TypeIfName, TypeQuoted6}},
 	"bridge/who4":    {Match: []string{TypeGroup, TypeIPv4}, Value: []string{TypeMAC}},
@@ -50,21 +49,20 @@ var setTypes = map[string]SetType{
 	"inet/macs":      {Match: []string{TypeIfName, TypeMAC}},
 	"inet/quoted4":   {Match: []string{TypeIfName, TypeQuoted4}},
 	"inet/quoted6":   {Match: []string{TypeIfName, TypeQuoted6}},
-	// what a routed endpoint may send, in one lookup
+	// what a routed endpoint may send, checked in one lookup
 	"inet/sends4": {Match: []string{TypeIfName, TypeMAC, TypeIPv4}},
 	"inet/sends6": {Match: []string{TypeIfName, TypeMAC, TypeIPv6}},
-	// devices of the host that hand in what containers beside it send, by their MAC
+	// devices on which the host receives what containers beside it send, with their MAC addresses
 	"inet/beside": {Match: []string{TypeIfName, TypeMAC}},
-	// the way in of a network's devices, and from one network to another
+	// packets from a network's devices, and from one network to another
 	"inet/doors": {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
 	"inet/ways":  {Match: []string{TypeGroup, TypeGroup}, Value: []string{TypeVerdict}},
 	// routed endpoints of this host
 	"inet/near4": {Match: []string{TypeIPv4}, Value: []string{TypeVerdict}},
 	"inet/near6": {Match: []string{TypeIPv6}, Value: []string{TypeVerdict}},
-	// to a network's containers, ICMP errors from the host itself
+	// ICMP errors from the host itself to a network's containers
 	"inet/errors": {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
-	// UDP ports of tunnels: what arrives, is for the host, passes through it, and
-	// leaves it
+	// UDP ports of tunnels: packets that arrive, are for the host, pass through it, and leave it
 	"inet/arriving": {Match: []string{TypePort}, Value: []string{TypeVerdict}},
 	"inet/landing":  {Match: []string{TypePort}, Value: []string{TypeVerdict}},
 	"inet/passing":  {Match: []string{TypePort}, Value: []string{TypeVerdict}},
@@ -77,17 +75,17 @@ var setTypes = map[string]SetType{
 	// peers whose tunnels send from privileged ports
 	"inet/privileged4": {Match: []string{TypeIPv4}},
 	"inet/privileged6": {Match: []string{TypeIPv6}},
-	// who may send from where: the outer source, and a block of inner ones
+	// who may send from where: the outer source, and a block of inner sources
 	"inet/origins44": {Match: []string{TypeIPv4, TypeInner4}, Ranges: true},
 	"inet/origins46": {Match: []string{TypeIPv4, TypeInner6}, Ranges: true},
 	"inet/origins64": {Match: []string{TypeIPv6, TypeInner4}, Ranges: true},
 	"inet/origins66": {Match: []string{TypeIPv6, TypeInner6}, Ranges: true},
-	// and single ones, which may lie in another's block
+	// the same for single inner sources, which may lie in another peer's block
 	"inet/strays44": {Match: []string{TypeIPv4, TypeInner4}},
 	"inet/strays46": {Match: []string{TypeIPv4, TypeInner6}},
 	"inet/strays64": {Match: []string{TypeIPv6, TypeInner4}},
 	"inet/strays66": {Match: []string{TypeIPv6, TypeInner6}},
-	// interfaces that lead outside, though they are called as other engines' are
+	// interfaces that lead outside although their names look like those of other engines' devices
 	"inet/outlets": {Match: []string{TypeIfName}},
 	"inet/gate4":   {Match: []string{TypeIPv4}, Value: []string{TypeVerdict}},
 	"inet/gate6":   {Match: []string{TypeIPv6}, Value: []string{TypeVerdict}},
@@ -123,7 +121,7 @@ func sets(family string, names ...string) []heddle.Firewall {
 	return all
 }
 
-// nft's way to write a type; a raw payload has no type name, only an example.
+// typeExample is how nft writes a type. A raw payload has no type name, only an example.
 var typeExample = map[string]string{
 	TypeIfName: "iifname", TypeMAC: "ether saddr", TypeGroup: "meta iifgroup", TypeNDTarget: "@th,64,128",
 	TypeIPv4: "ip saddr", TypeIPv6: "ip6 saddr", TypeInner4: "@th,336,32", TypeInner6: "@th,304,128",

@@ -10,11 +10,10 @@ import (
 
 // The firewall of networks that span hosts.
 
-// SpanningChains are the chains of a network that spans hosts, which without a
-// fabric are those of one host. What its containers send each other is not tracked
-// on any of the hosts; what a host itself sends and gets, is. A host that has no
-// address of its own in the network could not get back what it translates (see
-// masqRules), and tracks all.
+// SpanningChains are the chains of a network that spans hosts. Without a fabric they are those of
+// one host. Packets between its containers are not tracked on any host; packets from and to a host
+// itself are. A host without an address of its own in the network could not get the answers to
+// packets that it translates (see masqRules), so it tracks all packets.
 func SpanningChains(f *heddle.Fabric, n heddle.Network, masquerade bool) []heddle.Firewall {
 	var near []string
 	kin := make([]string, len(n.Subnets))
@@ -39,8 +38,8 @@ func SpanningChains(f *heddle.Fabric, n heddle.Network, masquerade bool) []heddl
 	if f == nil {
 		return all
 	}
-	// The host could not tell a sender whose packets it translates what a path
-	// carries: its errors would name addresses that the sender does not know.
+	// The host cannot tell a sender whose packets it translates how large packets on the path may
+	// be: its ICMP errors would name addresses that the sender does not know.
 	clamp := "ct status dnat tcp flags & (syn | rst) == syn tcp option maxseg size set rt mtu"
 	out, in := []string{clamp}, []string{clamp}
 	for _, p := range joined(f, n) {
@@ -64,7 +63,7 @@ func SpanningElements(f *heddle.Fabric, n heddle.Network) []heddle.Element {
 		heddle.Element{Family: "inet", Set: "ways", Match: []string{tunnel, group}, Value: []string{"goto " + n.ChainName("in")}})
 }
 
-// ownAddresses are the host's in the network: the gateways, and those that it
+// ownAddresses are the host's addresses in the network: the gateways, and the addresses that it
 // keeps for itself.
 func ownAddresses(f *heddle.Fabric, n heddle.Network) []netip.Addr {
 	own := slices.Clone(n.Gateways)
@@ -80,8 +79,8 @@ func ownAddresses(f *heddle.Fabric, n heddle.Network) []netip.Addr {
 
 func tunnelGroup(f *heddle.Fabric) string { return fmt.Sprintf("%#x", f.TunnelGroup()) }
 
-// joined are the subnets that a network's containers may talk with on other
-// hosts: its own, and those of networks it is joined with, either way.
+// joined are the subnets on other hosts that a network's containers may talk with: its own, and
+// those of networks that are joined with it, in either direction.
 func joined(f *heddle.Fabric, n heddle.Network) []netip.Prefix {
 	if f == nil {
 		return nil

@@ -6,9 +6,9 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Surroundings are what the plan of a network with our forwarding says of the rest of the
-// host, which changes while the network is there: its ways to the outside (Outlets) and
-// its own sockets (Listening).
+// Surroundings are the elements of a network's plan that depend on the rest of the host, and change
+// while the network exists: the host's outside interfaces (Outlets) and its own sockets
+// (Listening). They belong to networks with our forwarding.
 func Surroundings(h heddle.HostFacts) []heddle.Element {
 	return slices.Concat(Outlets(h), Listening(h))
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Ruleset is the nft script that makes the objects: all sets and chains first,
-// so that rules can refer to chains written later.
+// Ruleset is the nft script that makes the objects. It makes all sets and chains first, so that
+// rules can refer to later chains.
 func Ruleset(objects []heddle.Firewall) string {
 	var declare, rules strings.Builder
 	for _, f := range objects {
@@ -31,8 +31,8 @@ func Ruleset(objects []heddle.Firewall) string {
 	return declare.String() + rules.String()
 }
 
-// Removal is the nft script that takes the objects away again, rules
-// before the chains that they jump to. Tables go last.
+// Removal is the nft script that removes the objects. It removes rules before the chains that they
+// jump to, and tables last.
 func Removal(objects []heddle.Firewall) string {
 	flush, chains, sets, tables := "", "", "", ""
 	for i := len(objects) - 1; i >= 0; i-- {
@@ -50,8 +50,8 @@ func Removal(objects []heddle.Firewall) string {
 	return flush + chains + sets + tables
 }
 
-// RuleComment marks a rule as ours and holds a hash of its text, by which the
-// live rule is compared with the wanted one.
+// RuleComment marks a rule as ours and holds a hash of its text. The hash is used to compare the
+// live rule with the wanted one.
 func RuleComment(rule string) string {
 	h := sha256.Sum256([]byte(rule))
 	return heddle.Mark + ":" + hex.EncodeToString(h[:4])
@@ -84,8 +84,8 @@ func joinTyped(values, types []string) string {
 	return strings.Join(out, " . ")
 }
 
-// rawField writes an address as the number that nft wants for a raw field, and a
-// prefix as two.
+// rawField is the number that nft needs for an address in a raw field; for a prefix it is two
+// numbers, the first and the last.
 func rawField(s string) string {
 	if p, err := netip.ParsePrefix(s); err == nil {
 		return rawField(p.Addr().String()) + "-" + rawField(heddle.LastAddr(p).String())

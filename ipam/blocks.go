@@ -63,7 +63,7 @@ func (p *Pool) Reclaim(a netip.Addr) {
 	}
 }
 
-// Holder returns who has an address, and whether anybody has.
+// Holder returns the id that has an address, and whether there is one.
 func (p *Pool) Holder(a netip.Addr) (id heddle.EndpointID, held bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,7 +75,7 @@ func (p *Pool) Holder(a netip.Addr) (id heddle.EndpointID, held bool) {
 	return id, false
 }
 
-// Idle reports whether no address of a block is leased, lent or resting.
+// Idle reports whether no address of a block is leased, lent or quarantined.
 func (p *Pool) Idle(block netip.Prefix) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,8 +100,8 @@ func (l *familyPool) leased(block netip.Prefix) bool {
 	return l.held.any(block)
 }
 
-// setBlocks begins a new round over the blocks, at the address that was next if
-// it is in one of them.
+// setBlocks begins a new round over the blocks. It starts at the address that was next, if that is
+// in one of the blocks.
 func (l *familyPool) setBlocks(blocks []netip.Prefix, except map[netip.Addr]string) {
 	var parts []netip.Prefix
 	for _, b := range blocks {
@@ -140,7 +140,7 @@ func (b *holderTable) any(prefix netip.Prefix) bool {
 	return b.countIf(prefix.Contains) > 0
 }
 
-// countIf counts the held addresses of a kind.
+// countIf counts the held addresses for which is returns true.
 func (b *holderTable) countIf(is func(netip.Addr) bool) (count uint64) {
 	for a, p := range b.pages {
 		for _, holder := range p.holders {
@@ -153,7 +153,7 @@ func (b *holderTable) countIf(is func(netip.Addr) bool) (count uint64) {
 	return count
 }
 
-// keep drops all but the addresses of a kind.
+// keep drops all addresses for which is returns false.
 func (q *queue) keep(is func(netip.Addr) bool) {
 	for a := range q.where {
 		if !is(a) {

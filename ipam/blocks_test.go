@@ -12,9 +12,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestBlocks lets blocks come and go, and addresses be lent, while endpoints take
-// and give: whatever is given out unasked lies in a block, nobody shares an
-// address, and at the end all of the blocks can be given out.
+// TestBlocks changes the blocks and lends addresses while endpoints take and give. Every address
+// that is given out without a request is in a block, nobody shares an address, and at the end all
+// addresses of the blocks can be given out.
 func TestBlocks(outer *testing.T) {
 	rapid.Check(outer, func(t *rapid.T) {
 		n := checked(outer, "10.0.0.0/26")
@@ -91,8 +91,8 @@ func TestBlocks(outer *testing.T) {
 	})
 }
 
-// TestRestoreWhatIsLent: an endpoint from before the agent's start has its address,
-// though the store says that it is another host's; nobody else gets it.
+// TestRestoreWhatIsLent: an endpoint from before the agent's start has its address, although the
+// store says that it is another host's. Nobody else gets it.
 func TestRestoreWhatIsLent(t *testing.T) {
 	pool := ipam.NewPool(checked(t, "10.0.0.0/26"))
 	block, lent := netip.MustParsePrefix("10.0.0.8/29"), netip.MustParseAddr("10.0.0.9")

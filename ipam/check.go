@@ -8,15 +8,14 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Check validates a network's addressing and returns it completed: prefixes
-// masked, one gateway for each subnet in the subnets' order, by default the
-// subnet's first usable address. It is pure, keeps nothing of n's slices, and
-// a network that it has returned passes unchanged.
+// Check validates a network's addressing and returns it completed: the prefixes are masked, and
+// there is one gateway for each subnet in the order of the subnets, by default the first usable
+// address. Check has no side effects and keeps no reference to n's slices. It returns a network
+// that it has completed before unchanged.
 func Check(n heddle.Network) (heddle.Network, error) { return check(n, false) }
 
-// CheckOnLAN is Check for a network on a LAN that has routers of its own, or
-// none: no gateway is made up, and one may be link-local, as routers advertise
-// it (RFC 4861, section 4.2).
+// CheckOnLAN is Check for a network on a LAN that has its own routers, or none. It invents no
+// gateway, and a gateway may be link-local, as routers advertise it (RFC 4861, section 4.2).
 func CheckOnLAN(n heddle.Network) (heddle.Network, error) { return check(n, true) }
 
 func check(n heddle.Network, onLAN bool) (heddle.Network, error) {
@@ -51,7 +50,8 @@ func checkSubnets(n heddle.Network) ([]netip.Prefix, error) {
 	return all, nil
 }
 
-// unfit says why no endpoint can have an address of the subnet, and what to do; "" if one can.
+// unfit says why no endpoint can have an address of the subnet, and the remedy; "" if an endpoint
+// can.
 func unfit(s netip.Prefix) (cause, remedy string) {
 	if !s.IsValid() {
 		return "a subnet is not in CIDR form", "give one such as 10.20.0.0/24 or fd20::/64"

@@ -7,8 +7,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// A very large pool does not run out of fresh addresses in an agent's lifetime. So it
-// remembers only this many of the freed ones.
+// A very large pool does not run out of fresh addresses in the lifetime of an agent. So it
+// remembers only this many freed addresses.
 const (
 	hugeSize      = 1 << 32
 	maxRemembered = 1 << 16
@@ -33,17 +33,16 @@ type familyPool struct {
 	gateway  netip.Addr
 	reserved map[netip.Addr]bool
 	ranges   []netip.Prefix
-	// setAside are addresses that are not given out, not even on request, and who
-	// has them.
+	// setAside are addresses that are not given out, not even on request, with their holders.
 	setAside map[netip.Addr]string
 	ring     ring
 	held     holderTable
 	freed    queue
-	// size counts the addresses that are given out without being asked for.
+	// size counts the addresses that are given out without a request for them.
 	size uint64
-	// heldOnRequest counts those held that are given out on request only.
+	// heldOnRequest counts the held addresses that are given out on request only.
 	heldOnRequest uint64
-	// steps counts the addresses looked at: the work of an allocation.
+	// steps counts the addresses that were examined: the work of an allocation.
 	steps uint64
 }
 
@@ -75,10 +74,10 @@ func newFamilyPool(n heddle.Network, subnet netip.Prefix) *familyPool {
 	return l
 }
 
-// family is that of its addresses.
+// family is the family of its addresses.
 func (l *familyPool) family() heddle.Family { return heddle.FamilyOf(l.subnet.Addr()) }
 
-// ownUse names what the network itself uses an address for, "" if nothing.
+// ownUse names the network's own use of an address, "" if there is none.
 func (l *familyPool) ownUse(a netip.Addr) string {
 	if a == l.gateway {
 		return "gateway"
@@ -90,13 +89,13 @@ func (l *familyPool) unavailable(a netip.Addr) bool {
 	return l.reserved[a] || l.setAside[a] != "" || l.ownUse(a) != ""
 }
 
-// automatic reports whether an address may be given out without being asked for.
+// automatic reports whether an address may be given out without a request for it.
 func (l *familyPool) automatic(a netip.Addr) bool { return l.ring.find(a) >= 0 && !l.unavailable(a) }
 
 func (l *familyPool) isHeld(a netip.Addr) bool { return l.held.holder(a) != nil }
 
-// advance moves the ring on to the next fresh address. Each round visits every address
-// once, so an allocation costs one step on average.
+// advance moves the ring to the next fresh address. Each round visits every address once, so an
+// allocation costs one step on average.
 func (l *familyPool) advance() {
 	for !l.ring.done {
 		l.steps++
@@ -107,9 +106,9 @@ func (l *familyPool) advance() {
 	}
 }
 
-// next returns the address whose turn it is, and leaves it free: a fresh one,
-// else the one freed first. Those in quarantine are the last of the queue, so
-// that they are reused only when nothing else is free.
+// next returns the next address to give out, and leaves it free: a fresh one, otherwise the one
+// that was freed first. Addresses in quarantine are at the end of the queue, so they are reused
+// only when nothing else is free.
 func (l *familyPool) next() (netip.Addr, bool) {
 	l.advance()
 	if !l.ring.done {
@@ -119,7 +118,7 @@ func (l *familyPool) next() (netip.Addr, bool) {
 	return l.freed.oldest()
 }
 
-// claim makes an address held that is not.
+// claim makes a free address held.
 func (l *familyPool) claim(a netip.Addr, by *lease) {
 	l.freed.remove(a)
 	l.held.set(a, by)
@@ -131,7 +130,7 @@ func (l *familyPool) claim(a netip.Addr, by *lease) {
 	}
 }
 
-// release ends the holding of an address.
+// release makes a held address freed.
 func (l *familyPool) release(a netip.Addr, now time.Time) {
 	l.held.clear(a)
 	if l.automatic(a) {

@@ -126,8 +126,8 @@ func (m *machine) wait(t *rapid.T) {
 	m.oracle.now = m.oracle.now.Add(time.Duration(seconds) * time.Second)
 }
 
-// restart makes a new pool from what an agent keeps: leases, the cursor, and
-// all, some or none of what was freed, in any order.
+// restart makes a new pool from the data that an agent stores: leases, the cursor, and all, some or
+// none of the freed addresses, in any order.
 func (m *machine) restart(t *rapid.T) {
 	cursor := m.pool.Cursor()
 	m.pool = m.newPool()
@@ -150,7 +150,7 @@ func (m *machine) restart(t *rapid.T) {
 	m.pool.SetCursor(cursor)
 }
 
-// compare looks at what both say about themselves.
+// compare compares what both report about themselves.
 func (m *machine) compare(t *rapid.T) {
 	held := m.pool.Held()
 	if len(held) != len(m.oracle.leases) {
@@ -195,8 +195,8 @@ func (m *machine) stats(i int, f *oracleFamily) ipam.Stats {
 	return s
 }
 
-// drain shows that nothing was lost: what is left can be had to the last one,
-// and after all was given, everything.
+// drain shows that no address was lost: all free addresses can be taken to the last one, and after
+// all leases are given back, every address can.
 func (m *machine) drain(t *rapid.T) {
 	m.fill(t, "rest")
 	for id := range m.oracle.leases {

@@ -7,8 +7,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// None is the source of networks without subnets: endpoints have no address, or one that
-// is not ours to give, such as that of a NIC. What they have is not recorded here.
+// None is the source of networks without subnets. Their endpoints have no address, or one that does
+// not come from us, such as that of a NIC. Their addresses are not recorded here.
 type None struct{}
 
 func (None) Gives() bool { return false }
@@ -17,7 +17,7 @@ func (None) Take(heddle.EndpointID, []netip.Addr) ([]netip.Prefix, error) { retu
 
 func (None) Preview(heddle.EndpointID, []netip.Addr) ([]netip.Prefix, error) { return nil, nil }
 
-// TakeOne refuses: there is no subnet that the address could be of.
+// TakeOne refuses: there is no subnet to take an address from.
 func (None) TakeOne(subnet netip.Prefix, _ netip.Addr, _ func(netip.Addr) heddle.EndpointID) (netip.Prefix, error) {
 	return netip.Prefix{}, heddle.Errorf(heddle.OutsidePool, "lease an address of", subnet.String(), "the network has no subnet", "create a network with --subnet")
 }

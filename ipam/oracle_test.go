@@ -143,8 +143,8 @@ func (o *oracle) give(id heddle.EndpointID) []netip.Addr {
 	return lease
 }
 
-// restart forgets what was freed except for what is kept, in the order of its
-// restoring, and makes all the rest fresh, from the cursor on.
+// restart forgets the freed addresses except the given ones, in the order in which they are
+// restored, and makes all others fresh, from the cursor on.
 func (o *oracle) restart(i int, cursor netip.Addr, kept []oracleFreed) {
 	f := o.families[i]
 	f.freed = nil

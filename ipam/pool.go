@@ -1,6 +1,6 @@
-// Package ipam gives out the addresses of one network on one host. Addresses
-// never used come first, in ascending order, then those freed longest ago: a
-// peer that remembers an old owner has the most time to forget it.
+// Package ipam gives out the addresses of one network on one host. Addresses that were never used
+// come first, in ascending order. Then come freed addresses, beginning with the one that was freed
+// first. So a peer that remembers the old owner has the most time to forget it.
 package ipam
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Quarantine is how long a freed address is counted as resting.
+// Quarantine is how long a freed address counts as quarantined.
 const Quarantine = 60 * time.Second
 
 // Pool holds the leases of one network. Take and Give cost the same however
@@ -37,14 +37,14 @@ type lease struct {
 // Option changes a new pool.
 type Option func(*Pool)
 
-// WithQuarantine sets how long a freed address rests.
+// WithQuarantine sets how long a freed address is quarantined.
 func WithQuarantine(d time.Duration) Option { return func(p *Pool) { p.quarantine = d } }
 
-// WithClock sets where the pool reads the time.
+// WithClock sets the clock of the pool.
 func WithClock(now func() time.Time) Option { return func(p *Pool) { p.now = now } }
 
-// NewPool makes the pool of a network that Check has returned. A network
-// without subnets has a pool of empty leases.
+// NewPool makes the pool of a network that Check has returned. A network without subnets has a pool
+// whose leases have no addresses.
 func NewPool(n heddle.Network, options ...Option) *Pool {
 	p := &Pool{
 		name:       n.Name,
@@ -64,12 +64,12 @@ func NewPool(n heddle.Network, options ...Option) *Pool {
 // Gives is true: a network with subnets has addresses.
 func (p *Pool) Gives() bool { return true }
 
-// Take leases one address of every family to id, in the subnets' order, or
-// none at all. An id that has a lease gets it again, whatever it wants now.
+// Take leases one address of every family to id, in the order of the subnets, or none at all. An id
+// with a lease gets the same lease again, whatever it requests now.
 //
-// want has at most one address per family. It may be reserved, in quarantine
-// or outside the ranges, but not the gateway, the network or the broadcast
-// address, and nobody else's.
+// want has at most one address per family. A requested address may be reserved, in quarantine or
+// outside the ranges. It must not be the gateway, the network or the broadcast address, or somebody
+// else's address.
 func (p *Pool) Take(id heddle.EndpointID, want []netip.Addr) ([]netip.Prefix, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,7 +84,7 @@ func (p *Pool) Take(id heddle.EndpointID, want []netip.Addr) ([]netip.Prefix, er
 	return slices.Clone(addrs), nil
 }
 
-// Preview returns what Take would, and leases nothing.
+// Preview returns what Take would return, and leases nothing.
 func (p *Pool) Preview(id heddle.EndpointID, want []netip.Addr) ([]netip.Prefix, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,7 +94,7 @@ func (p *Pool) Preview(id heddle.EndpointID, want []netip.Addr) ([]netip.Prefix,
 	return p.choose(id, want)
 }
 
-// choose finds an address of every family, and leaves all of them free.
+// choose finds an address of every family, but does not claim them.
 func (p *Pool) choose(id heddle.EndpointID, want []netip.Addr) ([]netip.Prefix, error) {
 	addrs, err := p.checkRequested(id, want, (*familyPool).checkFree)
 	if err != nil {
@@ -113,8 +113,8 @@ func (p *Pool) choose(id heddle.EndpointID, want []netip.Addr) ([]netip.Prefix, 
 	return addrs, nil
 }
 
-// Give ends a lease and returns its addresses, which go to the end of the
-// queue. An id without a lease has nothing to give.
+// Give ends a lease and returns its addresses, which go to the end of the queue. For an id without
+// a lease it does nothing.
 func (p *Pool) Give(id heddle.EndpointID) (freed []netip.Addr) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -143,7 +143,7 @@ func (p *Pool) Held() map[heddle.EndpointID][]netip.Prefix {
 	return all
 }
 
-// record makes a lease of addresses that were found to be free.
+// record makes a lease of addresses that are known to be free.
 func (p *Pool) record(id heddle.EndpointID, addrs []netip.Prefix) {
 	made := &lease{id, addrs}
 	for _, a := range addrs {
@@ -153,8 +153,8 @@ func (p *Pool) record(id heddle.EndpointID, addrs []netip.Prefix) {
 	p.leases[id] = made
 }
 
-// familyOf returns the pool of an address's family and its index, -1 for a
-// family that the network does not have.
+// familyOf returns the pool of an address's family and its index; -1 if the network does not have
+// the family.
 func (p *Pool) familyOf(a netip.Addr) (int, *familyPool) {
 	for i, l := range p.families {
 		if l.family().Has(a) {

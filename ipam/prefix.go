@@ -29,9 +29,9 @@ func subnetOf(subnets []netip.Prefix, a netip.Addr) (netip.Prefix, bool) {
 	return netip.Prefix{}, false
 }
 
-// edgeOf names the part that an address of a subnet plays at its edge, "" for
-// the addresses between. IPv6 has no broadcast address, but the first one is
-// every router's (RFC 4291, section 2.6.1).
+// edgeOf names the role of an address at the edge of a subnet, "" for the addresses between. IPv6
+// has no broadcast address, but the first address belongs to every router (RFC 4291, section
+// 2.6.1).
 func edgeOf(s netip.Prefix, a netip.Addr) string {
 	switch {
 	case a == s.Addr():

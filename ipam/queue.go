@@ -7,14 +7,13 @@ import (
 	"time"
 )
 
-// queue holds the addresses that were freed, in the order of time. Taking the
-// oldest, adding one, and taking one out of the middle cost the same however
-// long it is.
+// queue holds the freed addresses in the order of time. Taking the oldest, adding one, and removing
+// one from the middle take constant time, whatever the length.
 type queue struct {
 	order list.List // of freed, oldest first
 	where map[netip.Addr]*list.Element
-	// jumbled says that restored entries have to be sorted before use: sorting
-	// once is cheaper than placing every one.
+	// jumbled says that restored entries must be sorted before use: sorting once is cheaper than
+	// inserting each at its position.
 	jumbled bool
 }
 
@@ -27,8 +26,8 @@ func newQueue() queue { return queue{where: map[netip.Addr]*list.Element{}} }
 
 func (q *queue) has(a netip.Addr) bool { return q.where[a] != nil }
 
-// add appends an address freed now. A clock that was set back does not let it
-// overtake those freed before.
+// add appends an address that is freed now. If the clock was set back, the address still comes
+// after those that were freed before.
 func (q *queue) add(a netip.Addr, now time.Time) {
 	q.settle()
 	if e := q.order.Back(); e != nil && now.Before(e.Value.(freed).since) {
@@ -37,7 +36,7 @@ func (q *queue) add(a netip.Addr, now time.Time) {
 	q.where[a] = q.order.PushBack(freed{a, now})
 }
 
-// restore adds an address at its place by time.
+// restore adds an address that was freed at the given time.
 func (q *queue) restore(a netip.Addr, since time.Time) {
 	q.remove(a)
 	if e := q.order.Back(); e != nil && since.Before(e.Value.(freed).since) {
@@ -53,7 +52,7 @@ func (q *queue) remove(a netip.Addr) {
 	}
 }
 
-// oldest returns the address that was freed first, and leaves it in place.
+// oldest returns the address that was freed first, without removing it.
 func (q *queue) oldest() (netip.Addr, bool) {
 	q.settle()
 	e := q.order.Front()

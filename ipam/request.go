@@ -7,8 +7,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// checkRequested puts addresses in the order of the families, unless a check refuses one of
-// them. The zero value stands for no request.
+// checkRequested returns the requested addresses in the order of the families, or an error if one
+// of them is refused. The zero value stands for no request.
 func (p *Pool) checkRequested(id heddle.EndpointID, want []netip.Addr, check func(*familyPool, heddle.EndpointID, netip.Addr) error) ([]netip.Prefix, error) {
 	asked := make([]netip.Prefix, len(p.families))
 	for _, a := range want {
@@ -40,8 +40,8 @@ func (l *familyPool) checkFree(id heddle.EndpointID, a netip.Addr) error {
 	return nil
 }
 
-// checkHoldable says why id cannot be the holder of an address of this family.
-// That it is set aside is no such reason: whoever has it already keeps it.
+// checkHoldable says why id cannot hold an address of this family. An address that is set aside can
+// be held: an endpoint that has it already keeps it.
 func (l *familyPool) checkHoldable(id heddle.EndpointID, a netip.Addr) error {
 	if !l.subnet.Contains(a) {
 		return refuse(heddle.OutsidePool, id, a, "it is outside "+l.subnet.String(), another)
@@ -62,7 +62,7 @@ func (p *Pool) exhausted(id heddle.EndpointID, l *familyPool) error {
 		"detach endpoints, or create a network with a larger subnet")
 }
 
-// another is the remedy where an endpoint does not get the address that it asked for.
+// another is the remedy if an endpoint does not get the requested address.
 const another = "choose another address, or leave it out"
 
 func refuse(code heddle.Code, id heddle.EndpointID, a netip.Addr, cause, remedy string) error {

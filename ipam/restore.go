@@ -8,10 +8,9 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Restore records a lease from before the agent's start. Restoring the same
-// lease twice is no error. It may name any address that an endpoint can hold, also
-// one that is set aside: the endpoint has it, whatever others say. The length is
-// always the subnet's.
+// Restore records a lease from before the agent's start. Restoring the same lease twice is no
+// error. It may name any address that an endpoint can hold, also one that is set aside for another
+// host, since the endpoint has it in any case. The prefix length is always the subnet's.
 func (p *Pool) Restore(id heddle.EndpointID, addrs []netip.Prefix) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -42,10 +41,9 @@ func (l *lease) differs(addrs []netip.Prefix) error {
 	return nil
 }
 
-// RestoreQuarantine records when an address was freed, from before the agent's
-// start, in any order. It ignores an address that is leased, or that is
-// given out on request only. A time to come, from before the clock was set
-// back, counts as now.
+// RestoreQuarantine records when an address was freed before the agent's start. The calls may come
+// in any order. It ignores an address that is leased, or that is given out on request only. A time
+// in the future, from before the clock was set back, counts as now.
 func (p *Pool) RestoreQuarantine(a netip.Addr, since time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -59,9 +57,9 @@ func (p *Pool) RestoreQuarantine(a netip.Addr, since time.Time) {
 	l.freed.restore(a, since)
 }
 
-// Cursor returns the next never-used address of each family. The
-// agent keeps it, so that allocation goes on there after a restart. When there
-// is none left it is the address at which the round ended, and began.
+// Cursor returns the next never-used address of each family. The agent stores it, so that
+// allocation continues there after a restart. If there is none left, Cursor returns the address at
+// which the round began and ended.
 func (p *Pool) Cursor() map[heddle.Family]netip.Addr {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -73,10 +71,9 @@ func (p *Pool) Cursor() map[heddle.Family]netip.Addr {
 	return all
 }
 
-// SetCursor begins a new round at the addresses that Cursor returned. What is
-// neither leased nor known to have been freed counts as never used, and those
-// before the cursor come after those behind it. A cursor outside the ranges is
-// ignored.
+// SetCursor begins a new round at the addresses that Cursor returned. An address that is neither
+// leased nor known to have been freed counts as never used. Addresses before the cursor come after
+// those behind it. A cursor outside the ranges is ignored.
 func (p *Pool) SetCursor(cursor map[heddle.Family]netip.Addr) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -6,9 +6,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// ring walks the addresses of a family's ranges once around, from where it was
-// started. It holds a place and no list, so that a /64 costs as little as a
-// /28.
+// ring visits the addresses of a family's ranges once around, from its start address. It holds a
+// position and no list, so a /64 costs as little as a /28.
 //
 //	first range        second range
 //	|.......^----------|--------------|
@@ -41,8 +40,8 @@ func newRing(prefixes []netip.Prefix) ring {
 	return r
 }
 
-// find returns the index of the span with the address, or -1. Its cost grows
-// with the number of ranges, of which a network has few.
+// find returns the index of the span with the address, or -1. Its cost grows with the number of
+// ranges; a network has few.
 func (r *ring) find(a netip.Addr) int {
 	for i, s := range r.spans {
 		if s.has(a) {
@@ -52,14 +51,14 @@ func (r *ring) find(a netip.Addr) int {
 	return -1
 }
 
-// restart begins a whole round at a; an address outside changes nothing.
+// restart begins a new round at a. It does nothing if a is outside the ranges.
 func (r *ring) restart(a netip.Addr) {
 	if i := r.find(a); i >= 0 {
 		r.in, r.at, r.start, r.done = i, a, a, false
 	}
 }
 
-// step goes on to the next address; back at the start, the round is done.
+// step moves to the next address. When it is back at the start, the round is done.
 func (r *ring) step() {
 	if r.at == r.spans[r.in].last {
 		r.in = (r.in + 1) % len(r.spans)

@@ -9,25 +9,24 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Stats counts the addresses of one family. Size is the sum of Used,
-// Quarantined and Free, except that Size and Free stop at the largest uint64,
-// which a /64 reaches.
+// Stats counts the addresses of one family. Size is the sum of Used, Quarantined and Free, except
+// that Size and Free cannot exceed the largest uint64, which a /64 reaches.
 type Stats struct {
 	Family heddle.Family `json:"family"`
-	// Size counts the addresses that are given out unasked.
+	// Size counts the addresses that are given out without a request for them.
 	Size uint64 `json:"size"`
 	Used uint64 `json:"used"`
-	// Quarantined counts those freed a short while ago; in a subnet as large
-	// as a /64 it is exact up to 65,536.
+	// Quarantined counts the addresses that were freed a short while ago. In a subnet as large as a
+	// /64 it is exact up to 65,536.
 	Quarantined uint64 `json:"quarantined"`
 	Free        uint64 `json:"free"`
-	// Aside counts the leases of addresses outside that number, which were
-	// asked for: reserved ones, and those outside the ranges.
+	// Aside counts the leases of addresses that are not in Size, and were requested: reserved ones,
+	// and those outside the ranges.
 	Aside uint64 `json:"aside"`
 }
 
-// Stats counts the addresses of each family. It costs as much as there are
-// addresses in quarantine.
+// Stats counts the addresses of each family. Its cost grows with the number of addresses in
+// quarantine.
 func (p *Pool) Stats() []Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -40,7 +39,7 @@ func (p *Pool) Stats() []Stats {
 	return all
 }
 
-// rest moves some of the free addresses to those in quarantine.
+// rest counts some of the free addresses as quarantined.
 func (s *Stats) rest(quarantined uint64) {
 	s.Quarantined = quarantined
 	if s.Free != math.MaxUint64 {
@@ -59,7 +58,7 @@ func (l *familyPool) stats() Stats {
 	return s
 }
 
-// count returns how many addresses the pool gives out unasked.
+// count returns how many addresses the pool gives out without a request for them.
 func (l *familyPool) count() uint64 {
 	var sum uint64
 	for _, s := range l.ring.spans {

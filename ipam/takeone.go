@@ -7,9 +7,9 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// TakeOne leases a single address of a subnet: the one wanted or, with the zero
-// value, a free one. The lease's id is derived from the address. If that id has a lease
-// already, the address is returned again.
+// TakeOne leases a single address of a subnet: the requested one or, for the zero value, a free
+// one. The lease's id is derived from the address. If that id has a lease already, the same address
+// is returned.
 func (p *Pool) TakeOne(subnet netip.Prefix, want netip.Addr, name func(netip.Addr) heddle.EndpointID) (netip.Prefix, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -40,8 +40,8 @@ func work(t testing.TB, p *Pool, ids []heddle.EndpointID) uint64 {
 	return p.families[0].steps - before
 }
 
-// The last 1,000 addresses of a /16 may cost 1.2 times the first at most, and
-// so may 1,000 that are used again.
+// The last 1,000 addresses of a /16 may cost at most 1.2 times the first 1,000, and so may 1,000
+// that are reused.
 func TestWorkIsFlat(t *testing.T) {
 	p, ids := sixteen(t), names()
 	first := work(t, p, ids[:1000])
@@ -84,7 +84,7 @@ func TestWorkPastLeasesIsAmortised(t *testing.T) {
 	}
 }
 
-// A /64 always has fresh addresses, so its queue must not grow for ever.
+// A /64 always has fresh addresses, so its queue must not grow forever.
 func TestVastLaneForgets(t *testing.T) {
 	n, err := Check(heddle.Network{Name: "web", Subnets: []netip.Prefix{netip.MustParsePrefix("fd20::/64")}})
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// TestRefusals: who does not belong to a cluster gets a clear error, and leaves
-// nothing behind on either side.
+// TestRefusals: a host that does not belong to a cluster gets a clear error, and leaves nothing
+// behind on either side.
 func TestRefusals(t *testing.T) {
 	h := newHosts(t)
 	n := h.start(1, nil)

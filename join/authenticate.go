@@ -23,7 +23,7 @@ type renewReply struct {
 	Certificate []byte `json:"certificate"`
 }
 
-// authenticate reads the roster, and returns the host in it that calls with its certificate.
+// authenticate reads the roster, and returns the host in it whose certificate the caller uses.
 func (n *Node) authenticate(ctx context.Context, c *x509.Certificate, clock time.Time) (roster, identity, error) {
 	r, err := n.roster(ctx)
 	if err != nil {

@@ -15,7 +15,7 @@ const (
 	// startTime is how long a member may take to start before it is removed. Its host then
 	// asks again.
 	startTime = 45 * time.Second
-	// pruneEvery is between two searches for users that belong to no host.
+	// pruneEvery is the time between two searches for users that belong to no host.
 	pruneEvery = time.Minute
 )
 
@@ -29,7 +29,7 @@ type balancer struct {
 	pruned time.Time
 	// synced are the rights that hosts had when last looked at, by user.
 	synced map[string]syncedRights
-	// local is there while this host's member leads.
+	// local is set while this host's member leads.
 	local *roster
 }
 
@@ -46,10 +46,10 @@ func (b *balancer) balance(ctx context.Context) {
 	}
 }
 
-// leaderAccess returns the operator's access to the member on this host if it leads, and closes
-// the access when it no longer does. Other members are not asked: a follower would have to
-// forward a promotion to the leader, which refuses it, because the follower does not pass
-// the certificate on.
+// leaderAccess returns the operator's access to the member on this host if it leads, and closes the
+// access when it no longer does. Other members are not asked: a follower would have to forward a
+// promotion to the leader. The leader refuses it, because the follower does not pass the
+// certificate on.
 func (b *balancer) leaderAccess() (*roster, error) {
 	n := b.node
 	n.mu.Lock()
@@ -125,7 +125,7 @@ func (s state) nextStep(late func(member) bool) (promote []member, off *member) 
 	}
 	even := len(voters)%2 == 0
 	switch {
-	case len(others) > 0 && len(voters) > 0: // with no voters among the keepers, they come first
+	case len(others) > 0 && len(voters) > 0: // if no keeper has a vote, the learners come first
 		return nil, &others[0]
 	case len(learners) > 0 && learners[len(learners)-1].Name == "":
 		return nil, nil // it is about to start

@@ -96,7 +96,7 @@ func (d *door) close() error {
 // handler serves one call of the door in JSON, and bounds its size, time and number.
 func handler[Q any](room chan struct{}, f func(context.Context, Q, *x509.Certificate) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		var q Q // read before taking a place: a slow client takes nobody's place
+		var q Q // read before the call takes a slot: a slow client takes no slot
 		d := json.NewDecoder(io.LimitReader(r.Body, maxDoorRequest))
 		d.DisallowUnknownFields()
 		if err := d.Decode(&q); err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// TestSlowGuests has as many guests at a door as it has places, who never end
-// their question: others are served all the same.
+// TestSlowGuests has as many callers at a door as it has slots. They never finish their requests;
+// others are served nevertheless.
 func TestSlowGuests(t *testing.T) {
 	type question struct{ Name string }
 	room := make(chan struct{}, 1)
@@ -39,8 +39,8 @@ func TestSlowGuests(t *testing.T) {
 	}
 }
 
-// TestTokenFirst calls with a made-up token and a request that is none: the token
-// is looked at before anything costs.
+// TestTokenFirst calls with an invented token and an invalid request: the token is checked before
+// any costly work.
 func TestTokenFirst(t *testing.T) {
 	h := newHosts(t)
 	n := h.start(1, nil)

@@ -87,7 +87,7 @@ func (f folder) remove(names ...string) error {
 	there, _ := os.ReadDir(string(f)) // there may be no folder
 	for _, name := range names {
 		for _, e := range there {
-			if strings.HasPrefix(e.Name(), "."+name+"-") { // see put
+			if strings.HasPrefix(e.Name(), "."+name+"-") { // see write
 				errs = append(errs, os.Remove(f.path(e.Name())))
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// TestRights: what is due to a host, by what it is.
+// TestRights: the rights that each kind of host should have.
 func TestRights(t *testing.T) {
 	networks, own := prefixRight(cluster.Prefix+"networks/", mayWrite), right{key: cluster.Prefix + "cluster", may: mayWrite}
 	for _, c := range []struct {
@@ -114,8 +114,8 @@ func TestGrants(t *testing.T) {
 	}
 }
 
-// TestRightsFollow: the member that leads brings a role in line that the call did not,
-// or an earlier version made, and lets nobody have what is not due.
+// TestRightsFollow: the leading member corrects a role that the call did not change, or that an
+// earlier version made, and removes rights that a host should not have.
 func TestRightsFollow(t *testing.T) {
 	h := newHosts(t)
 	h.start(1, nil)
@@ -135,7 +135,7 @@ func TestRightsFollow(t *testing.T) {
 		return false
 	}
 	networks := prefixRight(cluster.Prefix+"networks/", mayWrite)
-	set := func(may ...string) { // as if the call were cut off here
+	set := func(may ...string) { // as if the call were interrupted here
 		a := must(r.host(h.ctx(), "host2"))
 		a.May = may
 		if err := r.replaceAdmission(h.ctx(), *a); err != nil {

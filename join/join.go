@@ -32,13 +32,13 @@ const (
 )
 
 const (
-	// KeysPrefix is where what only operators may read is kept.
+	// KeysPrefix is the prefix of the keys that only operators may read.
 	KeysPrefix = "/heddle-keys/"
 	// MembersKey has the members of an embedded store.
 	MembersKey = "/heddle/members"
 	// AdmittedPrefix is where all hosts may read who was let in.
 	AdmittedPrefix = "/heddle/admitted/"
-	// WithdrawnKey is there while the authority's key is off the hosts' disks.
+	// WithdrawnKey exists while the authority's key is off the hosts' disks.
 	WithdrawnKey = "/heddle/withdrawn"
 
 	tokensPrefix = KeysPrefix + "tokens/"

@@ -11,12 +11,13 @@ import (
 )
 
 const (
-	// maintainEvery is between two checks of who keeps the store, certEvery between two checks
-	// of the certificates. maxServePause is the longest time between two attempts to serve.
+	// maintainEvery is the time between two checks of who keeps the store, certEvery that between
+	// two checks of the certificates. maxServePause is the longest time between two attempts to
+	// serve.
 	maintainEvery = 2 * time.Second
 	maxServePause = time.Minute
 	certEvery     = time.Minute
-	// acceptedEvery is between two checks of whether the store accepts this host.
+	// acceptedEvery is the time between two checks of whether the store accepts this host.
 	acceptedEvery = 20 * time.Second
 )
 

@@ -10,9 +10,8 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// TestNext has the step that follows from who keeps the store and who is named. A
-// letter is a host; upper case has a vote, lower case is a learner, and one after a
-// dot has not started.
+// TestNext has the next step for members and named keepers. A letter is a host: upper case has a
+// vote, lower case is a learner, and one after a dot has not started.
 func TestNext(t *testing.T) {
 	for _, c := range []struct{ named, members, late, want string }{
 		{"a", "A", "", ""},
@@ -71,8 +70,8 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// TestPosing: a host that says it is where another one keeps the store is not taken
-// for it, also if it came first.
+// TestPosing: a host that claims the address of a keeper is not mistaken for it, also if it came
+// first.
 func TestPosing(t *testing.T) {
 	at := []netip.Addr{netip.MustParseAddr("192.0.2.1")}
 	s := state{hosts: []admitted{{name: "poser", admission: admission{Underlay: at}}, {name: "keeper", admission: admission{Underlay: at}, keeper: true}}}
@@ -81,8 +80,8 @@ func TestPosing(t *testing.T) {
 	}
 }
 
-// TestDemotion: hosts lose their part if those that are left have theirs still, or two
-// operators could take it from all at once.
+// TestDemotion: hosts are demoted only if the remaining keepers are still keepers. Otherwise two
+// operators could demote all at once.
 func TestDemotion(t *testing.T) {
 	s := state{hosts: []admitted{{name: "a", keeper: true, keeperRevision: 3}, {name: "b", keeper: true, keeperRevision: 5}, {name: "c"}, {name: "d", keeper: true, keeperRevision: 7}}}
 	want := store.Change{Delete: []string{keeperKey("a")}, Require: []store.Condition{{Key: keeperKey("b"), Revision: 5}, {Key: keeperKey("d"), Revision: 7}}}

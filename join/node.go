@@ -96,7 +96,7 @@ type keys struct {
 	authority authority
 	lent      loan
 	operator  pair
-	// serving is its own certificate as a server.
+	// serving is the member's own certificate as a server.
 	serving pair
 }
 
@@ -109,7 +109,7 @@ func Open(ctx context.Context, opt Options) (*Node, error) {
 	}
 	known := n.dir.has(fileRecord)
 	if known && opt.Join != "" && n.unfounded() {
-		known = false // it was about to found a cluster of its own, and never did
+		known = false // it was about to found a cluster of its own, and never did so
 		if err := n.forget(); err != nil {
 			return nil, err
 		}
@@ -196,8 +196,7 @@ func (n *Node) Self() heddle.Host {
 // Store is the host's access to the record, with the host's own rights.
 func (n *Node) Store() store.Store { return hostStore{n.store, n} }
 
-// Close ends the host's part in the store's work; it takes it up when it starts
-// again.
+// Close ends the host's part in the work of the store. The host resumes it at its next start.
 func (n *Node) Close() error {
 	if n.stop != nil {
 		n.stop()
@@ -213,7 +212,7 @@ func (n *Node) Close() error {
 		errs = append(errs, n.store.Close())
 	}
 	if n.server != nil {
-		n.server.Close() // what it says it has logged, and is no error of the end
+		n.server.Close() // the server has logged the error, which Close does not report
 	}
 	return errors.Join(errs...)
 }

@@ -28,7 +28,7 @@ const (
 type Operator struct {
 	roster
 	node *Node
-	// cert is the operator's.
+	// cert is the certificate of the operator.
 	cert pair
 }
 

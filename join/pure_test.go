@@ -206,7 +206,7 @@ func TestDoorAddresses(t *testing.T) {
 	}
 }
 
-// TestRefused tells what the store refuses from what it cannot do for now.
+// TestRefused distinguishes refusals of the store from failures that pass.
 func TestRefused(t *testing.T) {
 	for _, c := range []struct {
 		err  error

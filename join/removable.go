@@ -100,7 +100,8 @@ func (o *Operator) majorityWithoutInTime(ctx context.Context, s state, names ...
 	}
 }
 
-// majorityWithout reports whether a majority of the voters that are not on the named hosts answers.
+// majorityWithout reports whether a majority answers among the voters that are not on the named
+// hosts.
 func (o *Operator) majorityWithout(ctx context.Context, s state, names []string) bool {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()

@@ -13,9 +13,9 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// Replace makes a host keep the store in the place of another one, which is expelled. One
-// change names the new host and no longer the old one. Call it again to finish an
-// interrupted replacement.
+// Replace makes a host keep the store instead of another one, which is expelled. One change names
+// the new host as a keeper, and the old one no longer. Call it again to finish an interrupted
+// replacement.
 func (o *Operator) Replace(ctx context.Context, name, by string) error {
 	if err := retryWhileDown(ctx, func() error { return o.swapKeeper(ctx, name, by) }); err != nil {
 		return err
@@ -102,8 +102,8 @@ func (r roster) removed(ctx context.Context, name, id string) (bool, error) {
 	return false, nil
 }
 
-// resumable reports whether a replacement that was cut off, of a host that does
-// not keep the store any more, can go on.
+// resumable reports whether an interrupted replacement of a host that does not keep the store any
+// more can go on.
 func (s state) resumable(name, by string) error {
 	left := slices.DeleteFunc(s.keepers(), func(k string) bool { return k == name })
 	switch {

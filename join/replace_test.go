@@ -61,7 +61,7 @@ func (h *hosts) log(i int) string {
 	return string(must(os.ReadFile(filepath.Join(h.dir, fmt.Sprintf("log%d", i)))))
 }
 
-// TestInsist: what the store did not answer is done again, what it refuses is not.
+// TestInsist: a call that the store did not answer is repeated, a refused one is not.
 func TestInsist(t *testing.T) {
 	tries := 0
 	fails := func(errs ...error) func() error {

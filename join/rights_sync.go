@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// syncEvery is between two looks at a role that nothing here has changed: a keeper of an
+// syncEvery is the time between two syncs of a role that nothing here has changed: a keeper of an
 // earlier version may set other rights.
 const syncEvery = 10 * time.Minute
 
@@ -31,7 +31,7 @@ func (b *balancer) syncAllRights(ctx context.Context, r roster, all []admitted) 
 		}
 		there, err := r.syncRights(ctx, h.name)
 		if err == nil && there {
-			now[user] = syncedRights{due, time.Now()} // if they have changed again, the next look sees it
+			now[user] = syncedRights{due, time.Now()} // if they have changed again, the next sync sees it
 		}
 		errs = append(errs, err)
 	}

@@ -72,7 +72,7 @@ func (r roster) usersOf(ctx context.Context, name string) ([]string, error) {
 
 // member is a server that keeps the store.
 type member struct {
-	// Name is the host's; empty for one that was added and has not started yet.
+	// Name is the name of its host; empty for a member that was added and has not started yet.
 	Name    string   `json:"name,omitempty"`
 	ID      uint64   `json:"id"`
 	Learner bool     `json:"learner,omitempty"`

@@ -95,7 +95,8 @@ func (n *Node) endLoan() {
 // Holding is what a host has of the authority's key.
 type Holding struct {
 	Host string `json:"host"`
-	// Disk says that the key is in its state folder, Lent until when it has it in memory.
+	// Disk says that the key is in the host's state folder. Lent is the time until which the host
+	// has it in memory.
 	Disk bool      `json:"disk,omitempty"`
 	Lent time.Time `json:"lent,omitzero"`
 	// Problem is why the host has not answered, or has not done what it was asked to.
@@ -122,7 +123,7 @@ type Custody struct {
 	// hosts, zero if it was not.
 	Known     bool
 	Withdrawn time.Time
-	// Keeper says that this host keeps the store, Holding what it has.
+	// Keeper says that this host keeps the store. Holding is what it has of the key.
 	Keeper  bool
 	Holding Holding
 	// Ends is when the first of this host's certificates expires; Due says that it should

@@ -19,8 +19,8 @@ type state struct {
 	self  string
 }
 
-// state reads members and hosts, in that order. So if a member is seen to be gone that was
-// named before it was removed, its naming is seen, too.
+// state reads the members first and then the hosts. A host that was named before its member was
+// removed is then seen as named.
 func (r roster) state(ctx context.Context) (state, error) {
 	s := state{alive: func(host string) bool {
 		e, err := read(ctx, r.store, cluster.Prefix+"hosts/"+host+"/alive")
@@ -73,7 +73,7 @@ func (s state) host(m member) *admitted {
 	return found
 }
 
-// index is the place of the host of that name among those let in, -1 if it has none.
+// index is the index of the host with that name among the admitted hosts, -1 if there is none.
 func (s state) index(name string) int {
 	return slices.IndexFunc(s.hosts, func(h admitted) bool { return h.name == name })
 }

@@ -72,7 +72,7 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// TestLeftUsers: a user of the store that is no host's is taken away, whoever left it.
+// TestLeftUsers: a user of the store that belongs to no host is removed, whoever left it.
 func TestLeftUsers(t *testing.T) {
 	h := newHosts(t)
 	h.start(1, nil)

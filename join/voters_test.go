@@ -17,8 +17,8 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// leave has the cluster take a host out that does not come back, as
-// cluster.RemoveHost does before Expel or Replace.
+// leave removes a host that does not return from the cluster, as cluster.RemoveHost does before
+// Expel or Replace.
 func (h *hosts) leave(by, i int) *Operator {
 	h.Helper()
 	o := h.operator(by)
@@ -98,7 +98,7 @@ func TestVoters(t *testing.T) {
 	if err := o.Removable(h.ctx(), "host3", "host4"); err != nil {
 		t.Fatal(err)
 	}
-	h.gone(2, 3) // and there it was cut off: it can be called again
+	h.gone(2, 3) // interrupted there: the call can be repeated
 	for range 2 {
 		if err := o.Removable(h.ctx(), "host3", "host4"); err != nil {
 			t.Fatal(err)
@@ -188,9 +188,9 @@ func (h *hosts) roles(by int) string {
 	return strings.Join(all, " ")
 }
 
-// lose removes a voter of three: one of the two keepers that are left stands by, for
-// two votes are no better than one. The one with the vote is demoted: the other one
-// votes in its place first, and the one that was has no keys any more.
+// lose removes one of three voters. One of the two remaining keepers stands by, since two votes are
+// no better than one. The one with the vote is demoted: first the other one gets a vote, and then
+// the demoted one has no keys any more.
 func (h *hosts) lose() {
 	h.Helper()
 	h.stop(4)

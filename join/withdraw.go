@@ -29,8 +29,8 @@ func withdrawnNow(ctx context.Context, s store.Store) (*withdrawal, error) {
 	return w, json.Unmarshal(e.Value, w)
 }
 
-// withdrawalEvery is between two reads of the record, in case an attempt failed, or another host
-// gave this one the key meanwhile.
+// withdrawalEvery is the time between two reads of the record, in case an attempt failed, or
+// another host gave this one the key meanwhile.
 const withdrawalEvery = 20 * time.Second
 
 // followWithdrawal acts on the record until ctx ends.

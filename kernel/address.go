@@ -35,8 +35,8 @@ func (a *attempt) address(s *session, x heddle.Address) error {
 	})
 }
 
-// sameAddress corrects the length of an IPv6 address's prefix: the kernel takes
-// an address once, whatever its prefix.
+// sameAddress corrects the prefix length of an IPv6 address. The kernel accepts an IPv6 address
+// only once per interface, whatever its prefix.
 func (a *attempt) sameAddress(s *session, x heddle.Address) error {
 	if x.Prefix.Addr().Is4() {
 		return nil
@@ -118,7 +118,7 @@ func (addressKind) remove(r *removal, s *session, gone *heddle.State) {
 	}
 }
 
-// addressRequest is RTM_NEWADDR or RTM_DELADDR about an address.
+// addressRequest is an RTM_NEWADDR or RTM_DELADDR request about an address.
 func (s *session) addressRequest(kind, flags int, a heddle.Address) (*nl.NetlinkRequest, error) {
 	index, err := s.ifindex(a.Link)
 	if err != nil {
@@ -130,8 +130,8 @@ func (s *session) addressRequest(kind, flags int, a heddle.Address) (*nl.Netlink
 	head.Index = uint32(index)
 	switch {
 	case ip.Is6():
-		// Duplicate detection would keep the address unusable for a second;
-		// the allocator has excluded duplicates.
+		// Duplicate address detection would keep the address unusable for a second. The allocator
+		// has excluded duplicates.
 		head.IfAddrmsg.Flags = unix.IFA_F_NODAD
 	case ip.IsLoopback() || a.HostScope:
 		head.Scope = unix.RT_SCOPE_HOST
@@ -149,13 +149,13 @@ func familyOf(a netip.Addr) int {
 	return unix.AF_INET
 }
 
-// addressAt is an address with its interface's index.
+// addressAt is an address with the index of its interface.
 type addressAt struct {
 	index  int
 	prefix netip.Prefix
 }
 
-// addresses lists the addresses of one interface, or of all (0).
+// addresses lists the addresses of one interface; index 0 means all interfaces.
 func (s *session) addresses(index int) ([]addressAt, error) {
 	return list(s.rt, addressQuery(index), decodeAddress)
 }
@@ -172,7 +172,7 @@ func decodeAddress(b []byte) (addressAt, bool) {
 	at := after(unix.SizeofIfAddrmsg, b)
 	raw := at[unix.IFA_LOCAL]
 	if raw == nil {
-		raw = at[unix.IFA_ADDRESS] // IPv6 has no other
+		raw = at[unix.IFA_ADDRESS] // IPv6 has no other attribute
 	}
 	ip, ok := netip.AddrFromSlice(raw)
 	if !ok {

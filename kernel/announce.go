@@ -8,11 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Announce tells the neighbours on the interface's LAN who has the addresses
-// now, so that whoever knew an earlier holder sends to the new one at once: for
-// IPv4 a gratuitous ARP request (RFC 5227, section 3), for IPv6 an unsolicited
-// neighbour advertisement (RFC 4861, section 7.2.6). Each is sent once, and
-// nobody answers.
+// Announce tells the neighbours on the interface's LAN the present MAC address of the IP addresses,
+// so that those who knew an earlier holder send to the new one at once. For IPv4 it sends a
+// gratuitous ARP request (RFC 5227, section 3), for IPv6 an unsolicited neighbour advertisement
+// (RFC 4861, section 7.2.6). Each message is sent once and gets no answer.
 func (k *Kernel) Announce(in Pod, ifname string, mac heddle.MAC, addrs []netip.Prefix) error {
 	pod, s, err := openPod(in)
 	if err != nil || pod == nil {

@@ -8,22 +8,22 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// attempt is one call of Apply: what it has made so far and how to undo it.
+// attempt is one call of Apply: what it has made so far, and how to undo that.
 type attempt struct {
 	k         *Kernel
 	plan      heddle.Plan
 	host, pod *session
 	podNS     *Netns
 	made      []string
-	noted     map[string]bool // of made
+	noted     map[string]bool // the keys in made
 	undo      []undo
 	// fresh holds the links that this call made, by side and name.
 	fresh map[string]bool
-	// routes holds ours as they were before, by side, if any was in the way.
+	// routes holds, by side, our routes as they were before. It is read if a route was in the way.
 	routes map[string]map[routeID]routeAt
 	// local holds the IPv6 addresses that this call made.
 	local []localAddress
-	// settling is the wait for what it made to work.
+	// settling is the wait until the made objects work.
 	settling settling
 	// lenient lets the work go on after a refused object; failed collects the refusals.
 	lenient bool
@@ -33,11 +33,10 @@ type attempt struct {
 	unset map[string]bool
 }
 
-// Apply makes what is missing of the plan and corrects what is ours and
-// different, in the order of commands.Of: what guards a port is there
-// before the port is up. It makes all or nothing. The keys of what it made or
-// corrected are returned, none if all was there. Pod may be nil if the plan has
-// no pod part.
+// Apply makes the objects of the plan that are missing, and corrects those of ours that differ. It
+// works in the order of commands.Of: the guards of a port are there before the port is up. It makes
+// all or nothing. It returns the keys of the objects that it made or corrected; there are none if
+// all was there. Pod may be nil if the plan has no pod part.
 func (k *Kernel) Apply(p heddle.Plan, in Pod) (made []string, err error) {
 	pod, inPod, err := openPod(in)
 	if err != nil {
@@ -81,7 +80,7 @@ func checkPlan(p heddle.Plan, pod *Netns) error {
 	if pod == nil && !p.Pod.Empty() {
 		return heddle.Errorf(heddle.BadNamespace, "apply", "the container's part of a plan", "no network namespace is given", namespaceRemedy)
 	}
-	if err := checkPlaces("apply", p); err != nil {
+	if err := checkScopes("apply", p); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(append(slices.Clone(p.Host.Links), p.Pod.Links...), func(l heddle.Link) bool { return l.Kind == "vxlan" && l.Tunnel == nil }) {
@@ -90,8 +89,8 @@ func checkPlan(p heddle.Plan, pod *Netns) error {
 	return nil
 }
 
-// checkPlaces refuses objects that the plan wants in a namespace their kind cannot be in.
-func checkPlaces(verb string, p heddle.Plan) error {
+// checkScopes refuses objects that the plan wants in a namespace their kind cannot be in.
+func checkScopes(verb string, p heddle.Plan) error {
 	if wrong := p.Misplaced(); wrong != nil {
 		return heddle.Errorf(heddle.KernelRefused, verb, strings.Join(wrong, ", "),
 			"firewall and programs can only be on the host, and NICs only in a container", reportPlan)

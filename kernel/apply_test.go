@@ -38,8 +38,7 @@ func (r *room) clean(p heddle.Plan) {
 	}
 }
 
-// Each plan is applied twice; the second time nothing is made, and nothing that
-// the kernel tells of happens.
+// Each plan is applied twice. The second time nothing is made, and the kernel reports no change.
 func TestApplyTwice(t *testing.T) {
 	for _, s := range scenarios(t) {
 		t.Run(s.name, func(t *testing.T) {
@@ -90,8 +89,8 @@ func (r *room) events(do func()) string {
 	return ageing.ReplaceAllString(all, "")
 }
 
-// silent waits until the monitors listen and what came before has settled: a link
-// that has come up is busy for some seconds. It returns what they printed.
+// silent waits until the monitors listen and earlier changes have settled: a link that has come up
+// is busy for some seconds. It returns what the monitors printed.
 func (r *room) silent() []string {
 	r.t.Helper()
 	time.Sleep(4 * time.Second)
@@ -105,8 +104,8 @@ func (r *room) silent() []string {
 	return all
 }
 
-// ageing is what the kernel does by itself: it forgets entries for multicast
-// addresses to which it sent a report.
+// ageing matches what the kernel does by itself: it forgets entries for multicast addresses to
+// which it sent a report.
 var ageing = regexp.MustCompile(`(?m)^.*\[NEIGH\].* NOARP *\n`)
 
 type monitor struct {
@@ -123,8 +122,7 @@ func (r *room) printed() (all []string) {
 	return all
 }
 
-// The commands that a plan prints make what Apply makes, and the other way
-// round.
+// The commands that a plan prints make what Apply makes, and the reverse.
 func TestCommandsEqualApply(t *testing.T) {
 	for _, s := range scenarios(t) {
 		t.Run(s.name, func(t *testing.T) {
@@ -135,7 +133,7 @@ func TestCommandsEqualApply(t *testing.T) {
 			}
 			for _, p := range plans {
 				typed.sh(strings.Join(commands.Of(p, typed.pod), "\n"))
-				typed.apply(heddle.Plan{Host: p.Host.Filter(fast)}) // nobody can type that
+				typed.apply(heddle.Plan{Host: p.Host.Filter(fast)}) // no command makes these
 				made.apply(p)
 			}
 			for _, p := range plans {
@@ -150,7 +148,7 @@ func TestCommandsEqualApply(t *testing.T) {
 	}
 }
 
-// fast reports whether an object is of the fast path.
+// fast reports whether an object belongs to the fast path.
 func fast(o heddle.Object) bool {
 	switch o.(type) {
 	case heddle.Program, heddle.Shortcut, heddle.Remote:
@@ -159,8 +157,8 @@ func fast(o heddle.Object) bool {
 	return false
 }
 
-// anonymous takes out of a dump what differs from room to room: names, numbers
-// and addresses that no plan gives.
+// anonymous removes from a dump what differs between rooms: names, numbers and addresses that no
+// plan sets.
 func anonymous(r *room, dump string, plans []heddle.Plan) string {
 	planned := fmt.Sprintf("%+v", plans)
 	dump = volatileWords.ReplaceAllString(dump, "$1-")
@@ -208,7 +206,7 @@ func TestApplyAllOrNothing(t *testing.T) {
 				r, counting := newRoom(t), newRoom(t)
 				for _, r := range []*room{r, counting} {
 					r.sh(uplinkScript)
-					// The first time up changes a loopback for good (its queue).
+					// The first time that it is set up changes a loopback for good (its queue).
 					r.sh("ip -n " + r.pod + " link set lo up; ip -n " + r.pod + " link set lo down; ip -n " + r.pod + " address flush dev lo")
 					if part == "endpoint" {
 						r.settled(s)
@@ -232,9 +230,8 @@ func TestApplyAllOrNothing(t *testing.T) {
 	}
 }
 
-// settled applies the scenario's network. A bridge gets a port of somebody
-// else's: the kernel changes a lot about a bridge with its first port, and more
-// when the last one leaves.
+// settled applies the scenario's network. A bridge gets a port of somebody else: the kernel changes
+// many settings of a bridge with its first port, and more when the last one leaves.
 func (r *room) settled(s scenario) {
 	r.t.Helper()
 	r.apply(s.netPlan)
@@ -257,8 +254,8 @@ func contains(p heddle.Plan, key string) bool {
 	return false
 }
 
-// An address that the kernel refuses since IPv6 is off is told as that, not as a lack of
-// the agent's rights.
+// An address that the kernel refuses because IPv6 is off is reported as such, not as a lack of
+// rights of the agent.
 func TestApplyWithoutIPv6(t *testing.T) {
 	r := newRoom(t)
 	r.sh("echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6")

@@ -7,7 +7,7 @@ import (
 	"github.com/heddle-network/heddle/test/cell"
 )
 
-// TestDiffAtOnce compares from several goroutines: none sees another's answers.
+// TestDiffAtOnce compares from several goroutines: none gets another's answers.
 func TestDiffAtOnce(t *testing.T) {
 	r := newRoom(t)
 	r.sh(uplinkScript)

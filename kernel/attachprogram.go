@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Where our program hangs on an interface's ingress: in a clsact qdisc, as one
-// filter of direct action (tc-bpf(8)), known by its name and priority. TCA_BPF_ID is
-// of linux/pkt_cls.h.
+// Our program is attached to an interface's ingress as a direct-action filter in a clsact qdisc
+// (tc-bpf(8)). The filter is known by its name and priority. TCA_BPF_ID is defined in
+// linux/pkt_cls.h.
 const (
 	programName     = "heddle"
 	programPriority = heddle.RouteProtocol
@@ -32,7 +32,7 @@ func filterRequest(kind, flags, index int) *nl.NetlinkRequest {
 		Info: netlink.MakeHandle(programPriority, nl.Swap16(unix.ETH_P_ALL))})
 }
 
-// addProgram makes the request about a filter one of a program, of direct action.
+// addProgram turns a filter request into one for a direct-action program.
 func addProgram(r *nl.NetlinkRequest, p *ebpf.Program, name string) {
 	r.AddData(nl.NewRtAttr(nl.TCA_KIND, nl.ZeroTerminated("bpf")))
 	options := nl.NewRtAttr(nl.TCA_OPTIONS, nil)
@@ -61,7 +61,7 @@ func (s *session) detachProgram(index int) error {
 	return nil
 }
 
-// detachProgramAndQdisc also takes the qdisc away, if nobody else has a filter there.
+// detachProgramAndQdisc removes our filter, and also the qdisc if nobody else has a filter there.
 func (s *session) detachProgramAndQdisc(index int) error {
 	if err := s.detachProgram(index); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (s *session) detachProgramAndQdisc(index int) error {
 	return s.dropBareQdisc(index)
 }
 
-// dropBareQdisc takes the qdisc away if nobody has a filter there.
+// dropBareQdisc removes the qdisc if nobody has a filter there.
 func (s *session) dropBareQdisc(index int) error {
 	for _, parent := range []uint32{netlink.HANDLE_MIN_INGRESS, netlink.HANDLE_MIN_EGRESS} {
 		left, err := s.filters(index, parent)
@@ -103,7 +103,7 @@ func (s *session) filters(index int, parent uint32) ([]filter, error) {
 	})
 }
 
-// attachedProgram finds our program on an interface's ingress, 0 if there is none.
+// attachedProgram finds our program on an interface's ingress; 0 if there is none.
 func (s *session) attachedProgram(index int) (ebpf.ProgramID, error) {
 	all, err := s.filters(index, netlink.HANDLE_MIN_INGRESS)
 	for _, f := range all {
@@ -117,14 +117,14 @@ func (s *session) attachedProgram(index int) (ebpf.ProgramID, error) {
 	return 0, err
 }
 
-// underlayProgram finds our program on the underlay's interface, 0 if there is none: it is
-// attached through tcx (since Linux 6.6), which needs no qdisc and leaves others'
-// alone, or as on a port.
+// underlayProgram finds our program on the underlay's interface; 0 if there is none. The program is
+// attached through tcx (since Linux 6.6), which needs no qdisc and does not touch the programs of
+// others; without tcx it is attached as on a port.
 func (s *session) underlayProgram(index int) (id ebpf.ProgramID, tcx bool, err error) {
 	err = s.ns.Do(func() error {
 		q, err := link.QueryPrograms(link.QueryOptions{Target: index, Attach: ebpf.AttachTCXIngress})
 		if err != nil {
-			return nil // before tcx
+			return nil // kernels older than tcx
 		}
 		for _, p := range q.Programs {
 			if isUnderlayProgram(p.ID) {
@@ -150,7 +150,7 @@ func isUnderlayProgram(id ebpf.ProgramID) bool {
 	return err == nil && info.Name == "from_wire"
 }
 
-// attachUnderlayProgram puts the program on the underlay's interface, in the place of old.
+// attachUnderlayProgram attaches the program to the underlay's interface, and replaces old.
 func (s *session) attachUnderlayProgram(index int, p *ebpf.Program, old ebpf.ProgramID, tcx bool) error {
 	err := s.ns.Do(func() error {
 		o := link.RawAttachProgramOptions{Target: index, Program: p, Attach: ebpf.AttachTCXIngress}
@@ -172,7 +172,7 @@ func (s *session) attachUnderlayProgram(index int, p *ebpf.Program, old ebpf.Pro
 	return err
 }
 
-// detachUnderlayProgram takes our program off the underlay's interface.
+// detachUnderlayProgram detaches our program from the underlay's interface.
 func (s *session) detachUnderlayProgram(index int) error {
 	id, tcx, err := s.underlayProgram(index)
 	if err != nil || id == 0 {

@@ -12,9 +12,9 @@ import (
 	"github.com/heddle-network/heddle/test/cell"
 )
 
-// BenchmarkAttach applies one more endpoint's plan beside 10 and 1,000 others,
-// in a container's namespace that is there already and that is opened for it,
-// as the agent does. Nothing is removed within the measured time.
+// BenchmarkAttach applies one more endpoint's plan beside 10 and 1,000 others, in an existing
+// container's namespace that is opened for it, as the agent does. Nothing is removed within the
+// measured time.
 func BenchmarkAttach(b *testing.B) {
 	for _, s := range []scenario{
 		newScenario(b, "bridge", bridge.Mode{}, nil, 0),
@@ -47,7 +47,7 @@ func (s scenario) hostPart(i int) heddle.Plan {
 }
 
 func measureAttach(b *testing.B, r *room, s scenario, i int) {
-	// What the endpoint shares with the one before it stays, too.
+	// What the endpoint shares with the previous one stays, too.
 	plan, neighbour := s.endpoint(i), s.hostPart(i-1)
 	var times []time.Duration
 	for b.Loop() {

@@ -8,12 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// settleTimeout bounds the wait for links to send and addresses to be the namespace's
-// own: Docker is to have its answer within two seconds.
+// settleTimeout bounds the wait until links can send and addresses are local to the namespace.
+// Docker must have its answer within two seconds.
 const settleTimeout = time.Second
 
-// settling is one such wait, for all that was made at once. It begins when it is first
-// asked for its end.
+// settling is the wait for everything that one call made. It begins when its deadline is first
+// asked for.
 type settling struct{ since time.Time }
 
 func (s *settling) over() bool {
@@ -23,11 +23,11 @@ func (s *settling) over() bool {
 	return time.Since(s.since) > settleTimeout
 }
 
-// awaitCarrier waits until the new links send. A link that is set up has the queue
-// "noop", which drops, until the kernel's link watch has seen the carrier
-// (net/core/link_watch.c); an endpoint that is reported as made must not lose
-// its first packet to that. Asking for the link makes kernels from 6.8 on look. A
-// link whose other end is left down has no carrier before somebody sets that up.
+// awaitCarrier waits until the new links can send. A link that is set up has the queue "noop",
+// which drops packets, until the kernel's link watch has seen the carrier (net/core/link_watch.c).
+// An endpoint that is reported as made must not lose its first packet to that queue. On kernels
+// from 6.8 on, a request for the link makes the kernel look at the carrier. A link whose far end is
+// down has no carrier until somebody sets the far end up.
 func (a *attempt) awaitCarrier(s *session, links []heddle.Link) error {
 	for _, l := range links {
 		if s == nil || l.Kind != "veth" || l.Down || !a.fresh[s.side()+l.Name] {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// baseSpec is what a base chain's text says of its place in the packet's way,
-// such as "type filter hook forward priority filter - 10; policy accept;".
+// baseSpec is the position of a base chain in the packet flow, as its text states it, such as "type
+// filter hook forward priority filter - 10; policy accept;".
 type baseSpec struct {
 	kind     string
 	hook     int
@@ -15,15 +15,14 @@ type baseSpec struct {
 	policy   uint32
 }
 
-// Hooks, and the names nft(8) gives to priorities; in the bridge family they
-// are other numbers.
+// The hooks, and the names that nft(8) gives to priorities. The bridge family has other numbers.
 var (
 	hooks            = map[string]int{"prerouting": 0, "input": 1, "forward": 2, "output": 3, "postrouting": 4}
 	priorities       = map[string]int32{"raw": -300, "mangle": -150, "dstnat": -100, "filter": 0, "security": 50, "srcnat": 100}
 	bridgePriorities = map[string]int32{"dstnat": -300, "filter": -200, "out": 100, "srcnat": 300}
 )
 
-// parseBaseSpec reads a base chain's text; a chain without a hook gives hook -1.
+// parseBaseSpec reads the text of a base chain. The hook of a regular chain is -1.
 func parseBaseSpec(family, spec string) (baseSpec, error) {
 	b := baseSpec{hook: -1, policy: 1}
 	words := strings.Fields(strings.ReplaceAll(spec, ";", " ; "))

@@ -6,7 +6,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// explainExists looks at why the kernel says that the link exists: either it does, and
+// explainExists finds out why the kernel says that the link exists. Either the link exists, and
 // settle will judge it, or the name of its far end is taken.
 func (a *attempt) explainExists(s *session, l heddle.Link, farSide string) error {
 	live, err := s.link(l.Name)
@@ -23,7 +23,7 @@ func (a *attempt) explainExists(s *session, l heddle.Link, farSide string) error
 	return heddle.Errorf(heddle.KernelRefused, "make interface", l.Peer, "an interface that is not heddle's has the name", "rename or remove it")
 }
 
-// checkOwned refuses links that are not ours, or cannot become what is wanted.
+// checkOwned refuses a link that is not ours, or that cannot be changed to what is wanted.
 func (a *attempt) checkOwned(s *session, l heddle.Link, live *linkState) (linkState, error) {
 	if live == nil {
 		return linkState{}, heddle.Errorf(heddle.KernelRefused, "find interface", l.Name,
@@ -45,8 +45,8 @@ func (a *attempt) checkOwned(s *session, l heddle.Link, live *linkState) (linkSt
 	return *live, nil
 }
 
-// pairedWith reports whether an interface is the far end of a near end of ours:
-// so it is known for ours before it has its alias.
+// pairedWith reports whether an interface is the far end of a near end of ours. So the far end is
+// recognised as ours before it has its alias.
 func (a *attempt) pairedWith(s *session, l heddle.Link, live *linkState) bool {
 	if l.Peer != "" || live.kind != "veth" {
 		return false

@@ -7,15 +7,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// softChecksums reports whether transmit checksum offload is off at an interface:
-// what it sends has its checksums computed before it is encapsulated.
+// softChecksums reports whether transmit checksum offload is off at an interface. Then the kernel
+// computes the checksums of its packets before it encapsulates them.
 func (s *session) softChecksums(name string) (bool, error) {
 	on, err := s.ethtool(name, unix.ETHTOOL_GTXCSUM, 0)
 	return on == 0, err
 }
 
-// setSoftChecksums turns the offload off or on, together with segmentation offload,
-// which depends on it.
+// setSoftChecksums turns the offload off or on, together with segmentation offload, which depends
+// on it.
 func (s *session) setSoftChecksums(name string, soft bool) error {
 	on := uint32(1)
 	if soft {
@@ -25,8 +25,8 @@ func (s *session) setSoftChecksums(name string, soft bool) error {
 	return err
 }
 
-// ethtool does a request about an interface of the session: a netlink socket passes it
-// on, in its own namespace.
+// ethtool makes a request about an interface of the session. A netlink socket passes the request
+// on, in the socket's own namespace.
 func (s *session) ethtool(name string, command, value uint32) (uint32, error) {
 	value, err := ethtool.Request(s.rt.fd, name, command, value)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Destinations are the prefixes of the host's routes in all tables, whoever made
-// them, without default, multicast and link-local routes.
+// Destinations are the prefixes of the host's routes in all tables, whoever made the routes,
+// without default, multicast and link-local routes.
 func (k *Kernel) Destinations() ([]netip.Prefix, error) {
 	all, err := listBoth(k.listRt, func(family uint8) *nl.NetlinkRequest {
 		return request(unix.RTM_GETROUTE, 0, &nl.RtMsg{RtMsg: unix.RtMsg{Family: family}})
@@ -41,7 +41,7 @@ func ownRoute(b []byte) (netip.Prefix, bool) {
 	return p, head.Table == unix.RT_TABLE_MAIN && head.Type == unix.RTN_UNICAST && head.Protocol != heddle.RouteProtocol && p.Bits() >= least
 }
 
-// ledTo decodes where a route leads.
+// ledTo decodes the destination of a route.
 func ledTo(b []byte) (netip.Prefix, bool) {
 	if len(b) < unix.SizeofRtMsg {
 		return netip.Prefix{}, false

@@ -19,7 +19,7 @@ type Difference struct {
 
 func (d Difference) String() string { return strings.TrimSpace(d.Key + " " + d.Kind + " " + d.Detail) }
 
-// differ is one call of Diff, on one side.
+// differ is one call of Diff for one side.
 type differ struct {
 	k     *Kernel
 	s     *session
@@ -27,10 +27,10 @@ type differ struct {
 	found []Difference
 }
 
-// Diff lists what the kernel does not have as planned. Without a pod the
-// container's part is left out.
+// Diff lists the objects of the plan that the kernel lacks or has differently. Without a pod it
+// leaves out the container's part.
 func (k *Kernel) Diff(p heddle.Plan, pod Pod) ([]Difference, error) {
-	if err := checkPlaces("compare", p); err != nil {
+	if err := checkScopes("compare", p); err != nil {
 		return nil, err
 	}
 	_, inPod, err := openPod(pod)
@@ -48,7 +48,7 @@ func (k *Kernel) Diff(p heddle.Plan, pod Pod) ([]Difference, error) {
 	return append(host.found, in.found...), err
 }
 
-// state compares each kind, if any object of it is wanted.
+// state compares each kind of which an object is wanted.
 func (d *differ) state(want *heddle.State) error {
 	if err := d.readLinks(want); err != nil {
 		return refused("list", "links", err)
@@ -64,7 +64,7 @@ func (d *differ) state(want *heddle.State) error {
 	return nil
 }
 
-// readLinks lists the interfaces; all but the frame refers to them.
+// readLinks lists the interfaces. All kinds but those of the frame refer to them.
 func (d *differ) readLinks(want *heddle.State) error {
 	refers := func(k heddle.ObjectKind) bool { return k.Phase != heddle.Frame && k.Count(want) > 0 }
 	if !slices.ContainsFunc(heddle.ObjectKinds, refers) {
@@ -79,7 +79,7 @@ func (d *differ) readLinks(want *heddle.State) error {
 	return err
 }
 
-// index is the interface's, or 0, which nothing has, if it is not there.
+// index is the index of the interface; 0, which no interface has, if the interface does not exist.
 func (d *differ) index(name string) int { return d.links[name].index }
 
 func (d *differ) missing(o heddle.Object) error {
@@ -92,7 +92,7 @@ func (d *differ) differs(o heddle.Object, format string, args ...any) error {
 	return nil
 }
 
-// nameOf is the name of the interface with the index.
+// nameOf is the name of the interface with that index.
 func (d *differ) nameOf(index int) string {
 	if index == 0 {
 		return ""

@@ -11,8 +11,8 @@ import (
 	"github.com/heddle-network/heddle/test/vm"
 )
 
-// damage takes one object away, as somebody with a shell would; collateral says
-// that others go with it.
+// damage removes one object, as somebody with a shell would; collateral says that others are
+// removed with it.
 func (r *room) damage(ns string, o heddle.Object) (collateral bool) {
 	in := " -n " + ns + " "
 	switch x := o.(type) {
@@ -32,7 +32,7 @@ func (r *room) damage(ns string, o heddle.Object) (collateral bool) {
 			value = "1"
 		}
 		r.sh("ip netns exec " + ns + " sysctl -qw " + x.Name + "=" + value)
-		return strings.HasSuffix(x.Name, "/disable_ipv6") // with it go addresses and routes
+		return strings.HasSuffix(x.Name, "/disable_ipv6") // addresses and routes go with it
 	case heddle.Element:
 		cell.Must(r.t, r.k.nft.deleteElements([]heddle.Element{x}))
 	case heddle.Forward:
@@ -75,12 +75,12 @@ func (r *room) damage(ns string, o heddle.Object) (collateral bool) {
 		cell.Must(r.t, r.k.Remove(heddle.Plan{Host: heddle.State{Shortcuts: []heddle.Shortcut{x}}}, nil, nil))
 	case heddle.Remote:
 		cell.Must(r.t, r.k.Remove(heddle.Plan{Host: heddle.State{Remotes: []heddle.Remote{x}}}, nil, nil))
-		return true // shortcuts lead there
+		return true // shortcuts lead to it
 	}
 	return false
 }
 
-// damageFirewall flushes chains, and drops the whole table for what is in use.
+// damageFirewall flushes chains, and drops the whole table for objects that are in use.
 func (r *room) damageFirewall(x heddle.Firewall) (collateral bool) {
 	if x.Kind == "chain" && len(x.Rules) > 0 {
 		r.sh("nft flush chain " + x.Family + " heddle " + x.Name)
@@ -90,8 +90,7 @@ func (r *room) damageFirewall(x heddle.Firewall) (collateral bool) {
 	return true
 }
 
-// Every single object that somebody takes away is reported, and Apply makes it
-// again.
+// Every single object that somebody removes is reported, and Apply makes it again.
 func TestDiffFindsEachObject(t *testing.T) {
 	for _, s := range scenarios(t) {
 		t.Run(s.name, func(t *testing.T) {
@@ -118,7 +117,7 @@ func TestDiffFindsEachObject(t *testing.T) {
 						t.Fatalf("without %s: %v", o.Key(), diff)
 					}
 					made := r.apply(all)
-					// a new device has IPv6 anyway, and a peer that is back the place it had
+					// a new device has IPv6 anyway, and a peer that is back gets its earlier index
 					given := 0
 					for _, d := range diff {
 						if o.Key() != d.Key && strings.HasSuffix(d.Key, "/disable_ipv6") {
@@ -138,7 +137,7 @@ func TestDiffFindsEachObject(t *testing.T) {
 	}
 }
 
-// drifts are changes to what is there, with the keys that they concern.
+// drifts are changes to existing objects, with the keys that they concern.
 func (s scenario) drifts() map[string]string {
 	if s.mode.Name() == "macvlan" {
 		return map[string]string{
@@ -198,8 +197,8 @@ func (s scenario) drifts() map[string]string {
 	return all
 }
 
-// Whatever is ours and was changed is reported and corrected; a failure at any
-// step of the correction puts the changed values back.
+// Every change to our objects is reported and corrected. A failure at any step of the correction
+// restores the changed values.
 func TestDrift(t *testing.T) {
 	for _, s := range scenarios(t) {
 		if s.name == "shard" || s.name == "private" || s.name == "direct" || s.name == "overlay" {
@@ -209,7 +208,7 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-// drifting changes what the scenario has made, in all the ways it knows.
+// drifting changes what the scenario has made, in all the ways that it lists.
 func drifting(t *testing.T, s scenario) {
 	t.Helper()
 	r := newRoom(t)

@@ -1,7 +1,6 @@
 package kernel
 
-// Drops counts the packets that our firewall dropped, by reason, over both
-// tables.
+// Drops returns how many packets our firewall dropped in both tables, by reason.
 func (k *Kernel) Drops() (map[string]uint64, error) {
 	sum := map[string]uint64{}
 	for _, family := range []string{"inet", "bridge"} {
@@ -16,7 +15,7 @@ func (k *Kernel) Drops() (map[string]uint64, error) {
 	return sum, nil
 }
 
-// counters reads a table's named counters only.
+// counters reads only the named counters of a table.
 func (c *conn) counters(family string) (map[string]uint64, error) {
 	t := newLiveTable()
 	err := c.tableParts(family, t, counterParts)

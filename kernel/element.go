@@ -45,7 +45,7 @@ func (elementKind) compare(d *differ, want *heddle.State) error {
 	return nil
 }
 
-// remove takes out a batch in each transaction.
+// remove removes the elements in batches, each in one transaction.
 func (elementKind) remove(r *removal, s *session, gone *heddle.State) {
 	wanted := func(e heddle.Element) bool { return r.keep(e.Key()) }
 	for some := range slices.Chunk(slices.DeleteFunc(once(gone.Elements), wanted), batchSize) {
@@ -55,7 +55,7 @@ func (elementKind) remove(r *removal, s *session, gone *heddle.State) {
 		r.do(batchKey(some), func() error {
 			r.k.frame.Lock()
 			defer r.k.frame.Unlock()
-			return s.nft.deleteElements(slices.DeleteFunc(some, wanted)) // asked anew, as for the firewall
+			return s.nft.deleteElements(slices.DeleteFunc(some, wanted)) // wanted is asked again, as for the firewall
 		})
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/heddle-network/heddle/test/cell"
 )
 
-// sample texts for each type.
+// samples are sample texts for each type.
 var samples = map[string][]string{
 	firewall.TypeIfName: {"hd0123456789", "abcdefghijklmno"}, firewall.TypeMAC: {"0a:00:27:00:00:01", "0e:ff:00:00:00:ff"},
 	firewall.TypeIPv4: {"10.1.2.3", "255.0.0.1"}, firewall.TypeIPv6: {"fd20::1", "::1"},
@@ -45,7 +45,7 @@ func sampleElements(f []heddle.Firewall) []heddle.Element {
 	return all
 }
 
-// Elements written over netlink and by nft are the same, in every set.
+// Elements written over netlink and by nft are the same in every set.
 func TestElementsAsNftWritesThem(t *testing.T) {
 	typed, made := newRoom(t), newRoom(t)
 	plan := heddle.Plan{Host: heddle.State{Firewall: firewall.Base()}}
@@ -110,8 +110,8 @@ func TestEncodeRefuses(t *testing.T) {
 	}
 }
 
-// A set of another type is in use and cannot be changed: the table is made
-// anew, with what else the plan has in it.
+// A set of another type is in use and cannot be changed: the table is made anew, with everything
+// else that the plan has in it.
 func TestSetOfAnotherType(t *testing.T) {
 	r := newRoom(t)
 	plan := heddle.Plan{Host: heddle.State{Firewall: firewall.Base()}}

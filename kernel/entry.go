@@ -11,25 +11,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// entry is a row of a neighbour table or of a bridge's forwarding table; both
-// speak struct ndmsg (linux/neighbour.h).
+// entry is a row of a neighbour table or of a bridge's forwarding table. The kernel describes both
+// with struct ndmsg (linux/neighbour.h).
 type entry struct {
 	index int
 	addr  netip.Addr
 	mac   heddle.MAC
 	state int
 	vlan  bool
-	// self says that it is the device's own and not its bridge's.
+	// self says that the entry belongs to the device itself, not to its bridge.
 	self bool
-	// aside holds where an entry of a tunnel leads apart from the device's own
-	// settings: another port, VNI or device.
+	// aside holds the port, VNI or device of a tunnel's entry, if it differs from the device's own
+	// settings.
 	aside map[uint16][]byte
 }
 
-// permanent entries of the neighbour table are made by hand.
+// permanent reports whether an entry of the neighbour table was made by hand.
 func (e entry) permanent() bool { return e.state&unix.NUD_PERMANENT != 0 }
 
-// static entries of the forwarding table are made by hand and not the port's
+// static reports whether an entry of the forwarding table was made by hand and is not the port's
 // own address.
 func (e entry) static() bool { return e.state&unix.NUD_NOARP != 0 }
 
@@ -59,5 +59,5 @@ func decodeEntry(b []byte) (entry, bool) {
 
 var asideAttributes = []uint16{netlink.NDA_PORT, netlink.NDA_VNI, netlink.NDA_IFINDEX}
 
-// leads reports whether an entry of a tunnel leads to its end at dst, for good.
+// leads reports whether an entry of a tunnel leads permanently to the tunnel end at dst.
 func (e entry) leads(dst netip.Addr) bool { return e.addr == dst && e.permanent() && e.aside == nil }

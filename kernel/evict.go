@@ -11,7 +11,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Tenure describes an endpoint's device on a parent of the host.
+// Tenure describes an endpoint's device on a parent interface of the host.
 type Tenure struct {
 	Parent string
 	// Number is the parent's index at the time of the attach; 0 if it is not known.
@@ -20,18 +20,21 @@ type Tenure struct {
 	Addrs  []netip.Prefix
 	// Before are the MAC addresses that the parent listened to when the endpoint came.
 	Before []heddle.MAC
-	// Known reports whether a device is another endpoint's: by the cookie of its
-	// namespace and its number there.
+	// Known reports whether a device belongs to another endpoint. It identifies the device by the
+	// cookie of its namespace and its index there.
 	Known func(cookie uint64, index int) bool
 }
 
-// Evict takes a container off its parent's LAN: every device on the parent that is in
-// its namespace, or in one that its users made, is deleted, whatever it is called; in one
-// to which interfaces lead from there, what has the endpoint's address or MAC address.
-// Others there are left alone: they may be the user's. The error has the code
-// heddle.Quarantined if the container may still be on the LAN: somebody elsewhere has
-// its address, somebody came to a namespace that it leads to while it was attached, or
-// somebody is there who is not found. Pod is nil if the container's namespace is gone.
+// Evict takes a container off its parent's LAN. It deletes every device on the parent that is in
+// the container's namespace, or in a namespace that the container's users made, whatever the device
+// is called. In a namespace to which interfaces of the container may have been moved, it deletes
+// the devices with the endpoint's address or MAC address. It leaves other devices there alone,
+// since they may be the user's.
+//
+// The error has the code heddle.Quarantined if the container may still be on the LAN: a device
+// elsewhere has its address, a device came to a namespace reachable from the container while the
+// container was attached, or a device is there that cannot be found. Pod is nil if the container's
+// namespace is gone.
 func (k *Kernel) Evict(t Tenure, in Pod) error {
 	pod, err := netnsOf(in)
 	if err != nil {
@@ -39,10 +42,10 @@ func (k *Kernel) Evict(t Tenure, in Pod) error {
 	}
 	parent, err := k.parent(t)
 	if err != nil || parent == nil {
-		return refused("read interface", t.Parent, err) // with its parent a device goes
+		return refused("read interface", t.Parent, err) // a device is deleted with its parent
 	}
 	for _, deep := range []bool{false, true} {
-		// heard first: whoever comes after is not missed in the search
+		// read first, so that the search does not miss a device that comes later
 		before, err := k.listing().listenedMACs(*parent)
 		if err != nil {
 			return refused("list", "MAC addresses of "+t.Parent, err)
@@ -68,8 +71,7 @@ func (k *Kernel) Evict(t Tenure, in Pod) error {
 	return nil
 }
 
-// parent reads the interface on which the endpoint's device stands: it has its number
-// still if somebody has renamed it.
+// parent reads the parent interface of the endpoint's device. A renamed parent still has its index.
 func (k *Kernel) parent(t Tenure) (*linkState, error) {
 	if t.Number != 0 {
 		if l, err := k.listing().linkAt(t.Number); l != nil || err != nil {
@@ -79,9 +81,9 @@ func (k *Kernel) parent(t Tenure) (*linkState, error) {
 	return k.listing().link(t.Parent)
 }
 
-// evict searches once, and returns the MAC addresses to which the parent listens for
-// those that may be there, of devices that are up, and the devices that are down. Their
-// namespaces are the caller's to close.
+// evict searches once. It returns the MAC addresses to which the parent listens for devices that
+// are up and may be the container's, and the devices that are down. The caller closes their
+// namespaces.
 func (k *Kernel) evict(t Tenure, parent linkState, pod *Netns, deep bool) (left []heddle.MAC, down []upper, err error) {
 	all, err := allNamespaces()
 	if err != nil {
@@ -122,12 +124,12 @@ func closeAll(some []upper) {
 	}
 }
 
-// upTime is how long a device that was down when it was found may take to be up again.
+// upTime is how long a device that was found down may take to come up again.
 const upTime = time.Second
 
-// awaitUp returns those of the MAC addresses that none of the devices has and is up with,
-// now or soon: a container may take its own device down and up all the time, and has not
-// hidden by that. Two macvlan devices of one MAC address are not up on one parent at a time
+// awaitUp returns the MAC addresses that belong to none of the devices that are up, now or soon. A
+// container may take its own device down and up all the time; that does not hide the device. Two
+// macvlan devices with one MAC address cannot be up on one parent at the same time
 // (macvlan_addr_busy in drivers/net/macvlan.c).
 func awaitUp(macs []heddle.MAC, down []upper) []heddle.MAC {
 	down = slices.DeleteFunc(slices.Clone(down), func(u upper) bool { return !slices.Contains(macs, u.mac) })
@@ -143,7 +145,7 @@ func awaitUp(macs []heddle.MAC, down []upper) []heddle.MAC {
 	return macs
 }
 
-// again reads the device anew; nil if it is gone.
+// again reads the device again; nil if it is gone.
 func (u upper) again() *linkState {
 	s, err := podSession(u.ns)
 	if err != nil {
@@ -157,14 +159,14 @@ func (u upper) again() *linkState {
 	return l
 }
 
-// isMine reports whether a device is the container's. If this cannot be decided, it fails.
+// isMine reports whether a device belongs to the container. It fails if this cannot be decided.
 func (k *Kernel) isMine(t Tenure, u upper, pod *Netns, all namespaces) (bool, error) {
 	if u.ns.Same(k.home) || !u.onLAN() {
 		return false, nil
 	}
 	cookie, err := u.ns.Cookie()
 	if err != nil || t.Known(cookie, u.index) {
-		return false, nil // its namespace has ended, or it is another's
+		return false, nil // its namespace has ended, or the device is another endpoint's
 	}
 	if pod != nil && (pod.Same(u.ns) || pod.ownsUsersOf(u.ns)) {
 		return true, nil
@@ -194,21 +196,21 @@ func (k *Kernel) isMine(t Tenure, u upper, pod *Netns, all namespaces) (bool, er
 	return false, nil
 }
 
-// deleteUpper deletes a device in whichever namespace it is.
+// deleteUpper deletes a device in its namespace.
 func (k *Kernel) deleteUpper(u upper) error {
 	if err := k.trip("remove", "link/"+u.name); err != nil {
 		return err
 	}
 	s, err := podSession(u.ns)
 	if err != nil {
-		return nil // it has ended, and the device with it
+		return nil // the namespace has ended, and the device with it
 	}
 	defer s.close()
 	return refused("remove", "link/"+u.name, ignoreAbsent(s.delete(u.index)))
 }
 
-// hidden are the MAC addresses that the parent listened to both before and after the
-// search, and that no device found by the search has.
+// hidden returns the MAC addresses that the parent listened to both before and after the search,
+// and that no device found by the search has.
 func (k *Kernel) hidden(before, found []heddle.MAC, t Tenure, parent linkState) ([]heddle.MAC, error) {
 	now, err := k.listing().listenedMACs(parent)
 	return slices.DeleteFunc(now, func(mac heddle.MAC) bool {
@@ -216,10 +218,9 @@ func (k *Kernel) hidden(before, found []heddle.MAC, t Tenure, parent linkState) 
 	}), refused("list", "MAC addresses of "+parent.name, err)
 }
 
-// EndTime is how long a namespace that is gone may take to end, with the devices in it:
-// the kernel does that behind whoever closed it last (cleanup_net in
-// net/core/net_namespace.c), one after another. So long a removal may have waited that
-// ends in quarantine.
+// EndTime is how long the kernel may take to end a closed namespace and the devices in it. The
+// kernel does this in the background, one namespace after another (cleanup_net in
+// net/core/net_namespace.c). A removal that ends in quarantine may have waited this long.
 const EndTime = 5 * time.Second
 
 // waitGone waits until the parent listens to none of the addresses any more, and reports

@@ -9,8 +9,8 @@ import (
 	"github.com/heddle-network/heddle/test/cell"
 )
 
-// TestFoundDown: a device that was down at the moment it was found, and is up soon after, has
-// not hidden; one that stays down does not answer for whoever has its MAC address meanwhile.
+// TestFoundDown: a device that was down when it was found, and is up soon after, is not hidden. A
+// device that stays down does not account for another one with its MAC address.
 func TestFoundDown(t *testing.T) {
 	const mac heddle.MAC = "0a:00:00:00:00:07"
 	for name, row := range map[string]struct {

@@ -14,8 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Facts reads what plans may depend on: the host's own interfaces, those with
-// the best default route first, then in the order in which they came.
+// Facts reads what plans may depend on: the host's own interfaces. Those with the best default
+// route come first, the others follow in the order in which the kernel lists
+// them.
 func (k *Kernel) Facts() (heddle.HostFacts, error) {
 	var f heddle.HostFacts
 	name, err := os.Hostname()
@@ -41,7 +42,7 @@ func (k *Kernel) Facts() (heddle.HostFacts, error) {
 	return f, refused("list", "IPsec policies", err)
 }
 
-// uplink is what the default routes say of one interface.
+// uplink is what the default routes say about one interface.
 type uplink struct {
 	metric     int
 	gateways   []netip.Addr
@@ -92,8 +93,8 @@ func linkFact(l linkState, addrs []addressAt, up *uplink) heddle.LinkFact {
 	return f
 }
 
-// uplinks reads the default routes of the main table, by interface; the
-// library knows the many forms of a next hop.
+// uplinks reads the default routes of the main table, by interface. The library decodes the many
+// forms of a next hop.
 func (k *Kernel) uplinks() (map[int]*uplink, error) {
 	h, err := k.home.handle()
 	if err != nil {
@@ -113,8 +114,8 @@ func (k *Kernel) uplinks() (map[int]*uplink, error) {
 	return ups, nil
 }
 
-// defaultRoutes are sorted by metric, so that the first gateway is the one in
-// use.
+// defaultRoutes returns the default routes sorted by metric, so that the first gateway is the one
+// in use.
 func defaultRoutes(h *netlink.Handle, family int) ([]netlink.Route, error) {
 	var all []netlink.Route
 	var err error
@@ -147,8 +148,7 @@ func addUplink(ups map[int]*uplink, r netlink.Route) {
 			u = &uplink{metric: r.Priority}
 			ups[h.LinkIndex] = u
 		}
-		// An IPv6 metric starts at 1024 where an IPv4 one starts at 0: the
-		// smaller of the two tells uplinks apart.
+		// IPv6 metrics start at 1024, IPv4 metrics at 0. The smaller of the two orders the uplinks.
 		u.metric = min(u.metric, r.Priority)
 		u.advertised = u.advertised || r.Family == unix.AF_INET6 && r.Protocol == unix.RTPROT_RA
 		gw, ok := netip.AddrFromSlice(h.Gw)

@@ -21,7 +21,7 @@ import (
 	"github.com/heddle-network/heddle/test/poll"
 )
 
-// The facts leave our own interfaces out, and have the best uplink first.
+// The facts leave out our own interfaces, and have the best uplink first.
 func TestFacts(t *testing.T) {
 	r := newRoom(t)
 	s := scenarios(t)[0]
@@ -68,7 +68,7 @@ func addrs(all ...string) (out []netip.Addr) {
 	return out
 }
 
-// Watch signals what concerns us, and nothing else.
+// Watch signals changes that concern us, and no others.
 func TestWatch(t *testing.T) {
 	r := newRoom(t)
 	r.sh(uplinkScript)
@@ -81,7 +81,7 @@ func TestWatch(t *testing.T) {
 	changed, err := r.k.Watch(ctx)
 	cell.Must(t, err)
 	const pause = 200 * time.Millisecond
-	// signalled waits so long for a first signal, and for the end of all
+	// signalled waits for a first signal up to the limit, and then for the end of all signals
 	signalled := func(limit time.Duration) (greatest Change) {
 		for {
 			select {
@@ -142,12 +142,13 @@ nft add counter inet heddle isolated '{ packets 3 bytes 1; }'`)
 	}
 }
 
-// Many endpoints may come, be looked at and go at the same time.
+// Many endpoints may be attached, compared and removed at the same time.
 func TestAtTheSameTime(t *testing.T) {
 	for _, s := range scenarios(t)[:1] {
 		r := newRoom(t)
 		r.apply(s.netPlan)
-		// what a published port needs of the bridge is others', too, and goes with it
+		// the objects that a published port needs on the bridge are shared with others, and are
+		// removed with it
 		shared := func(key string) bool { return contains(s.netPlan, key) || strings.HasSuffix(key, "/route_localnet") }
 		var group sync.WaitGroup
 		for worker := range 8 {

@@ -10,29 +10,28 @@ import (
 	"github.com/heddle-network/heddle/bpf"
 )
 
-// reopenDelay is how long after a failure the fast path is opened anew: the kernel may
-// have been out of memory.
+// reopenDelay is how long after a failure the fast path is opened again. The kernel may have been
+// out of memory.
 const reopenDelay = time.Minute
 
-// fastPath is the handle's programs and maps, opened when the first plan wants
-// them.
+// fastPath is the programs and maps of a handle. They are opened when the first plan wants them.
 type fastPath struct {
 	mu   sync.Mutex
 	fast *bpf.Fast
-	// err is why there is none, until it is tried again; that of a fast path that is
-	// off stays.
+	// err is why there is no fast path. It is cleared at the next try; the error of a fast path
+	// that is switched off stays.
 	err   error
 	off   bool
 	again time.Time
-	// stale says that programs of an earlier life are at work without it: what they
-	// know would never change again.
+	// stale says that programs of an earlier run are still attached although the fast path is not
+	// open. Nobody would update their maps any more.
 	stale bool
-	// stuck is why those could not be taken off.
+	// stuck is why these programs could not be detached.
 	stuck error
 }
 
-// SwitchOffFastPath takes the programs off all interfaces, and their maps go with
-// them: what plans say of the fast path is passed over from now on.
+// SwitchOffFastPath detaches the programs from all interfaces, and their maps go with them. From
+// then on the fast-path objects of plans are ignored.
 func (k *Kernel) SwitchOffFastPath() error {
 	k.fast.mu.Lock()
 	defer k.fast.mu.Unlock()
@@ -41,7 +40,7 @@ func (k *Kernel) SwitchOffFastPath() error {
 	return refused("switch off", "the fast path", k.takeOff())
 }
 
-// takeOff takes the programs off all interfaces.
+// takeOff detaches the programs from all interfaces.
 func (k *Kernel) takeOff() error {
 	s := k.listing()
 	links, err := s.links()
@@ -59,7 +58,7 @@ func (k *Kernel) takeOff() error {
 	return err
 }
 
-// takeStaleOff takes off the programs of a fast path that could not be opened.
+// takeStaleOff detaches the programs of a fast path that could not be opened.
 func (k *Kernel) takeStaleOff() {
 	k.fast.mu.Lock()
 	defer k.fast.mu.Unlock()
@@ -74,7 +73,7 @@ func (k *Kernel) takeStaleOff() {
 	k.fast.stale = false
 }
 
-// fastPath opens the fast path, if it is not open yet, and says why there is none.
+// fastPath opens the fast path if it is not open yet. The error says why there is none.
 func (k *Kernel) fastPath() (*bpf.Fast, error) {
 	k.fast.mu.Lock()
 	defer k.fast.mu.Unlock()
@@ -96,7 +95,7 @@ func (k *Kernel) fastPath() (*bpf.Fast, error) {
 	return k.fast.fast, k.fast.why()
 }
 
-// why there is no fast path.
+// why says why there is no fast path.
 func (f *fastPath) why() error {
 	if f.stuck != nil {
 		return errors.Join(f.err, f.stuck)
@@ -104,8 +103,8 @@ func (f *fastPath) why() error {
 	return f.err
 }
 
-// programs finds those of an earlier life: on the underlay, and on one port, whose
-// maps are the others' too.
+// programs finds the programs of an earlier run: that of the underlay, and that of one port. All
+// ports share the same maps.
 func (k *Kernel) programs() ([]ebpf.ProgramID, error) {
 	s := k.listing()
 	links, err := s.links()
@@ -129,7 +128,7 @@ func (k *Kernel) programs() ([]ebpf.ProgramID, error) {
 	return ids, nil
 }
 
-// feasible leaves out what this kernel cannot have and the plan can do without.
+// feasible leaves out of a plan what this kernel does not support and the plan can do without.
 func (k *Kernel) feasible(p heddle.Plan) heddle.Plan {
 	p = withoutIPv6(p)
 	if !usesFastPath(p.Host) {
@@ -146,7 +145,7 @@ func usesFastPath(s heddle.State) bool {
 	return len(s.Programs)+len(s.Shortcuts)+len(s.Remotes) > 0
 }
 
-// fastAtWork is the fast path if it knows or carries anything, nil if not.
+// fastAtWork returns the fast path if it has entries or attached programs, otherwise nil.
 func (k *Kernel) fastAtWork() (*bpf.Fast, error) {
 	ids, err := k.programs()
 	k.fast.mu.Lock()
@@ -162,7 +161,7 @@ func (k *Kernel) fastAtWork() (*bpf.Fast, error) {
 	return f, nil
 }
 
-// FastCounts are those of the container behind a host end.
+// FastCounts returns the counters of the container behind a host end.
 func (k *Kernel) FastCounts(port string) (heddle.FastCounts, error) {
 	f, err := k.fastPath()
 	if err != nil {
@@ -176,7 +175,7 @@ func (k *Kernel) FastCounts(port string) (heddle.FastCounts, error) {
 	return c, refused("read", "counters of the fast path", err)
 }
 
-// FastTotals sums up all endpoints' counters, and those of nobody.
+// FastTotals sums up the counters of all endpoints, and those that belong to no endpoint.
 func (k *Kernel) FastTotals() (heddle.FastCounts, error) {
 	f, err := k.fastPath()
 	if err != nil {
@@ -186,7 +185,8 @@ func (k *Kernel) FastTotals() (heddle.FastCounts, error) {
 	return c, refused("read", "counters of the fast path", err)
 }
 
-// fastOn is the fast path, and the index of an interface of the host, 0 of none.
+// fastOn returns the fast path and the index of an interface of the host; the index is 0 if there
+// is no such interface.
 func (a *attempt) fastOn(link string) (*bpf.Fast, int, error) {
 	f, err := a.k.fastPath()
 	if err != nil || link == "" {
@@ -196,7 +196,7 @@ func (a *attempt) fastOn(link string) (*bpf.Fast, int, error) {
 	return f, index, err
 }
 
-// fast compares by what the fast path says.
+// fast compares the plan with what the fast path holds.
 func (d *differ) fast(compare func(*bpf.Fast) error) error {
 	f, err := d.k.fastPath()
 	if err == nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/heddle-network/heddle/test/cell"
 )
 
-// TestFastPathFails: a handle that cannot open the fast path takes off the programs of
-// the one before it, whose maps nobody would keep any more; it tries again later, and
-// hangs its own in. One that only looks takes nothing off.
+// TestFastPathFails: a handle that cannot open the fast path detaches the programs of the earlier
+// handle, whose maps nobody would update any more. It tries again later, and attaches its own
+// programs. A handle that only compares detaches nothing.
 func TestFastPathFails(t *testing.T) {
 	r := newRoom(t)
 	r.sh(uplinkScript)
@@ -41,7 +41,7 @@ func TestFastPathFails(t *testing.T) {
 	defer next.Close()
 	next.Recast = func(c *ebpf.CollectionSpec) {
 		for _, p := range c.Programs {
-			p.Instructions = asm.Instructions{asm.Return()} // of nothing: the verifier refuses it
+			p.Instructions = asm.Instructions{asm.Return()} // it returns no value: the verifier refuses it
 		}
 	}
 	if _, err := next.Ours(); err != nil || !hangs() {

@@ -7,14 +7,14 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Seen is an interface as it was found by its alias.
+// Seen is an interface that was found by its alias or index.
 type Seen struct {
 	Name string
 	MAC  heddle.MAC
 	Up   bool
-	// NoIPv6 says that IPv6 is off on it.
+	// NoIPv6 says that IPv6 is disabled on the interface.
 	NoIPv6 bool
-	// Index is its number in its namespace.
+	// Index is the index of the interface in its namespace.
 	Index int
 }
 
@@ -25,8 +25,8 @@ func toSeen(l *linkState) *Seen {
 	return &Seen{Name: l.name, MAC: l.mac, Up: l.up, NoIPv6: l.noIPv6, Index: l.index}
 }
 
-// Find looks for an interface by its alias, which it keeps wherever it is moved
-// and however it is renamed; nil if there is none.
+// Find looks for an interface by its alias, which stays when the interface is moved or renamed. It
+// returns nil if there is none.
 func (n *Netns) Find(alias string) (*Seen, error) {
 	s, err := podSession(n)
 	if err != nil {
@@ -36,8 +36,8 @@ func (n *Netns) Find(alias string) (*Seen, error) {
 	return s.find(alias)
 }
 
-// FindIndex looks for an interface by its number, which it keeps however it is renamed;
-// nil if there is none.
+// FindIndex looks for an interface by its index, which stays when the interface is renamed. It
+// returns nil if there is none.
 func (n *Netns) FindIndex(index int) (*Seen, error) {
 	s, err := podSession(n)
 	if err != nil {
@@ -48,8 +48,8 @@ func (n *Netns) FindIndex(index int) (*Seen, error) {
 	return toSeen(l), refused("read interface of", n.path, err)
 }
 
-// FarEnd finds the far end of a pair by the near one, which is on the host: there a
-// container changes nothing. It is nil if it is not in the namespace.
+// FarEnd finds the far end of a pair by its near end. The near end is on the host, where a
+// container cannot change anything. FarEnd returns nil if the far end is not in the namespace.
 func (k *Kernel) FarEnd(near string, in Pod) (*Seen, error) {
 	pod, err := netnsOf(in)
 	if err != nil {

@@ -13,11 +13,12 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// FindNetns finds a living network namespace by its inode number and its cookie,
-// wherever the host has it: see ways. It returns nil if there is none, or none that
-// can be seen from here, and fails if it could not look. A cookie of 0 is not compared.
-// It waits for who has all namespaces open just now: by these files one would seem to
-// live that has ended.
+// FindNetns finds a living network namespace by its inode number and its cookie, by any of the
+// ways. It returns nil if there is none, or none that can be seen from here. It fails if it could
+// not look. A cookie of 0 is not compared.
+//
+// FindNetns waits for searches that have all namespaces open: a namespace that has ended would seem
+// to live by these open files.
 func FindNetns(inode, cookie uint64) (*Netns, error) {
 	searching.Lock()
 	defer searching.Unlock()
@@ -44,12 +45,13 @@ func FindNetns(inode, cookie uint64) (*Netns, error) {
 	return found, nil
 }
 
-// searching is held while every namespace of the host is open, and while one is looked
-// for: a process may open only so many files, and many endpoints may go at a time.
+// searching is held while every namespace of the host is open, and while one is looked for. A
+// process may open only a limited number of files, and many endpoints may be removed at the same
+// time.
 var searching sync.Mutex
 
-// allNamespaces opens every network namespace that can be found from here, each once. Close
-// them soon: meanwhile nobody else searches. It fails if it could not look.
+// allNamespaces opens once every network namespace that can be found from here. The caller closes
+// them soon, because nobody else can search meanwhile. It fails if it could not look.
 func allNamespaces() (namespaces, error) {
 	searching.Lock()
 	all := namespaces{}
@@ -68,11 +70,11 @@ func allNamespaces() (namespaces, error) {
 	return all, nil
 }
 
-// spareFiles is how many files this process can open after a search at least: with less,
-// what was not found may be there.
+// spareFiles is how many more files this process must be able to open after a search. With fewer, a
+// namespace may exist that the search did not find.
 const spareFiles = 64
 
-// checkFileLimit fails unless there is room for so many.
+// checkFileLimit fails unless this process can open that many more files.
 func checkFileLimit() error {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
@@ -86,10 +88,10 @@ func checkFileLimit() error {
 	return nil
 }
 
-// namespaces are open, each under its name in /proc ("net:[4026531840]").
+// namespaces are open namespaces by their names in /proc ("net:[4026531840]").
 type namespaces map[string]*Netns
 
-// add takes the namespace over; one that is there already is closed.
+// add adds the namespace, and owns it from then on. It closes a namespace that is there already.
 func (all namespaces) add(n *Netns) {
 	name := fmt.Sprintf("net:[%d]", n.ino)
 	if all[name] != nil {
@@ -99,7 +101,7 @@ func (all namespaces) add(n *Netns) {
 	all[name] = n
 }
 
-// close closes all that everywhere opened, and lets the next one search.
+// close closes all that allNamespaces opened, and lets the next caller search.
 func (all namespaces) close() {
 	defer searching.Unlock()
 	for _, n := range all {
@@ -107,10 +109,10 @@ func (all namespaces) close() {
 	}
 }
 
-// ways lists the paths into network namespaces until yield has enough: by processes
-// and their threads, by the mounts of every mount namespace, and by the files that
-// processes hold open (proc(5), namespaces(7)). The name is what all paths into one
-// namespace have in common. The cheap ones come first.
+// ways lists the paths into network namespaces until yield has enough: through processes and their
+// threads, through the mounts of every mount namespace, and through the files that processes hold
+// open (proc(5), namespaces(7)). All paths into one namespace have the same name. The cheap paths
+// come first.
 func ways(yield func(name, path string) bool) {
 	processes := processes()
 	for _, p := range processes {
@@ -153,7 +155,7 @@ func processes() (all []string) {
 	return all
 }
 
-// entries lists a folder's names; none if it is gone.
+// entries lists the names in a folder; none if the folder is gone.
 func entries(path string) []string {
 	d, err := os.Open(path)
 	if err != nil {
@@ -170,9 +172,9 @@ func wayTo(path string, yield func(name, path string) bool) bool {
 	return err != nil || yield(name, path)
 }
 
-// opened yields those of the files that a process holds open. One that was opened where a
-// namespace is mounted is called by that path, so the file itself is looked at, without
-// asking file systems that need not answer (AT_STATX_DONT_SYNC).
+// opened yields the namespaces among the files that a process holds open. A namespace that was
+// opened through its mount has the path of the mount as its name, so the file itself is examined.
+// AT_STATX_DONT_SYNC avoids a request to file systems that may not answer.
 func opened(process string, yield func(name, path string) bool) bool {
 	var own, st unix.Statx_t
 	if unix.Statx(unix.AT_FDCWD, "/proc/self/ns/net", 0, unix.STATX_INO, &own) != nil {
@@ -193,12 +195,12 @@ func opened(process string, yield func(name, path string) bool) bool {
 	return true
 }
 
-// mounted yields the namespaces that are mounted where a process can see them: no more
-// once one hangs, for each that does would cost a second.
+// mounted yields the namespaces that are mounted where a process can see them. It stops at the
+// first mount that hangs, since each such mount costs a second.
 func mounted(process string, yield func(name, path string) bool) bool {
 	text, _ := os.ReadFile(process + "/mountinfo")
 	for line := range strings.Lines(string(text)) {
-		// the root of the mount is the fourth field, the mount point the fifth
+		// the root of the mount is the fourth field, and the mount point the fifth
 		f := strings.Fields(line)
 		if len(f) < 5 || !strings.HasPrefix(f[3], "net:[") {
 			continue
@@ -231,7 +233,7 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// Inhabited reports whether a process is in the namespace that can be seen from here.
+// Inhabited reports whether the namespace has a process that can be seen from here.
 func (n *Netns) Inhabited() bool {
 	own := fmt.Sprintf("net:[%d]", n.ino)
 	return slices.ContainsFunc(processes(), func(p string) bool {

@@ -12,8 +12,8 @@ import (
 	"github.com/heddle-network/heddle/test/poll"
 )
 
-// TestHungWay: a path through a file system that does not answer is followed once, and
-// again when that has ended.
+// TestHungWay: a path through a file system that does not answer is followed once, and again when
+// that attempt has ended.
 func TestHungWay(t *testing.T) {
 	newNetns(t, "any") // needs root
 	fuse, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
@@ -39,7 +39,7 @@ func TestHungWay(t *testing.T) {
 	poll.For(t, time.Minute, 10*time.Millisecond, "it is followed no more", func() bool { return !slowPaths.has(path) })
 }
 
-// TestHungMount: where one mounted namespace hangs, the others there are not tried.
+// TestHungMount: if one mounted namespace hangs, the other mounts there are not tried.
 func TestHungMount(t *testing.T) {
 	newNetns(t, "one")
 	newNetns(t, "two")
@@ -62,7 +62,7 @@ func TestHungMount(t *testing.T) {
 	}
 }
 
-// TestRoomToLook: with hardly a file left to open, a search fails, and does not say that
+// TestRoomToLook: if hardly any more files can be opened, a search fails, and does not report that
 // nothing is there.
 func TestRoomToLook(t *testing.T) {
 	newNetns(t, "any") // needs root

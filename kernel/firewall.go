@@ -18,9 +18,8 @@ func (firewallKind) make(a *attempt, _ *session, want *heddle.State) error {
 // firewallKey names the static part of the firewall in steps and errors.
 const firewallKey = "firewall"
 
-// firewall makes the static part of the firewall, in one nft transaction.
-// Undone is what was missing; a chain of ours that somebody had changed stays
-// repaired.
+// firewall makes the static part of the firewall in one nft transaction. The undo removes what was
+// missing; a chain of ours that somebody had changed stays repaired.
 func (a *attempt) firewall(objects []heddle.Firewall) error {
 	if len(objects) == 0 {
 		return nil
@@ -82,12 +81,12 @@ func (firewallKind) remove(r *removal, s *session, gone *heddle.State) {
 	r.do("firewall", func() error {
 		r.k.frame.Lock()
 		defer r.k.frame.Unlock()
-		return s.removeFirewall(unwanted()) // asked anew: who wants it said so before he made it
+		return s.removeFirewall(unwanted()) // wanted is asked again: a plan says that it wants an object before it makes the object
 	})
 }
 
-// removeFirewall takes away those of the objects that are there, in one nft
-// transaction. What is in a table goes with it.
+// removeFirewall removes those of the objects that exist, in one nft transaction. What is in a
+// table is removed with it.
 func (s *session) removeFirewall(objects []heddle.Firewall) error {
 	if len(objects) == 0 {
 		return nil

@@ -10,15 +10,14 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// ForgetFlows deletes the connection tracking entries of an endpoint's published
-// ports. A port's translation is decided once for each flow: a UDP client that
-// goes on sending from one source port would stay with a container that has
-// gone, or with the host from before the port was published; and a connection that left
-// the host by the port would go on being answered there. Flows that go where they
-// would be sent today stay: published reports whether the host's port leads to the
-// container's at an address (of the mapping it is given, HostIP is not set).
+// ForgetFlows deletes the connection tracking entries of an endpoint's published ports. The kernel
+// decides once for each flow where a port leads. A UDP client that goes on sending from one source
+// port would stay with a container that is gone, or with the host if it began before the port was
+// published. A connection that left the host by the port would still be answered there. Flows that
+// would be sent to the same destination today stay: published reports whether the host's port leads
+// to the container's port at an address. HostIP of the mapping that it gets is not set.
 //
-// All of the host's connections are read, which takes a second for a million.
+// All connections of the host are read, which takes a second for a million.
 func (k *Kernel) ForgetFlows(e heddle.Endpoint, published func(p heddle.PortMapping, to netip.Addr) bool) error {
 	if len(e.Ports) == 0 {
 		return nil
@@ -26,8 +25,9 @@ func (k *Kernel) ForgetFlows(e heddle.Endpoint, published func(p heddle.PortMapp
 	return k.forgetFlows(e.ID.String(), flowsOf{e, published})
 }
 
-// ForgetShadows deletes the entries of connections that have left the host by one of
-// the ports, and would be answered in the place of whoever listens there.
+// ForgetShadows deletes the entries of connections that have left the host by one of the ports.
+// A packet that matches such an entry would reach that connection, not the socket that listens
+// at the port.
 func (k *Kernel) ForgetShadows(at []heddle.Socket) error {
 	return k.forgetFlows("the host's ports", shadowsOf(at))
 }
@@ -35,7 +35,7 @@ func (k *Kernel) ForgetShadows(at []heddle.Socket) error {
 func (k *Kernel) forgetFlows(whose string, which netlink.CustomConntrackFilter) error {
 	return k.home.Do(func() error {
 		if n, err := trackedHere(); err == nil && n == 0 {
-			return nil // or the kernel would look through the table of the whole machine (ForgetAddresses)
+			return nil // without this check the kernel would walk through the table of the whole machine (ForgetAddresses)
 		}
 		h, err := netlink.NewHandle(unix.NETLINK_NETFILTER)
 		if err != nil {
@@ -51,8 +51,9 @@ func (k *Kernel) forgetFlows(whose string, which netlink.CustomConntrackFilter) 
 	})
 }
 
-// flowsOf matches flows that are translated to the endpoint and would not be today,
-// untranslated ones to its published ports, and those that had left the host by these.
+// flowsOf matches three kinds of flows: those that are translated to the endpoint and would not be
+// today, those that go to its published ports without translation, and those that left the host by
+// these ports.
 type flowsOf struct {
 	heddle.Endpoint
 	published func(p heddle.PortMapping, to netip.Addr) bool
@@ -71,7 +72,7 @@ func (e flowsOf) MatchConntrackFlow(f *netlink.ConntrackFlow) bool {
 	})
 }
 
-// shadowsOf matches the flows that have left the host by one of the ports.
+// shadowsOf matches the flows that left the host by one of the ports.
 type shadowsOf []heddle.Socket
 
 // MatchConntrackFlow implements netlink.CustomConntrackFilter.
@@ -79,7 +80,7 @@ func (s shadowsOf) MatchConntrackFlow(f *netlink.ConntrackFlow) bool {
 	return slices.ContainsFunc(s, func(at heddle.Socket) bool { return leftBy(f, at) })
 }
 
-// leftBy reports whether a flow's source is translated to the port.
+// leftBy reports whether the source of a flow is translated to the port.
 func leftBy(f *netlink.ConntrackFlow, at heddle.Socket) bool {
 	asks, _ := netip.AddrFromSlice(f.Forward.SrcIP)
 	answered, _ := netip.AddrFromSlice(f.Reverse.DstIP)

@@ -11,7 +11,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// TestFlowsOf: what is forgotten are flows that lead elsewhere than they would today.
+// TestFlowsOf: the forgotten flows are those that lead elsewhere than they would today.
 func TestFlowsOf(t *testing.T) {
 	e := heddle.Endpoint{Addrs: []netip.Prefix{netip.MustParsePrefix("10.20.0.9/24")}, Ports: []heddle.PortMapping{{HostPort: 8080, ContainerPort: 80, Protocol: "tcp"}}}
 	for _, c := range []struct {
@@ -21,9 +21,9 @@ func TestFlowsOf(t *testing.T) {
 		published, forgettable bool
 	}{
 		{"192.0.2.1", "10.20.0.9", 8080, 80, unix.IPPROTO_TCP, false, true},
-		{"192.0.2.1", "10.20.0.9", 8080, 80, unix.IPPROTO_TCP, true, false}, // another endpoint has it by now
+		{"192.0.2.1", "10.20.0.9", 8080, 80, unix.IPPROTO_TCP, true, false}, // another endpoint has the port by now
 		{"192.0.2.1", "10.20.0.8", 8080, 80, unix.IPPROTO_TCP, false, false},
-		{"10.20.0.9", "10.20.0.9", 80, 80, unix.IPPROTO_TCP, false, false}, // asked for by its own address
+		{"10.20.0.9", "10.20.0.9", 80, 80, unix.IPPROTO_TCP, false, false}, // sent to its own address
 		{"192.0.2.1", "192.0.2.1", 8080, 8080, unix.IPPROTO_TCP, true, true},
 		{"192.0.2.1", "192.0.2.1", 8080, 8080, unix.IPPROTO_UDP, true, false},
 	} {

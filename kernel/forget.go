@@ -12,8 +12,8 @@ import (
 )
 
 // Attributes of connection tracking that the library does not name
-// (linux/netfilter/nfnetlink_conntrack.h, and for the flags, which the kernel keeps
-// to itself, net/netfilter/nf_conntrack_netlink.c).
+// (linux/netfilter/nfnetlink_conntrack.h). The flags are internal to the kernel
+// (net/netfilter/nf_conntrack_netlink.c).
 const (
 	ctaZone              = 18
 	ctaFilter            = 25
@@ -27,15 +27,15 @@ const (
 	fewTracked           = 10_000
 )
 
-// ForgetAddresses deletes the host's conntrack entries from and to the addresses, of
-// every protocol. Otherwise a reply to the former holder of an address would be sent to
-// the next one. A container's address is the source of a connection's original or reply
-// direction, whatever NAT translates. Zones other than 0 belong to others.
+// ForgetAddresses deletes the host's conntrack entries from and to the addresses, of every
+// protocol. Otherwise a reply to the former holder of an address would be sent to the next one. A
+// container's address is the source of a connection's original or reply direction, whatever NAT
+// translates. Zones other than 0 belong to others.
 //
-// For each dump the kernel walks through the whole table of the machine, 10 ms for a quarter
-// of a million buckets, however few connections are in it. So nothing is dumped if nothing is
-// tracked; of a few connections, or for many addresses, all are read at once, which takes a
-// second for a million; otherwise the kernel looks for each address, and hands out only its.
+// For each dump the kernel walks through the whole table of the machine, which takes 10 ms for a
+// quarter of a million buckets, however few connections are in it. So nothing is dumped if nothing
+// is tracked. If few connections are tracked, or there are many addresses, all connections are read
+// at once, which takes a second for a million. Otherwise the kernel filters by each address.
 func (k *Kernel) ForgetAddresses(addrs []netip.Addr) error {
 	if len(addrs) == 0 {
 		return nil
@@ -58,7 +58,7 @@ func (k *Kernel) ForgetAddresses(addrs []netip.Addr) error {
 	return nil
 }
 
-// trackedHere is how many connections the calling thread's namespace has.
+// trackedHere is the number of connections in the calling thread's namespace.
 func trackedHere() (uint32, error) {
 	c, err := dial(unix.NETLINK_NETFILTER)
 	if err != nil {
@@ -68,7 +68,7 @@ func trackedHere() (uint32, error) {
 	return c.tracked()
 }
 
-// tracked is how many connections the namespace has; some, if the kernel does not say.
+// tracked is the number of connections in the namespace. It is not zero if the kernel does not say.
 func (c *conn) tracked() (n uint32, err error) {
 	n = fewTracked
 	_, err = c.exchange(func(_ uint16, b []byte) {
@@ -79,7 +79,7 @@ func (c *conn) tracked() (n uint32, err error) {
 	return n, err
 }
 
-// forget deletes the addresses' connections, of so many that are tracked.
+// forget deletes the connections of the addresses; tracked is the number of all connections.
 func (c *conn) forget(addrs []netip.Addr, tracked uint32) error {
 	of := map[netip.Addr]bool{}
 	var dumps []*nl.NetlinkRequest
@@ -127,14 +127,14 @@ func (c *conn) forgetSome(dump *nl.NetlinkRequest, of map[netip.Addr]bool) error
 	return nil
 }
 
-// ctRequest is a request about the connections of an address family (AF_UNSPEC: of all).
+// ctRequest is a request about the connections of an address family; AF_UNSPEC means all.
 func ctRequest(kind, flags, family int) *nl.NetlinkRequest {
 	r := nl.NewNetlinkRequest(unix.NFNL_SUBSYS_CTNETLINK<<8|kind, flags)
 	r.AddData(&nl.Nfgenmsg{NfgenFamily: uint8(family), Version: nl.NFNETLINK_V0})
 	return r
 }
 
-// dumpFrom asks for the connections whose packets, or answers, are from the address.
+// dumpFrom requests the connections whose original or reply packets come from the address.
 func dumpFrom(a netip.Addr, tuple int) *nl.NetlinkRequest {
 	r := ctRequest(nl.IPCTNL_MSG_CT_GET, unix.NLM_F_DUMP, familyOf(a))
 	source, flags := nl.CTA_IP_V4_SRC, ctaFilterOrigFlags

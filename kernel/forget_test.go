@@ -15,8 +15,8 @@ import (
 // established is the state of a TCP connection (linux/netfilter/nf_conntrack_tcp.h).
 const established = 3
 
-// TestForgetAddresses: whatever an address has to do with is forgotten, and nothing
-// else, whether the kernel looks for a few addresses or all is read.
+// TestForgetAddresses: all connections of an address are forgotten, and no others, whether the
+// kernel filters by a few addresses or all connections are read.
 func TestForgetAddresses(t *testing.T) {
 	gone4, gone6 := netip.MustParseAddr("10.20.0.9"), netip.MustParseAddr("fd20::9")
 	peer4, peer6 := netip.MustParseAddr("192.0.2.2"), netip.MustParseAddr("2001:db8::2")
@@ -37,7 +37,7 @@ func TestForgetAddresses(t *testing.T) {
 	}
 	for name, row := range map[string]struct {
 		more    int    // further addresses
-		tracked uint32 // how many connections are taken to be tracked; 0: as many as are
+		tracked uint32 // the assumed number of tracked connections; 0: the real number
 	}{"few connections": {}, "few addresses": {tracked: fewTracked + 1}, "many": {filteredDumpsAtMost + 1, fewTracked + 1}} {
 		t.Run(name, func(t *testing.T) {
 			r := newRoom(t)

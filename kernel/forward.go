@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forwardKind are the static entries of bridges' and tunnels' forwarding tables.
+// forwardKind are the static entries in the forwarding tables of bridges and tunnels.
 type forwardKind struct{ unmarked }
 
 func (forwardKind) make(a *attempt, s *session, want *heddle.State) error {
@@ -40,7 +40,7 @@ func (a *attempt) forward(s *session, x heddle.Forward) error {
 	})
 }
 
-// sameForward takes an entry over that leads to another port or was learned.
+// sameForward takes over an entry that leads to another port or was learned.
 func (a *attempt) sameForward(s *session, x heddle.Forward, index int) error {
 	old, err := one(s.rt, forwardRequest(unix.RTM_GETNEIGH, 0, index, x, 0), decodeEntry)
 	if err != nil || old != nil && old.static() && old.index == index {
@@ -53,14 +53,13 @@ func (a *attempt) sameForward(s *session, x heddle.Forward, index int) error {
 		if old == nil {
 			return s.deleteForward(x)
 		}
-		// The kernel shows states that it does not take, such as stale.
+		// The kernel reports states that it does not accept in a request, such as stale.
 		return replace(old.index, old.state|unix.NUD_REACHABLE)
 	})
 	return replace(index, staticForward)
 }
 
-// sameTunnelForward replaces an entry that leads to another end of the tunnel, in
-// one step for the packets.
+// sameTunnelForward replaces, in one step, an entry that leads to another end of the tunnel.
 func (a *attempt) sameTunnelForward(s *session, x heddle.Forward, index int) error {
 	old, err := one(s.rt, forwardRequest(unix.RTM_GETNEIGH, 0, index, x, 0), decodeEntry)
 	if err != nil || old != nil && old.leads(x.Dst) {
@@ -116,16 +115,15 @@ func (forwardKind) remove(r *removal, s *session, gone *heddle.State) {
 	}
 }
 
-// staticForward is the state of what bridge(8) calls static: not learned, and
-// not the port's own address.
+// staticForward is the state of an entry that bridge(8) calls static: the entry is not learned, and
+// is not the port's own address.
 const staticForward = unix.NUD_NOARP | unix.NUD_REACHABLE
 
-// tunnelForward is the state of an entry of a tunnel that no ageing and no packet
-// changes.
+// tunnelForward is the state of a tunnel's entry that neither ageing nor packets change.
 const tunnelForward = unix.NUD_NOARP | unix.NUD_PERMANENT
 
-// forwardRequest is the same about an entry of a forwarding table; NTF_MASTER
-// addresses the port's bridge, NTF_SELF the tunnel's own table.
+// forwardRequest is a request about an entry of a forwarding table. NTF_MASTER addresses the port's
+// bridge, NTF_SELF the tunnel's own table.
 func forwardRequest(kind, flags, index int, x heddle.Forward, state int) *nl.NetlinkRequest {
 	head := &netlink.Ndmsg{Family: unix.AF_BRIDGE, Index: uint32(index), Flags: netlink.NTF_MASTER}
 	if x.Dst.IsValid() {
@@ -142,7 +140,7 @@ func forwardRequest(kind, flags, index int, x heddle.Forward, state int) *nl.Net
 	return r
 }
 
-// again is RTM_NEWNEIGH that makes an entry of a tunnel what it was.
+// again is an RTM_NEWNEIGH request that restores an entry of a tunnel.
 func (e entry) again(flags, index int) *nl.NetlinkRequest {
 	r := forwardRequest(unix.RTM_NEWNEIGH, flags, index, heddle.Forward{MAC: e.mac, Dst: e.addr}, e.state)
 	for kind, v := range e.aside {
@@ -151,9 +149,8 @@ func (e entry) again(flags, index int) *nl.NetlinkRequest {
 	return r
 }
 
-// forwards lists the static entries of all bridges, and those of tunnels. A bridge
-// keeps one for each of its VLANs beside the one that was asked for; those are
-// left out.
+// forwards lists the static entries of all bridges and tunnels. Beside the requested entry, a
+// bridge keeps one for each of its VLANs; these are left out.
 func (s *session) forwards() ([]entry, error) {
 	return list(s.rt, func() *nl.NetlinkRequest {
 		return request(unix.RTM_GETNEIGH, 0, &netlink.Ndmsg{Family: unix.AF_BRIDGE})

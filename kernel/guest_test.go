@@ -7,8 +7,8 @@ import (
 	"github.com/heddle-network/heddle/test/vm"
 )
 
-// TestInGuests runs the interpreter's proofs under a kernel of Debian's; those that
-// visit every step, or type all commands, take minutes there and wait for make soak.
+// TestInGuests runs the tests of the interpreter under a kernel of Debian. Those that visit every
+// step, or type all commands, take minutes there, and run only with make soak.
 func TestInGuests(t *testing.T) {
 	vm.RunInGuest(t, "6.1", "^(TestApplyTwice|TestFacts|TestElementsAsNftWritesThem)$/^(bridge|shard|direct|routed|macvlan|ipvlan|private)$")
 }
@@ -19,13 +19,13 @@ func TestSoakInGuests(t *testing.T) {
 	vm.RunInGuests(t, "^Test(Apply|Commands|Diff|Drift|Remove|Ours|Facts|Watch|Elements|SetOf|Strangers).*")
 }
 
-// TestRedirectsInGuests makes redirects, and all that ipvlan needs with them.
+// TestRedirectsInGuests makes redirects, and all objects that ipvlan needs with them.
 func TestRedirectsInGuests(t *testing.T) {
 	g := vm.Guest{Modules: append(vm.DefaultModules(), "8021q"), Only: "6.12"}
 	g.RunEverywhere(t, "^(TestRedirects|TestTaggedPassRedirects|TestApplyTwice|TestCommandsEqualApply|TestDiffFindsEachObject)$/^(u32|ebpf|ipvlan)$")
 }
 
-// TestTunnelsInGuests runs there what tunnels between hosts need.
+// TestTunnelsInGuests runs the tests of tunnels between hosts in guests.
 func TestTunnelsInGuests(t *testing.T) {
 	vm.RunInGuest(t, "6.12", "^(TestApplyTwice|TestRoute(MTU|Swap)|TestRanges(Overlap|Many)|TestTunnel(Taken|Cost|Drift|MadeAnew))$/^overlay$")
 }

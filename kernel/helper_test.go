@@ -29,8 +29,8 @@ const netnsDir = "/run/netns"
 
 var roomCount atomic.Int32
 
-// newNetns makes a network namespace that ip-netns(8) knows by name, and that
-// goes with the test.
+// newNetns makes a network namespace that ip-netns(8) knows by name, and that is removed with the
+// test.
 func newNetns(t testing.TB, role string) string {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -91,8 +91,8 @@ func (r *room) sh(script string) string {
 	r.t.Helper()
 	cmd := exec.Command("ip", "netns", "exec", r.host, "sh", "-e")
 	cmd.Stdin = strings.NewReader(script)
-	// what ip(8) complains of on the way, such as a namespace of another test
-	// that went meanwhile, is not part of what it shows
+	// complaints of ip(8), such as about a namespace of another test that is gone meanwhile, are
+	// not part of its output
 	var complaints strings.Builder
 	cmd.Stderr = &complaints
 	out, err := cmd.Output()
@@ -102,8 +102,8 @@ func (r *room) sh(script string) string {
 	return string(out)
 }
 
-// dump is the state of both namespaces as the tools show it, with what is volatile. It asks
-// each tool once for all it shows of a namespace: starting programs takes most of its time.
+// dump is the state of both namespaces as the tools show it, with volatile parts. It calls each
+// tool once for all that it shows of a namespace: starting programs takes most of the time.
 func (r *room) dump(sysctls ...string) string {
 	r.t.Helper()
 	var script strings.Builder
@@ -123,8 +123,8 @@ func (r *room) dump(sysctls ...string) string {
 	return r.sh(script.String())
 }
 
-// steady is the state once it stands still: the kernel makes the local route of an IPv6
-// address a little later (addrconf_verify_work), after a carrier was noticed.
+// steady is the state when it no longer changes: the kernel adds the local route of an IPv6 address
+// a little later (addrconf_verify_work), after a carrier was noticed.
 func (r *room) steady(sysctls ...string) string {
 	r.t.Helper()
 	last, same := "", 0
@@ -143,8 +143,8 @@ func (r *room) steady(sysctls ...string) string {
 	return last
 }
 
-// becomes looks until the state is the one wanted, and fails the test if it does not
-// come to that: what was put back may be busy for a while, as above.
+// becomes reads the state until it is the wanted one, and otherwise fails the test: restored
+// objects may be busy for a while, as above.
 func (r *room) becomes(what, want string, sysctls ...string) {
 	r.t.Helper()
 	have := ""
@@ -155,8 +155,8 @@ func (r *room) becomes(what, want string, sysctls ...string) {
 	sameText(r.t, what, want, have)
 }
 
-// unnoticed reports whether a link that is up has a carrier of which the kernel has not
-// told its users yet, or has lost one (linkwatch_event), or tries an address still.
+// unnoticed reports whether the kernel has not yet told its users about the carrier of a link that
+// is up, or about its loss (linkwatch_event), or whether an address is still tentative.
 func unnoticed(raw string) bool {
 	for _, m := range flags.FindAllStringSubmatch(raw, -1) {
 		all := strings.Split(m[1], ",")
@@ -167,12 +167,11 @@ func unnoticed(raw string) bool {
 	return strings.Contains(raw, " tentative")
 }
 
-// flags are a link's, as ip-link(8) shows them.
+// flags matches the flags of a link, as ip-link(8) shows them.
 var flags = regexp.MustCompile(`(?m)^\d+: \S+: <([A-Z0-9_,-]*)>`)
 
-// volatile is what moves by itself while we look: timers, carriers (noticed up
-// to a second late), and the multicast addresses that an interface listens to
-// for good once it was up.
+// volatile matches what changes by itself meanwhile: timers, carriers (noticed up to a second
+// late), and the multicast addresses that an interface listens to for good once it was up.
 var volatile = regexp.MustCompile(`(?m)(nic[01]@far[01]: <BROADCAST,MULTICAST(,M-DOWN)?> mtu 1500) qdisc no(op|queue)|_timer +[0-9.]+|NO-CARRIER,|,LOWER_UP|,M-DOWN| linkdown| state (UP|DOWN|UNKNOWN|LOWERLAYERDOWN)|^33:33:.* self permanent\n`)
 
 func sameText(t testing.TB, what, want, have string) {
@@ -190,8 +189,8 @@ func sameText(t testing.TB, what, want, have string) {
 	}
 }
 
-// changes are the lines that there are more often than wanted, or less (below 0), in
-// whatever order.
+// changes counts the lines that are there more often than wanted, or less often (below 0), in any
+// order.
 func changes(want, have string) map[string]int {
 	times := map[string]int{}
 	for l := range strings.SplitSeq(want, "\n") {
@@ -204,5 +203,5 @@ func changes(want, have string) map[string]int {
 	return times
 }
 
-// volatileWords are numbers that the kernel hands out.
+// volatileWords matches numbers that the kernel assigns.
 var volatileWords = regexp.MustCompile(`(?m)(@if|link-netnsid |portid 0x|port_id 0x|port_no 0x|designated_port |root_id |bridge_id |designated_root |designated_bridge |expires |if)[0-9a-fx.:]+|^[0-9]+: `)

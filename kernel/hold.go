@@ -12,8 +12,8 @@ import (
 
 const holdRemedy = "give the agent CAP_SYS_ADMIN, and the mount namespace that the host's other programs have"
 
-// Hold keeps the namespace alive by a bind mount at path, as ip-netns(8) does:
-// also when all its processes have ended, and when ours has.
+// Hold keeps the namespace alive by a bind mount at path, as ip-netns(8) does. The namespace then
+// outlives its processes and the agent.
 func (n *Netns) Hold(path string) error {
 	if held, err := OpenNetns(path); err == nil {
 		defer held.Close()
@@ -41,7 +41,7 @@ func (n *Netns) Hold(path string) error {
 // Release ends a hold. A missing hold is no error.
 func Release(path string) error {
 	var err error
-	for err == nil { // a name may have been mounted on more than once
+	for err == nil { // the path may have more than one mount
 		err = unix.Unmount(path, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW)
 	}
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOENT) {

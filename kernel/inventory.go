@@ -9,18 +9,18 @@ import (
 	"github.com/heddle-network/heddle/bpf"
 )
 
-// inventory is one call of Ours: what was found, and what several kinds read, once it is
-// asked for.
+// inventory is one call of Ours: the objects that were found, and what several kinds need. That is
+// read when it is first asked for.
 type inventory struct {
 	s     *session
 	found heddle.State
-	// links lists all interfaces, fast is nil if the fast path is not at work.
+	// links lists all interfaces. The field fast is nil if the fast path is not at work.
 	links  func() ([]linkState, error)
 	fast   func() (*bpf.Fast, error)
 	tables map[string]*liveTable
 }
 
-// ourFamilies are those of our tables.
+// ourFamilies are the families of our tables.
 var ourFamilies = []string{"inet", "bridge"}
 
 func (k *Kernel) inventory() *inventory {
@@ -28,7 +28,7 @@ func (k *Kernel) inventory() *inventory {
 	return &inventory{s: s, links: sync.OnceValues(s.links), fast: sync.OnceValues(k.fastAtWork), tables: map[string]*liveTable{}}
 }
 
-// names are those of all interfaces by index.
+// names are the names of all interfaces by index.
 func (v *inventory) names() (map[int]string, error) {
 	live, err := v.links()
 	names := make(map[int]string, len(live))
@@ -47,7 +47,7 @@ func (v *inventory) table(family string) (t *liveTable, err error) {
 	return t, err
 }
 
-// setNames are the names of sets and maps, but for those that belong to a rule.
+// setNames are the names of sets and maps, without the anonymous ones that belong to a rule.
 func (t *liveTable) setNames() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(t.sets)), func(name string) bool { return t.sets[name].anon })
 }

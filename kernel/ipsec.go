@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Of linux/xfrm.h: directions and actions of policies, and the group that tells of
+// Definitions from linux/xfrm.h: directions and actions of policies, and the group that reports
 // their changes.
 const (
 	xfrmPolicyIn    = 0
@@ -19,15 +19,15 @@ const (
 	xfrmGetDefault  = 0x28 // XFRM_MSG_GETDEFAULT, since Linux 5.15
 )
 
-// xfrmDefaults is what becomes of what no policy is about (struct
-// xfrm_userpolicy_default): of what comes in, is forwarded and goes out.
+// xfrmDefaults are the default actions for packets that no policy matches (struct
+// xfrm_userpolicy_default), for the directions in, forward and out.
 type xfrmDefaults []byte
 
 func (d xfrmDefaults) Serialize() []byte { return d }
 func (d xfrmDefaults) Len() int          { return len(d) }
 
-// secured lists the traffic that the host's IPsec policies protect or discard; a kernel
-// without IPsec has none.
+// secured lists the traffic that the host's IPsec policies protect or discard. A kernel without
+// IPsec has none.
 func (k *Kernel) secured() (all []heddle.Secured, err error) {
 	var c *conn
 	err = k.home.Do(func() (err error) {
@@ -45,7 +45,7 @@ func (k *Kernel) secured() (all []heddle.Secured, err error) {
 		return request(nl.XFRM_MSG_GETPOLICY, 0, nl.NewIfInfomsg(unix.AF_UNSPEC))
 	}, decodePolicy)
 	if errors.Is(err, unix.EPERM) {
-		return nil, nil // who may not ask changes nothing, either
+		return nil, nil // a process that may not ask may not change the network, either
 	}
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (k *Kernel) secured() (all []heddle.Secured, err error) {
 	return all, err
 }
 
-// stopped is all traffic, if the host drops packets that no policy matches.
+// stopped returns all traffic if the host drops packets that no policy matches.
 func stopped(c *conn) (all []heddle.Secured, err error) {
 	err = c.get(request(xfrmGetDefault, 0, xfrmDefaults{0, 0, 0}), func(_ uint16, d []byte) {
 		if len(d) < 3 || d[0] != xfrmPolicyBlock && d[2] != xfrmPolicyBlock {
@@ -73,15 +73,15 @@ func stopped(c *conn) (all []heddle.Secured, err error) {
 		}
 	})
 	if errors.Is(err, unix.EINVAL) {
-		return nil, nil // an older kernel has no such default
+		return nil, nil // older kernels have no such default
 	}
 	return all, err
 }
 
-// decodePolicy reads one that may be about UDP between hosts (struct
-// xfrm_userpolicy_info and its attributes); ports and marks are not looked at, so
-// that rather more is left to the stack. One of an xfrm interface is about what passes
-// that, which is not the underlay's.
+// decodePolicy reads a policy that may match UDP between hosts (struct xfrm_userpolicy_info and its
+// attributes). It ignores ports and marks, so that too much traffic is left to the stack rather
+// than too little. A policy of an xfrm interface matches what passes that interface, which is not
+// the underlay's traffic.
 func decodePolicy(b []byte) (s heddle.Secured, ok bool) {
 	if len(b) < nl.SizeofXfrmUserpolicyInfo {
 		return s, false
@@ -89,7 +89,7 @@ func decodePolicy(b []byte) (s heddle.Secured, ok bool) {
 	p := nl.DeserializeXfrmUserpolicyInfo(b)
 	attrs := after(nl.SizeofXfrmUserpolicyInfo, b)
 	switch {
-	case p.Dir != xfrmPolicyIn && p.Dir != xfrmPolicyOut, // forwarded, or of a socket
+	case p.Dir != xfrmPolicyIn && p.Dir != xfrmPolicyOut, // forwarded packets, or the policy of a socket
 		p.Sel.Proto != 0 && p.Sel.Proto != unix.IPPROTO_UDP,
 		p.Action != xfrmPolicyBlock && len(attrs[nl.XFRMA_TMPL]) == 0,
 		number(attrs[nl.XFRMA_IF_ID]) != 0:
@@ -102,7 +102,7 @@ func decodePolicy(b []byte) (s heddle.Secured, ok bool) {
 	return s, true
 }
 
-// selected is one end of a policy's selector.
+// selected is one end of the selector of a policy.
 func selected(a nl.XfrmAddress, bits uint8, family uint16) netip.Prefix {
 	addr := netip.AddrFrom16(a)
 	if family == unix.AF_INET {

@@ -11,8 +11,8 @@ import (
 	"github.com/heddle-network/heddle/test/cell"
 )
 
-// TestSecured: the facts have the IPsec policies that may be about tunnels, and a
-// change of them is told of.
+// TestSecured: the facts have the IPsec policies that may match tunnels, and a change of them is
+// reported.
 func TestSecured(t *testing.T) {
 	r := newRoom(t)
 	f, err := r.k.Facts()

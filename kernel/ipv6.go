@@ -15,9 +15,9 @@ var hasIPv6 = sync.OnceValue(func() bool {
 	return err == nil
 })
 
-// withoutIPv6 leaves out what is moot on a kernel without IPv6: the link-local
-// addresses of the host's own devices and of their neighbours, which no container
-// has asked for. What needs IPv6 is refused by the kernel.
+// withoutIPv6 leaves out objects that have no meaning on a kernel without IPv6: the link-local
+// addresses of the host's own devices and of their neighbours, which no container has asked for.
+// The kernel refuses other objects that need IPv6.
 func withoutIPv6(p heddle.Plan) heddle.Plan {
 	if !hasIPv6() {
 		p.Host = p.Host.Filter(needed)
@@ -36,13 +36,13 @@ func needed(o heddle.Object) bool {
 	return true
 }
 
-// lacksIPv6 reports whether the link is too small for IPv6: the kernel takes IPv6 with all
-// its settings off a device whose MTU goes below 1280, and gives it back with the defaults
-// when it is raised (addrconf_notify; RFC 8200, 5).
+// lacksIPv6 reports whether the link is too small for IPv6. The kernel removes IPv6 with all its
+// settings from a device whose MTU drops below 1280, and adds it again with the defaults when the
+// MTU is raised (addrconf_notify; RFC 8200, 5).
 func (l linkState) lacksIPv6() bool { return l.mtu != 0 && l.mtu < heddle.IPv6.LeastMTU() }
 
 // carriesIPv6 reports whether the link is large enough for IPv6. If its MTU is not known, the
-// kernel is asked: a device that is made without one takes its parent's.
+// kernel is asked: a device that is made without an MTU takes its parent's.
 func (s *session) carriesIPv6(l linkState) (bool, error) {
 	if l.mtu == 0 {
 		live, err := s.link(l.name)

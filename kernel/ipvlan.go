@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// soleSubmode refuses an ipvlan device on a parent whose others have another
-// sub-mode: the sub-mode is the parent's, and the kernel would give the new one to
-// all of them (ipvlan_link_new in drivers/net/ipvlan/ipvlan_main.c). Those in other
-// namespaces are not seen from here.
+// soleSubmode refuses an ipvlan device whose parent has ipvlan devices with another sub-mode. The
+// sub-mode belongs to the parent, and the kernel would give the new one to all of them
+// (ipvlan_link_new in drivers/net/ipvlan/ipvlan_main.c). Devices in other namespaces are not seen
+// from here.
 func (a *attempt) soleSubmode(l heddle.Link, parent int) error {
 	if l.Kind != "ipvlan" {
 		return nil
@@ -30,7 +30,7 @@ func (a *attempt) soleSubmode(l heddle.Link, parent int) error {
 	return nil
 }
 
-// onParent words why a device cannot stand on its parent.
+// onParent explains why a device cannot be made on its parent.
 func onParent(l heddle.Link, err error) error {
 	if l.Parent == "" || !errors.Is(err, unix.EBUSY) {
 		return err

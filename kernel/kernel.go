@@ -19,49 +19,47 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Kernel is a handle on one network namespace: the one that the calling thread
-// was in at Open. Its methods may be called at the same time, also for plans that
-// have objects in common, if Wanted tells of them.
+// Kernel is a handle on one network namespace: that of the thread which called Open. Its methods
+// may be called at the same time, also for plans that have objects in common, if Wanted is set.
 type Kernel struct {
-	// Tripwire, if set, is called before every step of Apply and Remove with
-	// the step's name, such as "make link/hd12". An error stops the work as a
-	// refusal of the kernel would: so tests reach every half-done state.
+	// Tripwire, if set, is called before every step of Apply and Remove with the step's name, such
+	// as "make link/hd12". An error stops the work as a refusal of the kernel would. Tests use it
+	// to reach every half-done state.
 	Tripwire func(step string) error
-	// Recast, if set, changes the fast path's programs and maps before they are
-	// loaded: so tests make other versions of them.
+	// Recast, if set, changes the programs and maps of the fast path before they are loaded. Tests
+	// use it to make other versions of them.
 	Recast func(*ebpf.CollectionSpec)
 
-	// Wanted, if set, says how many plans want an object, the one that is being
-	// applied included. What another plan wants, too, stays when an Apply that made
-	// it fails.
+	// Wanted, if set, returns how many plans want an object, including the plan that is being
+	// applied. When an Apply fails, the objects that it made and another plan wants stay.
 	Wanted func(key string) int
-	// GivenAway, if set, lists the NICs that containers have: the two ends of a pair may
-	// be with two.
+	// GivenAway, if set, lists the NICs that containers have. The two ends of a pair may be with
+	// two containers.
 	GivenAway func() []GivenNIC
-	// Lost, if set, is told what a container has taken off a NIC that comes home, and
-	// nobody can put back.
+	// Lost, if set, is told what a container has removed from a returned NIC and cannot be
+	// restored.
 	Lost func(nic, what string)
 
 	home *Netns
-	// frame is held while the firewall's chains and sets, and what is in these, are
-	// compared and changed, in one transaction: several plans have much of that in
-	// common, and who takes something away asks meanwhile whether a plan wants it.
+	// frame is held while the chains and sets of the firewall, and their contents, are compared and
+	// changed in one transaction. Plans share much of them, and a removal asks meanwhile whether
+	// another plan wants an object.
 	frame sync.Mutex
-	// rt and nft change things and read single objects; a listing takes long on
-	// a full host, and has sockets of its own, so that no attach waits for it.
+	// rt and nft change objects and read single ones. A listing takes long on a full host, so it
+	// has sockets of its own, and no attach waits for it.
 	rt, nft         *conn
 	listRt, listNft *conn
-	// deleters delete links; idle hands out those that nobody uses.
+	// deleters delete links; idle hands out the deleters that are not in use.
 	deleters []*conn
 	idle     chan *conn
-	// stripped are the NICs that were freed, at home, of what stood on them, and are not
-	// back for good yet.
+	// stripped holds the NICs on the host whose stacked devices have been removed, and whose return
+	// is not complete.
 	stripped sync.Map
 	held     []heldFolder
 	fast     fastPath
 }
 
-// deletersMany is how many links may be on their way out at a time.
+// deletersMany is how many links can be deleted at the same time.
 const deletersMany = 16
 
 // Open returns a handle on the calling thread's network namespace.
@@ -107,7 +105,7 @@ func (k *Kernel) dialDeleters() error {
 	return nil
 }
 
-// Close lets go of the handle. Objects stay.
+// Close closes the handle. Objects stay.
 func (k *Kernel) Close() error {
 	var err error
 	for _, c := range append([]*conn{k.rt, k.nft, k.listRt, k.listNft}, k.deleters...) {
@@ -125,5 +123,5 @@ func (k *Kernel) Close() error {
 	return err
 }
 
-// shared reports whether another plan wants an object than the one being applied.
+// shared reports whether a plan other than the one being applied wants an object.
 func (k *Kernel) shared(key string) bool { return k.Wanted != nil && k.Wanted(key) > 1 }

@@ -2,17 +2,16 @@ package kernel
 
 import "github.com/heddle-network/heddle"
 
-// kind is how objects of one kind are made, compared, removed and read back. Each
-// stands in a file of its own; heddle.ObjectKinds says in which order they are walked
-// through.
+// kind is how objects of one kind are made, compared, removed and read back. Each kind has a file
+// of its own; heddle.ObjectKinds gives their order.
 type kind interface {
-	// make makes what is missing and corrects what is ours and different.
+	// make makes the missing objects, and corrects those of ours that differ.
 	make(a *attempt, s *session, want *heddle.State) error
-	// compare notes what is not as wanted. The kernel's objects are read once as a
+	// compare records the objects that are not as wanted. The kernel's objects are read once as a
 	// list, however many are wanted.
 	compare(d *differ, want *heddle.State) error
-	// remove takes the objects away, the last first. The session is nil if the container's
-	// namespace is gone.
+	// remove removes the objects in reverse order. The session is nil if the container's namespace
+	// is gone.
 	remove(r *removal, s *session, gone *heddle.State)
 	// own finds the host's objects that bear our mark.
 	own(v *inventory) error
@@ -36,7 +35,7 @@ var kinds = map[string]kind{
 	"programs":   programKind{},
 }
 
-// unmarked objects bear no mark of ours: they live and go with our interfaces.
+// unmarked is for objects that bear no mark of ours: they are removed with our interfaces.
 type unmarked struct{}
 
 func (unmarked) own(*inventory) error { return nil }

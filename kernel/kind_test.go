@@ -6,7 +6,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// TestKinds: what plans can have, the interpreter knows, and nothing else.
+// TestKinds: the interpreter knows exactly the kinds that plans can have.
 func TestKinds(t *testing.T) {
 	for _, k := range heddle.ObjectKinds {
 		if kinds[k.Name] == nil {
@@ -18,8 +18,8 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestMisplacedIsRefused: a plan with what its kind cannot have there is refused before
-// anything is touched.
+// TestMisplacedIsRefused: a plan with an object in a namespace where its kind cannot be is refused
+// before anything is changed.
 func TestMisplacedIsRefused(t *testing.T) {
 	r := newRoom(t)
 	link := heddle.Link{Name: "lo"}

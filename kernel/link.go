@@ -8,8 +8,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// linkKind are the interfaces. They are down when they are made, and brought up when
-// what guards them is there.
+// linkKind are the interfaces. They are made down, and are brought up when their guards are there.
 type linkKind struct{}
 
 func (linkKind) make(a *attempt, s *session, want *heddle.State) error {
@@ -36,8 +35,8 @@ func (d *differ) link(l heddle.Link) error {
 	return d.differs(l, "%s", strings.Join(odd, "; "))
 }
 
-// settings names what is not as wanted, with the interfaces' names in place of
-// their indexes.
+// settings names the settings that are not as wanted, with the names of interfaces instead of their
+// indexes.
 func (d *differ) settings(l heddle.Link, have linkState) []string {
 	want, err := d.s.wanted(l, have)
 	if err != nil {
@@ -87,7 +86,7 @@ func (linkKind) remove(r *removal, s *session, gone *heddle.State) {
 		r.do(l.Key(), func() error {
 			live, err := s.link(l.Name)
 			if err == nil && live == nil && s.pod && l.Parent != "" {
-				live, err = s.link(heddle.BirthName(l)) // a crash kept it from its name
+				live, err = s.link(heddle.BirthName(l)) // a crash came before the link got its name
 			}
 			if err != nil || live == nil || !live.ours() || l.Alias != "" && live.alias != "" && !heddle.SameOwner(live.alias, l.Alias) {
 				return err

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// createLink is the message that makes l; for a veth it makes the far end with
-// it, in the namespace peerNS (none: here); a macvlan device is made on below.
+// createLink is the message that makes l. For a veth it also makes the far end, in the namespace
+// peerNS (nil: the same namespace). A macvlan device is made on the device below.
 func createLink(l heddle.Link, far heddle.Link, master int, peerNS *Netns, below lower) *nl.NetlinkRequest {
 	if l.Kind == "vxlan" {
 		return createTunnel(l, tunnelOf(l.Tunnel), 0)
@@ -46,23 +46,23 @@ func createLink(l heddle.Link, far heddle.Link, master int, peerNS *Netns, below
 	return r
 }
 
-// linkInfo is IFLA_LINKINFO of a device; its settings go into data.
+// linkInfo is the attribute IFLA_LINKINFO of a device; its settings go into data.
 func linkInfo(kind string) (info, data *nl.RtAttr) {
 	info = nl.NewRtAttr(unix.IFLA_LINKINFO|unix.NLA_F_NESTED, nil)
 	info.AddRtAttr(nl.IFLA_INFO_KIND, nl.NonZeroTerminated(kind))
 	return info, info.AddRtAttr(nl.IFLA_INFO_DATA|unix.NLA_F_NESTED, nil)
 }
 
-// addOneQueue asks for one queue each way, which is what a veth uses: otherwise
-// the kernel makes as many as there may ever be processors, and then waits for an
-// RCU grace period to put all but one away again (veth_init_queues).
+// addOneQueue asks for one queue in each direction, which is what a veth uses. Otherwise the kernel
+// makes one for each possible processor, and then waits for an RCU grace period to remove all but
+// one again (veth_init_queues).
 func addOneQueue(add func(nl.NetlinkRequestData)) {
 	add(numberAttr(unix.IFLA_NUM_TX_QUEUES, 1))
 	add(numberAttr(unix.IFLA_NUM_RX_QUEUES, 1))
 }
 
-// birthAttrs are the attributes that the kernel takes when it makes a device;
-// it ignores the alias until the device is there.
+// birthAttrs are the attributes that the kernel accepts when it makes a device. It ignores the
+// alias until the device exists.
 func birthAttrs(l heddle.Link) []*nl.RtAttr {
 	all := []*nl.RtAttr{textAttr(unix.IFLA_IFNAME, l.Name)}
 	if l.MTU != 0 {
@@ -80,10 +80,10 @@ func birthAttrs(l heddle.Link) []*nl.RtAttr {
 	return all
 }
 
-// birthMTU is the MTU that a link is created with. A bridge takes the least MTU of
-// its ports, and 1500 when the last has left, unless its own was ever changed
-// (BROPT_MTU_SET_BY_USER in net/bridge/br_device.c). So it is created with a different
-// MTU, which is changed to the wanted one later.
+// birthMTU is the MTU that a link is created with. A bridge takes the least MTU of its ports, and
+// 1500 when the last port has left, unless its MTU was ever changed (BROPT_MTU_SET_BY_USER in
+// net/bridge/br_device.c). So it is created with a different MTU, which is changed to the wanted
+// one later.
 func birthMTU(l heddle.Link) int {
 	if l.Kind == "bridge" && l.MTU != 0 {
 		return l.MTU + 1
@@ -91,12 +91,12 @@ func birthMTU(l heddle.Link) int {
 	return l.MTU
 }
 
-// changeLink is the messages that turn an existing link from one state into
-// another; none if nothing differs. Port switches need a message of their own,
-// for they can be set only on a link that is a port already.
+// changeLink returns the messages that change an existing link from one state to another; none if
+// nothing differs. Port switches need a message of their own, since they can be set only on a link
+// that is a port already.
 func changeLink(index int, from, to linkState) []*nl.NetlinkRequest {
 	var all []*nl.NetlinkRequest
-	if from.lacksIPv6() && from.mtu != to.mtu { // first: without IPv6 the kernel takes none of its attributes
+	if from.lacksIPv6() && from.mtu != to.mtu { // first: without IPv6 the kernel accepts no IPv6 attributes
 		all = append(all, setMTU(index, to.mtu))
 		from.mtu = to.mtu
 	}

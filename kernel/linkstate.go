@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// linkState is an interface as the kernel has it.
+// linkState is the state of an interface in the kernel.
 type linkState struct {
-	// queue is the queueing discipline; "noop" drops all.
+	// queue is the queueing discipline; "noop" drops all packets.
 	queue string
 	index int
 	name  string
@@ -22,17 +22,17 @@ type linkState struct {
 	permanent heddle.MAC
 	group     uint32
 	master    int
-	// peer is the index of the far end, or of the interface below; if elsewhere is set
-	// that lies in the namespace with the number nsid (IFLA_LINK_NETNSID).
+	// peer is the index of the far end, or of the interface below. If elsewhere is set, that
+	// interface is in the namespace with the number nsid (IFLA_LINK_NETNSID).
 	peer      int
 	elsewhere bool
 	nsid      int
-	// bus and device are where the driver found the hardware ("virtio", "virtio3").
+	// bus and device say where the driver found the hardware ("virtio", "virtio3").
 	bus, device string
 	up          bool
-	// gso is the size of the largest IPv4 segment; 0 on kernels that do not say.
+	// gso is the size of the largest IPv4 segment; 0 on kernels that do not report it.
 	gso int
-	// noIPv6 says that IPv6 is off on it (disable_ipv6).
+	// noIPv6 says that IPv6 is disabled on the interface (disable_ipv6).
 	noIPv6 bool
 	// noAuto says that the kernel makes no link-local address.
 	noAuto bool
@@ -40,21 +40,20 @@ type linkState struct {
 	port *heddle.BridgePort
 	// snooping is a bridge's mcast_snooping.
 	snooping bool
-	// submode is that of a macvlan or ipvlan device.
+	// submode is the sub-mode of a macvlan or ipvlan device.
 	submode uint32
-	// portName tells the ports of one device apart (IFLA_PHYS_PORT_NAME), as those of a
-	// switch.
+	// portName distinguishes the ports of one device, such as a switch (IFLA_PHYS_PORT_NAME).
 	portName string
 	// vlan and protocol are the tag of a VLAN device; the protocol of others is 0.
 	vlan, protocol uint16
-	// tunnel is that of a VXLAN device.
+	// tunnel is the state of a VXLAN device's tunnel.
 	tunnel tunnelState
 }
 
-// ours reports whether the link bears our mark. A link of ours has its group
-// from the moment it is made, and its alias one message later: killed between
-// the two, the agent still knows its own work by name and group; a macvlan
-// or ipvlan device in a container has the name that the container wants.
+// ours reports whether the link bears our mark. A link of ours has its group from the moment it is
+// made, and its alias one message later. If the agent is killed between the two, it still
+// recognises the link by name and group. A macvlan or ipvlan device in a container has the name
+// that the container wants.
 func (l linkState) ours() bool {
 	return heddle.IsOurs(l.alias) || l.alias == "" && (prefixed(l.name) || l.kind == "macvlan" || l.kind == "ipvlan") && l.group&^0xffffff == heddle.GroupBase
 }
@@ -70,7 +69,7 @@ func prefixed(name string) bool {
 	return false
 }
 
-// ifla_inet6 and in6_addr_gen_mode of linux/if_link.h; the place of disable_ipv6 in the
+// ifla_inet6 and in6_addr_gen_mode are from linux/if_link.h. The position of disable_ipv6 in the
 // settings is DEVCONF_DISABLE_IPV6 of linux/ipv6.h.
 const (
 	inet6ConfAttr   = 2
@@ -101,12 +100,13 @@ func (s *session) link(name string) (*linkState, error) {
 	return l, err
 }
 
-// linkAt reads the interface with a number; a missing one gives nil.
+// linkAt reads the interface with an index; a missing one gives nil.
 func (s *session) linkAt(index int) (*linkState, error) {
 	return s.linkIn(index, nil)
 }
 
-// linkIn is linkAt in the namespace that this one knows by a number; nil is here.
+// linkIn is linkAt in the namespace that this one knows by the number nsid; nil means this
+// namespace.
 func (s *session) linkIn(index int, nsid *int) (*linkState, error) {
 	req := request(unix.RTM_GETLINK, 0, indexed(index))
 	req.AddData(numberAttr(unix.IFLA_EXT_MASK, skipStats))

@@ -16,14 +16,14 @@ import (
 	"github.com/heddle-network/heddle/firewall"
 )
 
-// Columns of /proc/net/tcp and udp (proc_net_tcp.rst), and a listening socket's state.
+// Columns of /proc/net/tcp and udp (proc_net_tcp.rst), and the state of a listening socket.
 const (
 	columnLocal, columnRemote, columnState = 1, 2, 3
 	stateListen                            = "0A"
 )
 
-// listening lists the ports among those of masquerading on which sockets of this
-// host wait for whoever calls, programs' and the kernel's own.
+// listening lists those ports of the masquerading range on which sockets of this host wait for any
+// caller, both of programs and of the kernel.
 func (k *Kernel) listening() ([]heddle.Socket, error) {
 	var all []heddle.Socket
 	err := k.home.Do(func() error {

@@ -12,7 +12,8 @@ import (
 type localAddress struct {
 	s    *session
 	addr netip.Addr
-	// index is the interface's, where several have the address (link-local).
+	// index is the index of the interface. It is set for a link-local address, which several
+	// interfaces can have.
 	index int
 }
 
@@ -22,11 +23,10 @@ func (a *attempt) made6(s *session, x heddle.Address) {
 	}
 }
 
-// awaitLocal waits until packets to the new IPv6 addresses are taken. The kernel
-// adds an address's local route in a workqueue (addrconf_dad_work in
-// net/ipv6/addrconf.c), also for one that skips duplicate address detection; a
-// packet that comes sooner is dropped, and an endpoint that is reported as made
-// must not lose its first.
+// awaitLocal waits until the kernel accepts packets to the new IPv6 addresses. The kernel adds the
+// local route of an address in a workqueue (addrconf_dad_work in net/ipv6/addrconf.c), also for an
+// address that skips duplicate address detection. A packet that comes sooner is dropped, and an
+// endpoint that is reported as made must not lose its first packet.
 func (a *attempt) awaitLocal() error {
 	for _, l := range a.local {
 		l.await(&a.settling)
@@ -40,11 +40,11 @@ func (l localAddress) await(s *settling) {
 	}
 }
 
-// rest waits for a hundred microseconds. time.Sleep would take a millisecond at
-// least where the process is idle otherwise: the runtime's poller counts in those.
+// rest sleeps for a hundred microseconds. time.Sleep would take a millisecond at least if the
+// process is otherwise idle, because the runtime's poller counts in milliseconds.
 func rest() { unix.Nanosleep(&unix.Timespec{Nsec: 100_000}, nil) }
 
-// taken asks where a packet to the address would go.
+// taken reports whether the kernel would accept a packet to the address.
 func (l localAddress) taken() (bool, error) {
 	r := request(unix.RTM_GETROUTE, 0, &nl.RtMsg{RtMsg: unix.RtMsg{Family: unix.AF_INET6, Dst_len: 128}})
 	r.AddData(nl.NewRtAttr(unix.RTA_DST, l.addr.AsSlice()))

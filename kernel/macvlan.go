@@ -12,15 +12,15 @@ import (
 // submodes are the MACVLAN_MODE_… and IPVLAN_MODE_… of linux/if_link.h.
 var submodes = map[string]uint32{"private": 1, "vepa": 2, "bridge": 4, "passthru": 8, "l2": 0, "l3": 1, "l3s": 2}
 
-// lower is the device that a macvlan or ipvlan device stands on: its index and, seen from
-// a container, the number by which the container knows the host's namespace.
+// lower is the device below a macvlan or ipvlan device: its index and, seen from a container, the
+// number by which the container knows the host's namespace.
 type lower struct {
 	index, nsid int
 	elsewhere   bool
 }
 
-// below finds the parent, which is on the host. A device for a container is made
-// from inside.
+// below finds the parent, which is on the host. A device for a container is made from inside the
+// container's namespace.
 func (a *attempt) below(s *session, l heddle.Link) (lower, error) {
 	if l.Parent == "" {
 		return lower{}, nil
@@ -36,11 +36,11 @@ func (a *attempt) below(s *session, l heddle.Link) (lower, error) {
 	return lower{index: index, nsid: nsid, elsewhere: true}, err
 }
 
-// bearAcross makes a container's device on a parent of the host. Kernels before 6.14
-// make it beside its parent and then move it (rtnl_newlink_create in
-// net/core/rtnetlink.c), so a name that the host has too would be refused: it is born
-// with one that nobody has, and gets its own in the container.
-func (s *session) bearAcross(l heddle.Link, below lower) error {
+// createOnParent makes a container's device on a parent of the host. Kernels before 6.14 make it in the
+// parent's namespace and then move it (rtnl_newlink_create in net/core/rtnetlink.c), so they would
+// refuse a name that the host has too. So the device is made with a name that nobody has, and gets
+// its own name in the container.
+func (s *session) createOnParent(l heddle.Link, below lower) error {
 	if _, err := s.ifindex(l.Name); err == nil {
 		return unix.EEXIST
 	}
@@ -48,7 +48,7 @@ func (s *session) bearAcross(l heddle.Link, below lower) error {
 	born.Name = heddle.BirthName(l)
 	if left, err := s.link(born.Name); err != nil || left != nil && left.ours() {
 		if err == nil {
-			err = s.delete(left.index) // of a life that ended here
+			err = s.delete(left.index) // left by an agent that was killed here
 		}
 		if err != nil {
 			return err
@@ -77,8 +77,8 @@ const (
 	netnsaFD   = 3
 )
 
-// numberOf is the number by which this namespace knows another one; it is given
-// one if it has none yet.
+// numberOf is the number by which this namespace knows another one. The kernel assigns a number if
+// there is none yet.
 func (s *session) numberOf(other *Netns) (int, error) {
 	if id, err := s.readNumber(other); err != nil || id >= 0 {
 		return id, err
@@ -101,7 +101,7 @@ func (s *session) readNumber(other *Netns) (int, error) {
 	return int(id), err
 }
 
-// namespaceRequest is headed by a struct rtgenmsg, padded to four bytes.
+// namespaceRequest is a request that begins with a struct rtgenmsg, padded to four bytes.
 func namespaceRequest(kind int, other *Netns) *nl.NetlinkRequest {
 	r := request(kind, 0, &nl.RtGenMsg{})
 	r.AddData(numberAttr(netnsaFD, uint32(other.fd)))

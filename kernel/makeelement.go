@@ -10,12 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// batchSize bounds a transaction's size, which must fit the socket's send
-// buffer.
+// batchSize bounds the size of a transaction, which must fit into the socket's send buffer.
 const batchSize = 256
 
-// elements adds members to our sets, as many as fit in one transaction: the kernel
-// takes some 20 ms for each (synchronize_rcu(9)), however small.
+// elements adds members to our sets, as many as fit into one transaction. The kernel takes about 20
+// ms for each transaction, however small (synchronize_rcu(9)).
 func (a *attempt) elements(wanted []heddle.Element) error {
 	for some := range slices.Chunk(once(wanted), batchSize) {
 		if err := a.step("make", batchKey(some), func() error { return a.members(some) }); err != nil {
@@ -56,8 +55,8 @@ func batchKey(some []heddle.Element) string {
 	return fmt.Sprintf("%s and %d more", some[0].Key(), len(some)-1)
 }
 
-// batch adds members in one transaction. Nobody finds one there that somebody else,
-// who has asked whether it is wanted, is about to take away.
+// batch adds members in one transaction. The lock keeps others from removing, at the same time, an
+// element that batch finds present.
 func (a *attempt) batch(wanted []heddle.Element) error {
 	members := make([]member, len(wanted))
 	reqs := make([]*nl.NetlinkRequest, len(wanted))
@@ -81,8 +80,7 @@ func (a *attempt) batch(wanted []heddle.Element) error {
 	return err
 }
 
-// added records new elements and the ones they replaced; both are undone
-// together.
+// added records new elements and the elements that they replaced. Both are undone together.
 func (a *attempt) added(members, replaced []member) {
 	if len(members) == 0 {
 		return
@@ -113,8 +111,8 @@ func (a *attempt) added(members, replaced []member) {
 	})
 }
 
-// sameElements adds those that are missing and replaces those that map to
-// something else or, in a set of ranges, overlap.
+// sameElements adds missing members. It replaces members that map to something else or, in a set of
+// ranges, overlap.
 func (a *attempt) sameElements(members []member) error {
 	c := a.host.nft
 	var reqs []*nl.NetlinkRequest
@@ -141,7 +139,7 @@ func (a *attempt) sameElements(members []member) error {
 	return err
 }
 
-// canonical is the element in the spelling that it has when it is read back.
+// canonical is the element as it is spelled when it is read back.
 func (m member) canonical() heddle.Element {
 	t, _ := firewall.TypeOf(m.Family, m.Set)
 	e := m.Element
@@ -155,12 +153,12 @@ func (m member) canonical() heddle.Element {
 	return e
 }
 
-// deleteTries bounds how often a batch is put together anew because somebody else
-// took an element out of it meanwhile.
+// deleteTries bounds how often a batch is built again because somebody else removed one of its
+// elements meanwhile.
 const deleteTries = 4
 
-// deleteElements takes elements out of our sets, in one transaction. The kernel
-// takes none if one of them is not there: then those that are there are looked for.
+// deleteElements removes elements from our sets in one transaction. The kernel removes none if one
+// of them is missing; then deleteElements looks for those that exist.
 func (c *conn) deleteElements(some []heddle.Element) error {
 	members := make([]member, len(some))
 	for i, e := range some {

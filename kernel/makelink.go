@@ -16,8 +16,8 @@ func (s *session) side() string {
 	return "host/"
 }
 
-// link makes an interface, or takes the one that is there if it is ours, and
-// gives it its settings. The far end of a pair was made with the near one.
+// link makes an interface, or takes over an existing one if it is ours, and gives it its settings.
+// The far end of a pair is made with the near end.
 func (a *attempt) link(s *session, l heddle.Link) error {
 	if l.Kind == "" {
 		return nil
@@ -46,7 +46,7 @@ func (a *attempt) create(s *session, l heddle.Link) error {
 		return err
 	}
 	if below.elsewhere {
-		err = s.bearAcross(l, below)
+		err = s.createOnParent(l, below)
 	} else {
 		err = s.rt.execute(createLink(l, far, master, peerNS, below))
 	}
@@ -73,7 +73,7 @@ func (a *attempt) create(s *session, l heddle.Link) error {
 	return nil
 }
 
-// farEnd finds the far end of a pair, wherever it lies.
+// farEnd finds the far end of a pair in either namespace.
 func (a *attempt) farEnd(l heddle.Link) (far heddle.Link, ns *Netns, side string) {
 	links, side := a.plan.Host.Links, "host/"
 	if l.PeerInPod {
@@ -87,7 +87,7 @@ func (a *attempt) farEnd(l heddle.Link) (far heddle.Link, ns *Netns, side string
 	return heddle.Link{Name: l.Peer}, ns, side
 }
 
-// master resolves the bridge that the link is to be a port of.
+// master resolves the bridge that the link shall be a port of.
 func (s *session) master(l heddle.Link) (int, error) {
 	if l.Master == "" {
 		return 0, nil
@@ -99,7 +99,7 @@ func (s *session) master(l heddle.Link) (int, error) {
 	return index, nil
 }
 
-// settle gives an interface the settings that are not as wanted.
+// settle sets the settings of an interface that are not as wanted.
 func (a *attempt) settle(s *session, l heddle.Link) error {
 	have, err := a.current(s, l)
 	if err != nil {
@@ -115,8 +115,7 @@ func (a *attempt) settle(s *session, l heddle.Link) error {
 	if len(changeLink(have.index, have, want)) == 0 && have.tunnel.soft == want.tunnel.soft {
 		return nil
 	}
-	// Noted first: some of several changes may succeed. A fresh link is undone
-	// as a whole.
+	// Recorded first: some of several changes may succeed. A new link is undone as a whole.
 	if !a.fresh[s.side()+l.Name] {
 		a.recordUndo(l.Key(), func() error { return s.change(have.index, want, have) })
 	}
@@ -136,8 +135,8 @@ func (s *session) change(index int, from, to linkState) error {
 	return s.setSoftChecksums(to.name, to.tunnel.soft)
 }
 
-// wanted is what the link should be: what the plan says, and for the rest what
-// is there.
+// wanted is the state that the link should have: what the plan says, and otherwise what the link
+// has.
 func (s *session) wanted(l heddle.Link, have linkState) (linkState, error) {
 	want := have
 	var err error

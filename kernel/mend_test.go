@@ -11,9 +11,8 @@ import (
 	"github.com/heddle-network/heddle/test/cell"
 )
 
-// TestMend has a plan with objects that the kernel refuses: Apply makes nothing, Mend all
-// others, and says which it did not make. A link that has not got its settings stays
-// down.
+// TestMend has a plan with objects that the kernel refuses. Apply makes nothing. Mend makes all
+// others, and reports those that it did not make. A link without its settings stays down.
 func TestMend(t *testing.T) {
 	r := newRoom(t)
 	r.sh("ip link add d0 type veth peer name d1; ip link set d0 up; ip link set d1 up; ip address add 10.1.0.1/24 dev d0")
@@ -52,7 +51,8 @@ func TestMend(t *testing.T) {
 	}
 }
 
-// TestHostRoutes tells the host's own routes from ours, and from what is none.
+// TestHostRoutes distinguishes the host's own routes from ours, and from entries that are no routes
+// of the host.
 func TestHostRoutes(t *testing.T) {
 	r := newRoom(t)
 	r.sh(`ip link add d0 type veth peer name d1; ip link set d0 up; ip link set d1 up; ip address add 192.0.2.1/24 dev d0; ip address add 2001:db8::1/64 dev d0 nodad

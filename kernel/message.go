@@ -8,13 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// message is a netlink message: a header and what follows it.
+// message is a netlink message: a header and its payload.
 type message = syscall.NetlinkMessage
 
 func split(b []byte) ([]message, error) { return syscall.ParseNetlinkMessage(b) }
 
-// parseAck reads an acknowledgement: an errno, the header of the request that
-// it is about, then attributes (linux/netlink.h, struct nlmsgerr).
+// parseAck reads an acknowledgement: an errno, the header of the request, then attributes
+// (linux/netlink.h, struct nlmsgerr).
 func parseAck(m message) *refusal {
 	if len(m.Data) < 4 {
 		return nil
@@ -31,17 +31,16 @@ func parseAck(m message) *refusal {
 	return r
 }
 
-// request starts a message of the given type; an acknowledgement is asked for.
+// request starts a message of the given type, and asks for an acknowledgement.
 func request(kind, flags int, header nl.NetlinkRequestData) *nl.NetlinkRequest {
 	r := nl.NewNetlinkRequest(kind, flags|unix.NLM_F_ACK)
 	r.AddData(header)
 	return r
 }
 
-// list dumps objects and decodes each. A dump that a change interrupted may
-// miss objects, so it is taken again; on a host that changes all the time the
-// fifth is taken as it is, because all its readers bear a missing object: an
-// Apply of what is there changes nothing.
+// list dumps objects and decodes each. A dump that a change interrupted may miss objects, so it is
+// repeated. On a host that changes all the time the fifth dump is accepted: all its readers can
+// handle a missing object, since an Apply of existing objects changes nothing.
 func list[T any](c *conn, req func() *nl.NetlinkRequest, decode func([]byte) (T, bool)) ([]T, error) {
 	for try := 1; ; try++ {
 		var all []T
@@ -61,8 +60,7 @@ func list[T any](c *conn, req func() *nl.NetlinkRequest, decode func([]byte) (T,
 	}
 }
 
-// listBoth lists the objects of both families; a kernel started without IPv6 has none
-// of that.
+// listBoth lists the objects of both families. A kernel started without IPv6 has no IPv6 objects.
 func listBoth[T any](c *conn, req func(family uint8) *nl.NetlinkRequest, decode func([]byte) (T, bool)) ([]T, error) {
 	var all []T
 	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
@@ -89,8 +87,8 @@ func one[T any](c *conn, req *nl.NetlinkRequest, decode func([]byte) (T, bool)) 
 	return found, err
 }
 
-// attributes takes a message's attributes apart; the flag bits of the types
-// (nested, byte order) are left out. Of a repeated one the last counts.
+// attributes decodes the attributes of a message, without the flag bits of their types (nested,
+// byte order). If a type is repeated, the last attribute counts.
 func attributes(b []byte) map[uint16][]byte {
 	list, err := nl.ParseRouteAttr(b)
 	if err != nil {
@@ -147,6 +145,6 @@ func flag(b bool) byte {
 	return 0
 }
 
-// Every object is made with NLM_F_EXCL: one request where nothing is there, and
-// only where something is it is read and compared.
+// Every object is made with NLM_F_EXCL. That takes one request if nothing is there; only an
+// existing object is read and compared.
 const excl = unix.NLM_F_CREATE | unix.NLM_F_EXCL

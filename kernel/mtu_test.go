@@ -13,8 +13,8 @@ import (
 	"github.com/heddle-network/heddle/test/cell"
 )
 
-// TestBelowIPv6: a plan whose links are too small for IPv6 is applied, compared and typed as
-// others are. When the MTU is raised, the links get the settings of IPv6 that are wanted.
+// TestBelowIPv6: a plan whose links are too small for IPv6 is applied, compared and typed as others
+// are. When the MTU is raised, the links get the wanted IPv6 settings.
 func TestBelowIPv6(t *testing.T) {
 	modes := []heddle.Mode{bridge.Mode{}, routed.Mode{}, macvlan.Mode{}}
 	if hasIPvlan(t) {

@@ -20,10 +20,10 @@ type Netns struct {
 
 const namespaceRemedy = "give /proc/PID/ns/net of a running container, or a file under /run/netns"
 
-// OpenNetns opens the network namespace that path leads to. Anything else, such
-// as the file that is left under /run/netns when a namespace's mount is gone,
-// or another kind of namespace, is refused: entering it would fail late, or
-// work on the host's own interfaces.
+// OpenNetns opens the network namespace that path leads to. It refuses anything else, such as
+// another kind of namespace, or the file that remains under /run/netns when the mount of a
+// namespace is gone. Entering such a file would fail late, or the work would be done on the host's
+// own interfaces.
 func OpenNetns(path string) (*Netns, error) {
 	fd, err := openNamespace(path)
 	if err != nil {
@@ -75,8 +75,8 @@ func (n *Netns) verify() error {
 // Inode identifies the namespace as long as it lives.
 func (n *Netns) Inode() uint64 { return n.ino }
 
-// Cookie identifies the namespace until the next boot: unlike an inode number it is
-// not used again (SO_NETNS_COOKIE of socket(7), Linux 5.14).
+// Cookie identifies the namespace until the next boot. Unlike an inode number it is not used again
+// (SO_NETNS_COOKIE of socket(7), Linux 5.14).
 func (n *Netns) Cookie() (cookie uint64, err error) {
 	err = n.Do(func() error {
 		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
@@ -90,8 +90,8 @@ func (n *Netns) Cookie() (cookie uint64, err error) {
 	return cookie, err
 }
 
-// Is reports whether this is the namespace of that inode number and cookie. A cookie
-// of 0, of a record that has none, is not compared.
+// Is reports whether this is the namespace with that inode number and cookie. A cookie of 0 comes
+// from a record without one, and is not compared.
 func (n *Netns) Is(inode, cookie uint64) bool {
 	if n.ino != inode || cookie == 0 {
 		return n.ino == inode
@@ -112,14 +112,14 @@ func (n *Netns) Dup() (*Netns, error) {
 	return &Netns{fd, n.path, n.dev, n.ino}, nil
 }
 
-// Close lets go of the namespace.
+// Close closes the handle on the namespace.
 func (n *Netns) Close() { unix.Close(n.fd) }
 
-// Do runs fn inside the namespace and waits for it. It has a thread of its own
-// meanwhile; if the thread cannot be brought back it is left to die, for a
-// thread in the wrong namespace would later serve any goroutine.
+// Do runs fn inside the namespace on a thread of its own, and waits for it. A thread that cannot
+// return to its namespace ends with the goroutine: otherwise it would later run other goroutines in
+// the wrong namespace.
 func (n *Netns) Do(fn func() error) error {
-	// The answer also comes if fn never returns (runtime.Goexit).
+	// This is the result if fn never returns (runtime.Goexit).
 	err := fmt.Errorf("the work in namespace %s was abandoned", n.path)
 	done := make(chan struct{})
 	go func() {
@@ -145,7 +145,7 @@ func (n *Netns) handle() (*netlink.Handle, error) {
 	return netlink.NewHandleAt(netns.NsHandle(n.fd), unix.NETLINK_ROUTE)
 }
 
-// enter locks the thread and moves it; home is where it was.
+// enter locks the thread and moves it to the namespace; home is the namespace where it was.
 func enter(fd int) (home int, err error) {
 	runtime.LockOSThread()
 	home, err = unix.Open("/proc/thread-self/ns/net", unix.O_RDONLY|unix.O_CLOEXEC, 0)
@@ -161,8 +161,7 @@ func enter(fd int) (home int, err error) {
 	return home, nil
 }
 
-// leave moves the thread back. A goroutine that ends while its thread is
-// locked takes the thread with it: this is how a stray thread dies.
+// leave moves the thread back. If that fails, the thread stays locked, and ends with its goroutine.
 func leave(home int) {
 	if unix.Setns(home, unix.CLONE_NEWNET) == nil {
 		runtime.UnlockOSThread()

@@ -81,7 +81,7 @@ func TestOpenNetns(t *testing.T) {
 	}
 }
 
-// An error, or a goroutine that ends, comes back to the caller.
+// The error of a goroutine, or its end, is returned to the caller.
 func TestDoReturns(t *testing.T) {
 	n := openNetns(t, newNetns(t, "do"))
 	if err := n.Do(func() error { return errInjected }); !errors.Is(err, errInjected) {

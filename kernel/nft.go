@@ -11,20 +11,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The nftables side of the netlink socket (linux/netfilter/nf_tables.h).
+// The nftables part of the netlink socket (linux/netfilter/nf_tables.h).
 
 var nftFamilies = map[string]uint8{"inet": unix.NFPROTO_INET, "bridge": unix.NFPROTO_BRIDGE}
 
-// nftRequest starts a message to nf_tables; it is not acknowledged unless the
-// caller asks.
+// nftRequest starts a message to nf_tables. It is not acknowledged unless the caller asks for that.
 func nftRequest(kind, flags int, family string) *nl.NetlinkRequest {
 	r := nl.NewNetlinkRequest(unix.NFNL_SUBSYS_NFTABLES<<8|kind, flags)
 	r.AddData(&nl.Nfgenmsg{NfgenFamily: nftFamilies[family], Version: nl.NFNETLINK_V0})
 	return r
 }
 
-// batchMark opens or closes a batch, which the kernel takes as a whole or not
-// at all.
+// batchMark opens or closes a batch, which the kernel applies as a whole or not at all.
 func batchMark(kind int) *nl.NetlinkRequest {
 	r := nl.NewNetlinkRequest(kind, 0)
 	// res_id is big-endian, whatever the host.
@@ -33,9 +31,8 @@ func batchMark(kind int) *nl.NetlinkRequest {
 	return r
 }
 
-// batch sends the messages as one transaction. The kernel answers before
-// sendto returns, with the failure of every message that failed, so what is
-// queued afterwards is the whole answer.
+// batch sends the messages as one transaction. The kernel answers before sendto returns, with an
+// error for every message that failed. So the answers that are queued afterwards are complete.
 func (c *conn) batch(reqs ...*nl.NetlinkRequest) error {
 	if len(reqs) == 0 {
 		return nil
@@ -81,7 +78,7 @@ func (c *conn) drain(first uint32) error {
 type member struct {
 	heddle.Element
 	key, value []byte
-	// end is the last key, in a set of ranges.
+	// end is the last key of an element in a set of ranges.
 	end     []byte
 	verdict *nl.RtAttr
 }
@@ -107,7 +104,7 @@ func newMember(e heddle.Element) (member, error) {
 	return m, err
 }
 
-// encodeMatch writes the key, and for a set of ranges the last one.
+// encodeMatch encodes the key and, for a set of ranges, the last key.
 func encodeMatch(t firewall.SetType, match []string) (key, end []byte, err error) {
 	if !t.Ranges {
 		key, err = encode(t.Match, match)
@@ -136,8 +133,8 @@ func verdictAttr(s string) (*nl.RtAttr, error) {
 	return v, nil
 }
 
-// request is NFT_MSG_NEWSETELEM, NFT_MSG_DELSETELEM or NFT_MSG_GETSETELEM
-// about the element.
+// request is an NFT_MSG_NEWSETELEM, NFT_MSG_DELSETELEM or NFT_MSG_GETSETELEM request about the
+// element.
 func (m member) request(kind, flags int) *nl.NetlinkRequest {
 	r := nftRequest(kind, flags, m.Family)
 	r.AddData(textAttr(unix.NFTA_SET_ELEM_LIST_TABLE, heddle.Mark))

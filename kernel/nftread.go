@@ -100,8 +100,8 @@ type liveTable struct {
 	counters map[string]uint64
 }
 
-// part is one kind of object of a table: how it is listed, which attribute
-// names its table, and where it goes.
+// part describes one kind of object of a table: how it is listed, which attribute names its table,
+// and which function stores it.
 type part struct {
 	kind, tableAttr int
 	add             func(*liveTable, map[uint16][]byte)
@@ -134,7 +134,7 @@ func (c *conn) tableParts(family string, t *liveTable, parts []part) error {
 			r.AddData(textAttr(p.tableAttr, heddle.Mark))
 			return r
 		}, func(b []byte) (map[uint16][]byte, bool) {
-			// a row outlives the exchange, whose buffer the next one fills
+			// rows are kept after the exchange, and the next exchange overwrites the buffer
 			at := after(nl.SizeofNfgenmsg, slices.Clone(b))
 			return at, text(at[uint16(p.tableAttr)]) == heddle.Mark
 		})

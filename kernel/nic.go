@@ -14,8 +14,7 @@ type nicKind struct{ unmarked }
 
 func (nicKind) make(a *attempt, _ *session, want *heddle.State) error { return each(want.NICs, a.nic) }
 
-// compare: the NIC is in the container, under its name, with its MAC
-// address.
+// compare checks that the NIC is in the container, under its name and with its MAC address.
 func (nicKind) compare(d *differ, want *heddle.State) error {
 	return each(want.NICs, func(n heddle.NIC) error {
 		for _, l := range d.links {
@@ -44,8 +43,8 @@ func (nicKind) remove(r *removal, s *session, gone *heddle.State) {
 	}
 }
 
-// nic moves a NIC of the host into the container. It is marked first: whatever
-// happens from then on, the NIC is known wherever it is.
+// nic moves a NIC of the host into the container. It marks the NIC first, so that the NIC is
+// recognised wherever it is, whatever happens later.
 func (a *attempt) nic(n heddle.NIC) error {
 	inside, err := a.pod.marked(n)
 	if err != nil || inside != nil && inside.name == n.IfName {
@@ -104,9 +103,8 @@ func (s *session) nicAtHome(n heddle.NIC) (*linkState, error) {
 	return live, nil
 }
 
-// marked finds the NIC by its alias; nil if it is not here. A container's
-// administrator may copy the alias to an interface of his own: that one is of
-// another kind, or has another number.
+// marked finds the NIC by its alias; nil if it is not here. A container's administrator may copy
+// the alias to another interface, which has another kind or another index.
 func (s *session) marked(n heddle.NIC) (found *linkState, err error) {
 	if s == nil || n.Alias == "" {
 		return nil, nil
@@ -120,9 +118,8 @@ func (s *session) marked(n heddle.NIC) (found *linkState, err error) {
 	return found, err
 }
 
-// disguised finds the NIC in a container whose administrator has given it
-// another alias: by its MAC address, by its number, which a move keeps where it
-// can, or by its name.
+// disguised finds the NIC in a container whose administrator has given it another alias: by its MAC
+// address, by its index, which a move keeps if it can, or by its name.
 func (s *session) disguised(n heddle.NIC) (*linkState, error) {
 	if s == nil {
 		return nil, nil
@@ -143,7 +140,7 @@ func (s *session) disguised(n heddle.NIC) (*linkState, error) {
 	return nil, err
 }
 
-// home reports whether the NIC is on the host: it never left, or it is back.
+// home reports whether the NIC is on the host: it never left, or it has returned.
 func (s *session) home(n heddle.NIC) (bool, error) {
 	all, err := s.links()
 	return slices.ContainsFunc(all, func(l linkState) bool {
@@ -152,8 +149,8 @@ func (s *session) home(n heddle.NIC) (bool, error) {
 	}), err
 }
 
-// moveRequest moves an interface to another namespace and gives it a name there
-// in one transaction, and an index if there is one that it should have.
+// moveRequest moves an interface to another namespace and gives it a name there in one transaction.
+// It also sets the index if newIndex is not 0.
 func moveRequest(index int, to *Netns, name string, newIndex int) *nl.NetlinkRequest {
 	r := request(unix.RTM_NEWLINK, 0, indexed(index))
 	r.AddData(numberAttr(unix.IFLA_NET_NS_FD, uint32(to.fd)))

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Attributes of linux/if_addr.h and flags that the kernel takes from a user;
-// the others are states (tentative, deprecated, permanent …).
+// Attributes of linux/if_addr.h, and the flags that the kernel accepts from a user. The other flags
+// are states (tentative, deprecated, permanent …).
 const (
 	ifaRtPriority = 9
 	ifaProto      = 11
@@ -20,9 +20,9 @@ const (
 	forever = 0xffffffff
 )
 
-// nicAddresses lists an interface's addresses in the order in which they have
-// to be made: it decides about IPv4's primary ones, and IPv6's newest comes
-// first. Temporary ones (RFC 8981) the kernel makes anew.
+// nicAddresses lists an interface's addresses in the order in which they must be made. The order
+// decides which IPv4 addresses are primary; of IPv6, the newest address is listed first. The kernel
+// makes temporary addresses (RFC 8981) anew.
 func (s *session) nicAddresses(index int) ([]heddle.NICAddress, error) {
 	all, err := list(s.rt, addressQuery(index), decodeNICAddress)
 	var four, six []heddle.NICAddress
@@ -50,7 +50,7 @@ func decodeNICAddress(b []byte) (heddle.NICAddress, bool) {
 		a.Peer = address
 	}
 	if !isLocal {
-		local = address // IPv6 has no other
+		local = address // IPv6 has no other attribute
 	}
 	a.Prefix = netip.PrefixFrom(local, int(head.Prefixlen))
 	a.Broadcast, _ = netip.AddrFromSlice(at[unix.IFA_BROADCAST])
@@ -71,8 +71,8 @@ func decodeNICAddress(b []byte) (heddle.NICAddress, bool) {
 	return a, ok && !temporary
 }
 
-// nicAddressRequest is RTM_NEWADDR with all that the address had; false if its
-// lifetime is over.
+// nicAddressRequest is RTM_NEWADDR with all attributes that the address had; false if its lifetime
+// is over.
 func nicAddressRequest(flags, index int, a heddle.NICAddress, age time.Duration, extra uint32) (*nl.NetlinkRequest, bool) {
 	ip := a.Prefix.Addr()
 	head := nl.NewIfAddrmsg(familyOf(ip))
@@ -110,7 +110,7 @@ func nicAddressRequest(flags, index int, a heddle.NICAddress, age time.Duration,
 	return r, true
 }
 
-// left is what is left of a lifetime in seconds.
+// left is the rest of a lifetime in seconds.
 func left(seconds uint32, age time.Duration) uint32 {
 	passed := uint32(max(age, 0) / time.Second)
 	switch {

@@ -9,25 +9,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The kernel says of each end of a pair where the other is, and ends them together. So
-// the far end, which is not the container's, leads to the NIC. It may be a NIC, too, and
-// with another container: then it is not where it was when the near one was given away,
-// and what is at its number there may be anything. The user may have moved it or changed
-// it as well.
+// The kernel reports for each end of a pair where the other end is, and deletes both together. So
+// the far end, which does not belong to the container, leads to the NIC. The far end may be a NIC
+// of another container, too. Then it is not where it was when the near end was given away, and the
+// interface with its old index may be any other. The user may also have moved or changed the far
+// end.
 
-// GivenNIC is a NIC that a container has, and the container's namespace: 0 if that is
-// not known.
+// GivenNIC is a NIC that a container has, with the container's namespace. Its inode number is 0 if
+// the namespace is not known.
 type GivenNIC struct {
 	heddle.NIC
 	Inode, Cookie uint64
 }
 
-// holds reports whether the namespace is that of the container which has the NIC.
+// holds reports whether the namespace is that of the container that has the NIC.
 func (n GivenNIC) holds(ns *Netns) bool { return n.Inode != 0 && ns.Is(n.Inode, n.Cookie) }
 
-// farMAC is the MAC address that the far end of a pair has on the host; "" of others,
-// and of one that is not the host's. It is not still so if the far end has left or come
-// home since l was read: then nobody may be found who had it.
+// farMAC is the MAC address of the far end of a pair on the host; "" for other devices, and for a
+// far end that is not on the host. The result still is false if the far end has left or come home
+// since l was read: then its former holder may not be found.
 func (k *Kernel) farMAC(s *session, l linkState) (mac heddle.MAC, still bool, err error) {
 	if !l.paired() || l.peer == 0 {
 		return "", true, nil
@@ -53,7 +53,7 @@ func (k *Kernel) farMACNow(s *session, l linkState) (heddle.MAC, error) {
 	}
 	away := k.givenAway()
 	i := slices.IndexFunc(away, func(n GivenNIC) bool {
-		if n.Was.PeerElsewhere { // this one was away, too, when that one left
+		if n.Was.PeerElsewhere { // the other NIC was away, too, when this one left
 			return n.Was.Kind == l.kind && n.Was.FarMAC == l.mac
 		}
 		return n.Was.Kind == l.kind && n.Was.Peer == l.index
@@ -71,13 +71,13 @@ func (k *Kernel) givenAway() []GivenNIC {
 	return k.GivenAway()
 }
 
-// leastTries is how often a NIC is looked for before a doubt is told.
+// leastTries is how often a NIC is looked for before a doubt is reported.
 const leastTries = 4
 
-// byFarEnd asks the far end where the NIC is. A doubt may be due to a pair that is about
-// to end, with the namespace of one of its ends, or to one whose far end moved while the
-// NIC was looked for: it is looked into again, for a while and some times. On a host that
-// is full and busy, one search may take longer than the while.
+// byFarEnd asks the far end where the NIC is. A doubt may be due to a pair that is about to be
+// deleted with the namespace of one of its ends, or to a far end that moved during the search. So
+// byFarEnd repeats the search for some time, and at least a few times: on a full and busy host one
+// search may take longer than that time.
 func (h *nicReturn) byFarEnd() (f *found, doubt string, err error) {
 	end := time.Now().Add(EndTime)
 	for tries := 1; ; tries++ {
@@ -85,12 +85,12 @@ func (h *nicReturn) byFarEnd() (f *found, doubt string, err error) {
 		if f != nil || err != nil || doubt == "" || tries >= leastTries && time.Now().After(end) {
 			return f, doubt, err
 		}
-		h.closeOthers() // others search, too
+		h.closeOthers() // releases the search lock, so that others can search
 		time.Sleep(EndTime / 20)
 	}
 }
 
-// farEndNow finds the NIC as things are now, or says why it cannot be said to be gone.
+// farEndNow finds the NIC in the present state, or says why it cannot be sure that the NIC is gone.
 func (h *nicReturn) farEndNow() (f *found, doubt string, err error) {
 	w := h.n.Was
 	there, err := h.farThere()
@@ -107,14 +107,15 @@ func (h *nicReturn) farEndNow() (f *found, doubt string, err error) {
 	case far != nil:
 		return h.follow(*far, false, func(*session, linkState) bool { return true })
 	case len(away) == 0 && there != nil && there.elsewhere:
-		// somebody has changed its MAC address, or it is another pair's
+		// somebody has changed the MAC address, or the interface belongs to another pair
 		return h.follow(*there, false, func(at *session, l linkState) bool { return at == h.pod || h.marked(l) })
 	}
 	return h.unfollowed(away)
 }
 
-// farThere is what is where the far end was when the NIC was given away; nil if nothing
-// of its kind is, or a container had it then, which can put there what it likes.
+// farThere returns the interface that is where the far end was when the NIC was given away. It
+// returns nil if there is no interface of that kind, or if a container had the far end then, since
+// a container can put any interface there.
 func (h *nicReturn) farThere() (*linkState, error) {
 	w := h.n.Was
 	var number *int
@@ -126,14 +127,14 @@ func (h *nicReturn) farThere() (*linkState, error) {
 	}
 	far, err := h.host.linkIn(w.Peer, number)
 	if errors.Is(err, unix.EINVAL) || far != nil && far.kind != w.Kind {
-		return nil, nil // its namespace is gone, or it is
+		return nil, nil // the namespace is gone, or the interface is
 	}
 	return far, err
 }
 
-// farNow finds the far end on the host, or else the NICs of other containers that may be
-// it. It may come home or leave between the two looks, so that neither alone proves that
-// it is gone.
+// farNow finds the far end on the host. If it is not there, farNow lists the NICs of other
+// containers that may be the far end. The far end may come home or leave between the two looks, so
+// one look alone does not prove that it is gone.
 func (h *nicReturn) farNow() (far *linkState, away []GivenNIC, err error) {
 	for range 3 {
 		away = h.farAway()
@@ -144,8 +145,7 @@ func (h *nicReturn) farNow() (far *linkState, away []GivenNIC, err error) {
 	return far, away, err
 }
 
-// farAtHome finds the far end on the host by its MAC address, which no container sets
-// there.
+// farAtHome finds the far end on the host by its MAC address, which no container can set there.
 func (h *nicReturn) farAtHome() (*linkState, error) {
 	if h.n.Was.FarMAC == "" {
 		return nil, nil
@@ -169,9 +169,9 @@ func (k *Kernel) farEnds(of heddle.NIC) []GivenNIC {
 	})
 }
 
-// follow finds the device at the other end of one that the host sees; elsewhere says that
-// this one is in the namespace where the far end was. Accept says whether that device is
-// the NIC.
+// follow finds the device at the other end of far, a device that the host sees; elsewhere says that
+// far is in the namespace where the far end was. Accept reports whether the device found is the
+// NIC.
 func (h *nicReturn) follow(far linkState, elsewhere bool, accept func(at *session, l linkState) bool) (f *found, doubt string, err error) {
 	here := func(n *Netns) bool {
 		id, err := h.host.readNumber(n)

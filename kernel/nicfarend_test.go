@@ -7,8 +7,8 @@ import (
 	"github.com/heddle-network/heddle/test/cell"
 )
 
-// TestFarEndComesHome describes one end of a pair while the other one, which was with a
-// container, comes home, so that nobody has it any more when it is asked for.
+// TestFarEndComesHome describes one end of a pair while the other one, which was with a container,
+// comes home. So nobody has that end any more when it is asked for.
 func TestFarEndComesHome(t *testing.T) {
 	r := newRoom(t)
 	r.sh("ip link add nica address 02:00:00:00:00:0a type veth peer name nicb; ip link set nica netns " + r.pod)

@@ -10,34 +10,34 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A container may give its interfaces any name, number, MAC address and alias. What it
-// cannot choose is what the kernel says a NIC hangs on, wherever it is:
+// A container may give its interfaces any name, index, MAC address and alias. It cannot change what
+// the kernel reports about the device that a NIC depends on, wherever the NIC is:
 //
 //   - hardware: the device that its driver found (IFLA_PARENT_DEV_NAME), with the MAC
 //     address that it was made with (IFLA_PERM_ADDRESS) and, where the device has several
 //     ports, the port's name (IFLA_PHYS_PORT_NAME);
-//   - one end of a pair: the far end, which says where the near one is (IFLA_LINK,
+//   - one end of a pair: the far end, which says where the near end is (IFLA_LINK,
 //     IFLA_LINK_NETNSID);
-//   - a VLAN device: its lower device, on which there is one of its tag.
+//   - a VLAN device: its lower device, which has one VLAN device with that tag.
 //
-// Other devices (dummy, tap) hang on nothing, and lead nowhere: they are known by alias
-// and number, in the container alone.
+// Other devices (dummy, tap) depend on nothing. They are recognised by alias and index, in the
+// container alone.
 
-// identity reads them.
+// identity reads these attributes.
 func (l linkState) identity(w *heddle.NICState) {
 	w.Bus, w.Device, w.Permanent, w.Port = l.bus, l.device, l.permanent, l.portName
 	w.Peer, w.PeerElsewhere, w.PeerNSID = l.peer, l.elsewhere, l.nsid
 	w.VLAN, w.VLANProtocol = l.vlan, l.protocol
 }
 
-// found is a NIC, and where it is.
+// found is a NIC with the session of its namespace.
 type found struct {
 	at   *session
 	link linkState
 }
 
-// seek finds the NIC: nil if it is gone for good. The error has the code
-// heddle.Quarantined if that is not proven.
+// seek finds the NIC; nil if it is gone for good. The error has the code heddle.Quarantined if this
+// is not proven.
 func (h *nicReturn) seek() (*found, error) {
 	w := h.n.Was
 	var f *found
@@ -59,9 +59,9 @@ func (h *nicReturn) seek() (*found, error) {
 	return f, err
 }
 
-// search looks on the host, in the container, and then everywhere else; the last time
-// also where a socket alone leads. If the NIC is not found and not gone, the doubt is why,
-// which says how that is known.
+// search looks on the host, in the container, and then in all other namespaces; the last time also
+// in namespaces that live only by a socket. If the NIC is not found and not known to be gone, why is
+// returned as the doubt.
 func (h *nicReturn) search(is func(at *session, l linkState) bool, gone func(deep bool) bool, why string) (f *found, doubt string, err error) {
 	if f, err := look([]*session{h.host, h.pod}, is); f != nil || err != nil {
 		return f, "", err
@@ -81,10 +81,10 @@ func (h *nicReturn) search(is func(at *session, l linkState) bool, gone func(dee
 	return nil, why, nil
 }
 
-// afterAll takes for gone what is not found by a deep search either.
+// afterAll says that a NIC is gone if the deep search did not find it either.
 func afterAll(deep bool) bool { return deep }
 
-// look finds the NIC at one of the sites.
+// look finds the NIC in one of the namespaces.
 func look(sites []*session, is func(at *session, l linkState) bool) (*found, error) {
 	for _, at := range sites {
 		if at == nil {
@@ -103,7 +103,7 @@ func look(sites []*session, is func(at *session, l linkState) bool) (*found, err
 	return nil, nil
 }
 
-// others opens the namespaces besides the host's and the container's.
+// others opens the namespaces other than the host's and the container's.
 func (h *nicReturn) others(deep bool) ([]*session, error) {
 	h.closeOthers()
 	all, err := allNamespaces()
@@ -141,16 +141,16 @@ func (h *nicReturn) hardware(_ *session, l linkState) bool {
 	return l.device == w.Device && l.bus == w.Bus && l.permanent == w.Permanent && (w.Port == "" || l.portName == w.Port)
 }
 
-// unplugged reports whether the NIC's hardware is gone, and the NIC with it.
+// unplugged reports whether the NIC's hardware is gone.
 func (h *nicReturn) unplugged() bool {
 	_, err := os.Stat(filepath.Join("/sys/bus", h.n.Was.Bus, "devices", h.n.Was.Device))
 	_, errBus := os.Stat(filepath.Join("/sys/bus", h.n.Was.Bus))
 	return errors.Is(err, os.ErrNotExist) && errBus == nil
 }
 
-// sameLower reports whether a device stands where the NIC does, and has its tag, of which
-// there is one on a device (vlan_check_real_dev in net/8021q/vlan.c). One of a kind without
-// a tag is known by its number or MAC address; on the host, by its mark or its name.
+// sameLower reports whether a device has the same lower device as the NIC, and its tag. A device
+// can have only one VLAN device per tag (vlan_check_real_dev in net/8021q/vlan.c). A NIC of a kind
+// without a tag is recognised by its index or MAC address; on the host, by its mark or its name.
 func (h *nicReturn) sameLower(at *session, l linkState) bool {
 	w := h.n.Was
 	tagged := w.VLANProtocol != 0
@@ -166,7 +166,7 @@ func (h *nicReturn) sameLower(at *session, l linkState) bool {
 	return err == nil && l.elsewhere && (w.PeerElsewhere || l.nsid == number)
 }
 
-// byMark finds a NIC by what a container can write too.
+// byMark finds a NIC by attributes that a container can change, too.
 func (h *nicReturn) byMark() (*found, error) {
 	if l, err := h.host.marked(h.n); l != nil || err != nil {
 		return foundAt(h.host, l), err
@@ -193,13 +193,13 @@ func (h *nicReturn) lost(why string) error {
 		"end the container: until the NIC is back, it and the addresses are given to nobody, and the agent tries again every few seconds")
 }
 
-// removeStacked frees the NIC, which is at home, from all that stands on it elsewhere: while it
-// was away, none but the container could put that there. Then it has the kernel prove
-// that nothing is left: it makes no passthru device where there is another macvlan
-// device, and none at all where there is an ipvlan device, in whichever namespace they
-// are (macvlan_common_newlink in drivers/net/macvlan.c). Nor does it where the host itself
-// has made such a device on the NIC already, or put it in a bridge or a bond: then that
-// proves nothing, and is not asked.
+// removeStacked deletes all devices in other namespaces that are stacked on the NIC, which is at
+// home. While the NIC was away, only the container could make them. Then removeStacked has the
+// kernel prove that nothing is left: the kernel makes no passthru device on a NIC that has another
+// macvlan device, and none at all on a NIC that has an ipvlan device, in whichever namespace these
+// are (macvlan_common_newlink in drivers/net/macvlan.c). The kernel also refuses if the host itself
+// has already made such a device on the NIC, or put it in a bridge or a bond. Then the refusal
+// proves nothing, and the proof is left out.
 func (h *nicReturn) removeStacked() error {
 	used, err := h.strip()
 	if err != nil || used {
@@ -222,10 +222,10 @@ func (h *nicReturn) removeStacked() error {
 	return h.host.delete(made.index)
 }
 
-// strip deletes what stands on the NIC, which is at home, in all namespaces but the
-// host's: the first time all, and later, when the NIC may be in use again, only what is
-// the container's or may be. It reports whether the host uses it: a macvlan or ipvlan
-// device of the user's stands on it, or it belongs to a bridge or a bond.
+// strip deletes the devices that are stacked on the NIC, which is at home, in all namespaces but
+// the host's. The first time it deletes all of them. Later, when the NIC may be in use again, it
+// deletes only those that are the container's or may be. It reports whether the host uses the NIC:
+// a macvlan or ipvlan device of the user is on it, or it belongs to a bridge or a bond.
 func (h *nicReturn) strip() (used bool, err error) {
 	home := h.host.ns
 	own, err := home.Dup()
@@ -254,7 +254,7 @@ func (h *nicReturn) strip() (used bool, err error) {
 		}
 		s, err := podSession(u.ns)
 		if err != nil {
-			continue // it has ended
+			continue // the namespace has ended
 		}
 		errs = append(errs, ignoreAbsent(s.delete(u.index)))
 		s.close()
@@ -266,5 +266,5 @@ func (h *nicReturn) strip() (used bool, err error) {
 	return used || l != nil && l.master != 0, errors.Join(append(errs, err)...)
 }
 
-// loan tells the times apart that a NIC was given away.
+// loan distinguishes the times that a NIC was given away.
 func (h *nicReturn) loan() string { return h.n.Alias + " " + h.n.Was.Taken.String() }

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nicNeighbours lists an interface's permanent neighbours and proxied
-// addresses, which are made by hand.
+// nicNeighbours lists an interface's permanent neighbours and proxied addresses, which are made by
+// hand.
 func (s *session) nicNeighbours(index int) ([]heddle.NICNeighbour, error) {
 	var all []heddle.NICNeighbour
 	for _, proxy := range []bool{false, true} {
@@ -20,7 +20,7 @@ func (s *session) nicNeighbours(index int) ([]heddle.NICNeighbour, error) {
 			return request(unix.RTM_GETNEIGH, 0, head)
 		}, func(b []byte) (heddle.NICNeighbour, bool) {
 			e, ok := decodeEntry(b)
-			// multicast and broadcast entries (NUD_NOARP) are the kernel's
+			// the kernel makes the multicast and broadcast entries (NUD_NOARP)
 			return heddle.NICNeighbour{Addr: e.addr, MAC: e.mac, Proxy: proxy},
 				ok && e.index == index && e.addr.IsValid() && (proxy || e.permanent()) && b[0] != unix.AF_BRIDGE
 		})

@@ -11,9 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nicRoutes lists the routes through an interface in all tables. Those that
-// the kernel makes with an address or from a router's advertisement come back
-// by themselves.
+// nicRoutes lists the routes through an interface in all tables. The routes that the kernel makes
+// with an address or from a router's advertisement come back without help.
 func (s *session) nicRoutes(index int) ([]heddle.NICRoute, error) {
 	var all []heddle.NICRoute
 	var odd error
@@ -35,7 +34,7 @@ func (s *session) nicRoutes(index int) ([]heddle.NICRoute, error) {
 	return all, odd
 }
 
-// routeAttributes are those that a NICRoute holds.
+// routeAttributes are the attributes that a NICRoute holds.
 var routeAttributes = map[uint16]bool{
 	unix.RTA_DST: true, unix.RTA_OIF: true, unix.RTA_GATEWAY: true, unix.RTA_VIA: true, unix.RTA_PRIORITY: true,
 	unix.RTA_PREFSRC: true, unix.RTA_METRICS: true, unix.RTA_CACHEINFO: true, unix.RTA_TABLE: true, unix.RTA_PREF: true,
@@ -67,11 +66,11 @@ func decodeNICRoute(b []byte, index int) (r heddle.NICRoute, kept bool, err erro
 		}
 		r.Metrics[kind] = number(v)
 	}
-	if len(life) >= 12 { // struct rta_cacheinfo: expires is the third, in hundredths of a second
+	if len(life) >= 12 { // struct rta_cacheinfo: the third field is expires, in hundredths of a second
 		r.Expires = number(life[8:]) / 100
 	}
 	if r.Expires != 0 && r.Protocol == unix.RTPROT_KERNEL {
-		return r, false, nil // it came with an address that a router gave
+		return r, false, nil // the route came with an address that a router gave
 	}
 	for kind := range at {
 		if !routeAttributes[kind] || int(number(at[unix.RTA_OIF])) != index {
@@ -81,8 +80,8 @@ func decodeNICRoute(b []byte, index int) (r heddle.NICRoute, kept bool, err erro
 	return r, true, nil
 }
 
-// nicRouteRequest is RTM_NEWROUTE with all that the route had; false if its
-// lifetime is over.
+// nicRouteRequest is RTM_NEWROUTE with all attributes that the route had; false if its lifetime is
+// over.
 func nicRouteRequest(index int, r heddle.NICRoute, age time.Duration) (*nl.NetlinkRequest, bool) {
 	if r.Expires != 0 {
 		if r.Expires = left(r.Expires, age); r.Expires == 0 {

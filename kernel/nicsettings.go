@@ -11,18 +11,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What netlink shows of a link and its administrator may change, besides what linkState
-// has. All of it is read when a NIC is given away, compared when it comes back, and set
-// where it differs.
+// What netlink reports of a link and its administrator may change, besides the fields of linkState.
+// All of it is read when a NIC is given away, compared when it returns, and set where it differs.
 
 // otherFlags are those of netdevice(7) that have no field of their own.
 const otherFlags = unix.IFF_DEBUG | unix.IFF_NOTRAILERS | unix.IFF_DYNAMIC | unix.IFF_PORTSEL | unix.IFF_AUTOMEDIA
 
-// sizes are the limits of a segment and of an aggregate, by attribute. One that this
-// kernel does not have is not read, and not set.
+// sizes are the limits of a segment and of an aggregate, by attribute. A limit that this kernel
+// does not have is neither read nor set.
 var sizes = []uint16{unix.IFLA_GSO_MAX_SIZE, unix.IFLA_GSO_MAX_SEGS, unix.IFLA_GRO_MAX_SIZE, unix.IFLA_GSO_IPV4_MAX_SIZE, unix.IFLA_GRO_IPV4_MAX_SIZE}
 
-// The modes in which an XDP program is attached: its number's attribute and its flag
+// The modes in which an XDP program is attached: the attribute of the program's ID, and the flag
 // (linux/if_link.h).
 var xdpModes = []struct {
 	number uint16
@@ -31,7 +30,8 @@ var xdpModes = []struct {
 
 const xdpFlags = 3 // IFLA_XDP_FLAGS
 
-// nicFlags reads them, by the link's number: in a container its name may change any time.
+// nicFlags reads the settings by the link's index, because a container may change the link's name
+// at any time.
 func (s *session) nicFlags(index int, w *heddle.NICState) error {
 	req := request(unix.RTM_GETLINK, 0, indexed(index))
 	req.AddData(numberAttr(unix.IFLA_EXT_MASK, skipStats))
@@ -68,7 +68,7 @@ func altNames(b []byte) (all []string) {
 	return all
 }
 
-// altNamesRequest adds further names to a link, or takes them away.
+// altNamesRequest adds alternative names to a link, or removes them.
 func altNamesRequest(kind, flags, index int, names []string) *nl.NetlinkRequest {
 	r := request(kind, flags, indexed(index))
 	list := nl.NewRtAttr(unix.IFLA_PROP_LIST|unix.NLA_F_NESTED, nil)
@@ -79,21 +79,21 @@ func altNamesRequest(kind, flags, index int, names []string) *nl.NetlinkRequest 
 	return r
 }
 
-// dropAltNames takes from the NIC, where it is, the further names that it had not: one
-// that another interface of the host has would keep it from going there.
+// dropAltNames removes the alternative names that the NIC did not have before. An alternative name
+// that another interface of the host has would keep the NIC from moving there.
 func (h *nicReturn) dropAltNames(at *session, index int) error {
 	var have heddle.NICState
 	if err := at.nicFlags(index, &have); err != nil {
 		return err
 	}
 	extra := slices.DeleteFunc(have.AltNames, func(n string) bool { return slices.Contains(h.n.Was.AltNames, n) })
-	if len(extra) == 0 || h.n.Was.Sizes == nil { // of which a record of an older agent says nothing
+	if len(extra) == 0 || h.n.Was.Sizes == nil { // the record of an older agent does not say which there were
 		return nil
 	}
 	return at.rt.execute(altNamesRequest(unix.RTM_DELLINKPROP, 0, index, extra))
 }
 
-// putSettings sets what differs from how the NIC was.
+// putSettings sets what differs from the earlier state of the NIC.
 func (h *nicReturn) putSettings(have heddle.NICState) error {
 	w := h.n.Was
 	errs := []error{h.dropXDP(have), h.dropTCX()}
@@ -106,7 +106,7 @@ func (h *nicReturn) putSettings(have heddle.NICState) error {
 	if have.LinkMode != w.LinkMode {
 		set(octetAttr(unix.IFLA_LINKMODE, w.LinkMode))
 	}
-	if !slices.Equal(have.Sizes, w.Sizes) { // one may change another with it
+	if !slices.Equal(have.Sizes, w.Sizes) { // setting one may change another
 		for i, size := range w.Sizes {
 			if size != 0 {
 				set(numberAttr(int(sizes[i]), size))
@@ -128,7 +128,7 @@ func (h *nicReturn) putSettings(have heddle.NICState) error {
 	return errors.Join(errs...)
 }
 
-// dropXDP takes off the programs that the container has attached, in each mode.
+// dropXDP detaches the programs that the container has attached, in each mode.
 func (h *nicReturn) dropXDP(have heddle.NICState) error {
 	var errs []error
 	for i, m := range xdpModes {
@@ -152,7 +152,7 @@ func (h *nicReturn) dropXDP(have heddle.NICState) error {
 	return errors.Join(errs...)
 }
 
-// flags puts the flags back.
+// flags restores the flags.
 func (h *nicReturn) flags() error {
 	w := h.n.Was
 	head := indexed(h.index)
@@ -169,19 +169,19 @@ func (h *nicReturn) flags() error {
 	return h.host.rt.execute(request(unix.RTM_NEWLINK, 0, head))
 }
 
-// wasThere reports whether a program was on the NIC when it was given away; 0 is none.
+// wasThere reports whether a program was on the NIC when it was given away; 0 means no program.
 func (h *nicReturn) wasThere(program uint32) bool {
 	return program == 0 || program == h.n.Was.XDP || slices.Contains(h.n.Was.XDPs, program)
 }
 
-// mostXDPLinks is how many BPF links are detached: who has one can make it hold another
-// program while it is looked for.
+// mostXDPLinks is how many BPF links are detached at most. The owner of a link can put another
+// program into it during the search.
 const mostXDPLinks = 64
 
-// detachXDPLinks takes off a program that a BPF link holds, which netlink does not, in one
-// mode (an index of xdpModes). A link tells its interface's number, and not in which
-// namespace: so each of that program and number is detached, until none of the container's
-// is on the NIC.
+// detachXDPLinks detaches a program that a BPF link holds, in one mode (an index of xdpModes);
+// netlink cannot detach such a program. A link reports the index of its interface, but not the
+// namespace. So every link with that program and index is detached, until none of the container's
+// programs is on the NIC.
 func (h *nicReturn) detachXDPLinks(mode int) error {
 	var now heddle.NICState
 	for range mostXDPLinks {
@@ -195,8 +195,8 @@ func (h *nicReturn) detachXDPLinks(mode int) error {
 	return fmt.Errorf("its XDP program (id %d) is there still", now.XDPs[mode])
 }
 
-// detachXDPLink detaches a BPF link by which a program is on an interface of that number.
-// A link that is detached has no number any more.
+// detachXDPLink detaches a BPF link that attaches the program to an interface with that index. A
+// detached link has no index any more.
 func detachXDPLink(program uint32, index int) error {
 	it := new(link.Iterator)
 	defer it.Close()

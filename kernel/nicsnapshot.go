@@ -12,9 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Snapshot describes an interface of the host that may be given to a container,
-// with all that the move takes from it. It refuses one that cannot be moved, or
-// not brought back as it was.
+// Snapshot describes an interface of the host that may be given to a container, with all that it
+// loses by the move. It refuses an interface that cannot be moved, or cannot be restored.
 func (k *Kernel) Snapshot(name string) (heddle.NIC, error) {
 	s := k.listing()
 	l, err := s.link(name)
@@ -50,8 +49,8 @@ func (k *Kernel) Snapshot(name string) (heddle.NIC, error) {
 	return heddle.NIC{}, heddle.Errorf(heddle.NICUnfit, "describe NIC", name, "the other end of its pair comes and goes", "try again")
 }
 
-// snapshots is how often a NIC is described whose far end has moved meanwhile: it may be a
-// NIC that another container gets or gives back.
+// snapshots is how often a NIC is described again because its far end has moved meanwhile. The far
+// end may be a NIC that another container gets or returns.
 const snapshots = 10
 
 // nicState reads the whole state of an interface.
@@ -103,7 +102,8 @@ func unicast(mac heddle.MAC) bool {
 	return err == nil
 }
 
-// checkNothingStacked refuses an interface on which others of the host stand (VLANs, macvlan).
+// checkNothingStacked refuses an interface that has other interfaces of the host stacked on it
+// (VLANs, macvlan).
 func (s *session) checkNothingStacked(index int) error {
 	all, err := s.uppers(index)
 	if len(all) > 0 {
@@ -123,8 +123,8 @@ func (s *session) checkNothingStacked(index int) error {
 	return err
 }
 
-// uppers lists the interfaces of the namespace that stand on another. Both ends
-// of a veth name each other; one elsewhere is told by its namespace's number.
+// uppers lists the interfaces of the namespace that are stacked on another one. Both ends of a veth
+// name each other; an end in another namespace is recognised by the number of that namespace.
 func (s *session) uppers(index int) ([]linkState, error) {
 	return list(s.rt, linkQuery, func(b []byte) (linkState, bool) {
 		l, ok := decodeLink(b)
@@ -132,7 +132,7 @@ func (s *session) uppers(index int) ([]linkState, error) {
 	})
 }
 
-// standsOn reports whether the link's lower device has that index, wherever it is.
+// standsOn reports whether the link's lower device has that index, in whichever namespace.
 func (l linkState) standsOn(index int) bool {
 	return l.peer == index && !l.paired() && (l.elsewhere || l.index != index)
 }
@@ -152,9 +152,9 @@ func (s *session) nameOf(index int) string {
 	return fmt.Sprintf("#%d", index)
 }
 
-// tryMove asks the kernel to move an interface to where it is: nothing happens,
-// but one that is bound to its namespace (NETIF_F_NETNS_LOCAL) is refused, for
-// that is looked at first (net/core/dev.c, __dev_change_net_namespace).
+// tryMove asks the kernel to move an interface to the namespace where it is. That does nothing. But
+// an interface that is bound to its namespace (NETIF_F_NETNS_LOCAL) is refused, since the kernel
+// checks that first (net/core/dev.c, __dev_change_net_namespace).
 func (s *session) tryMove(index int) error {
 	r := request(unix.RTM_NEWLINK, 0, indexed(index))
 	r.AddData(numberAttr(unix.IFLA_NET_NS_FD, uint32(s.ns.fd)))
@@ -164,9 +164,9 @@ func (s *session) tryMove(index int) error {
 	return nil
 }
 
-// trafficControl refuses an interface with queueing disciplines that somebody
-// gave it: a move drops them with their classes and filters, and no snapshot
-// holds these. Those that the kernel makes have no handle.
+// trafficControl refuses an interface with queueing disciplines that somebody has configured. A
+// move drops these with their classes and filters, and no snapshot holds them. The kernel's own
+// queueing disciplines have no handle.
 func (s *session) trafficControl(index int) error {
 	own := ""
 	type tcmsg struct {

@@ -10,11 +10,11 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// settingFolders have one folder for each interface, and one of defaults.
+// settingFolders have one folder for each interface, and one with the defaults.
 var settingFolders = []string{"net/ipv4/conf", "net/ipv4/neigh", "net/ipv6/conf", "net/ipv6/neigh"}
 
-// nicSysctls reads the interface's own settings that differ from the defaults:
-// an interface that comes into a namespace gets those.
+// nicSysctls reads the interface's own settings that differ from the defaults. An interface that
+// comes into a namespace gets the defaults.
 func (s *session) nicSysctls(name string) ([]heddle.Sysctl, error) {
 	var all []heddle.Sysctl
 	err := s.ns.Do(func() error {
@@ -39,27 +39,27 @@ func (f settings) special(folder, name string) ([]heddle.Sysctl, error) {
 	}
 	entries, err := os.ReadDir(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil // IPv6 is not there, or not for this interface
+		return nil, nil // there is no IPv6, or not on this interface
 	}
 	var all []heddle.Sysctl
 	for _, e := range entries {
 		own := filepath.Join(folder, name, e.Name())
 		have, err := f.read(own)
 		if err != nil {
-			continue // stable_secret before it is set
+			continue // stable_secret cannot be read before it is set
 		}
 		usual, err := f.read(filepath.Join(folder, "default", e.Name()))
 		if (err != nil || have != usual) && !derived[e.Name()] {
 			all = append(all, heddle.Sysctl{Name: own, Value: have})
 		}
 	}
-	// a secret switches the mode, so that the mode comes after it
+	// setting a secret changes the mode, so the mode must come later
 	slices.SortStableFunc(all, func(a, b heddle.Sysctl) int { return last(a.Name) - last(b.Name) })
 	return all, err
 }
 
-// derived settings follow from others: IPv6's MTU from the interface's, and the
-// times in other units.
+// derived settings follow from other settings: IPv6's MTU from the interface's MTU, and times in
+// other units.
 var derived = map[string]bool{"mtu": true, "base_reachable_time": true, "retrans_time": true}
 
 func last(name string) int {
@@ -69,8 +69,7 @@ func last(name string) int {
 	return 0
 }
 
-// putSysctls makes the interface's own settings what they were: those given, and
-// for the rest the defaults.
+// putSysctls restores the interface's own settings: those in was, and the defaults for all others.
 func (s *session) putSysctls(name string, was []heddle.Sysctl) error {
 	return s.ns.Do(func() error {
 		files := s.openSettings()

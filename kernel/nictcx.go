@@ -12,9 +12,9 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// The tcx programs of an interface see all that comes in or goes out before queueing
-// disciplines do (kernel/bpf/tcx.c, from Linux 6.6 on). They stay on it when it moves to
-// another namespace, and those attached without a BPF link stay for good.
+// The tcx programs of an interface see all packets that come in or go out before queueing
+// disciplines do (kernel/bpf/tcx.c, from Linux 6.6 on). They stay attached when the interface moves
+// to another namespace. Those that were attached without a BPF link stay until they are detached.
 var tcxHooks = []string{"ingress", "egress"}
 
 func tcxKind(hook string) ebpf.AttachType {
@@ -26,7 +26,7 @@ func tcxKind(hook string) ebpf.AttachType {
 
 // tcx lists the programs on an interface; none where the kernel has no tcx.
 func (s *session) tcx(index int) (all []heddle.TCXProgram, err error) {
-	all = []heddle.TCXProgram{} // nil says that nobody looked
+	all = []heddle.TCXProgram{} // an empty list; nil means that nobody looked
 	err = s.ns.Do(func() error {
 		for _, hook := range tcxHooks {
 			found, err := link.QueryPrograms(link.QueryOptions{Target: index, Attach: tcxKind(hook)})
@@ -46,20 +46,20 @@ func (s *session) tcx(index int) (all []heddle.TCXProgram, err error) {
 	return all, err
 }
 
-// isAmong reports whether a program is one of those. The owner of a BPF link may have put
-// another program in its place.
+// isAmong reports whether a program is in the list. The owner of a BPF link may have replaced the
+// program in it.
 func isAmong(p heddle.TCXProgram, all []heddle.TCXProgram) bool {
 	return slices.ContainsFunc(all, func(o heddle.TCXProgram) bool {
 		return o.Hook == p.Hook && o.Link == p.Link && (o.Link != 0 || o.Program == p.Program)
 	})
 }
 
-// roundsTCX is how often the hooks are cleared. Nobody can attach a program to an interface
-// in another namespace than his own, so the second round only looks.
+// roundsTCX is how often the hooks are cleared. Nobody can attach a program to an interface in
+// another namespace than his own, so the second round only checks.
 const roundsTCX = 4
 
-// dropTCX takes off those programs that were not there when the NIC was given away, and
-// tells which have gone. A record of an older agent does not say what was there: then all
+// dropTCX detaches the programs that were not there when the NIC was given away, and reports which
+// programs are missing. The record of an older agent does not say what was there; then all programs
 // stay.
 func (h *nicReturn) dropTCX() error {
 	was := h.n.Was.TCX
@@ -88,7 +88,7 @@ func (h *nicReturn) dropTCX() error {
 	return errors.New("its tcx programs come back")
 }
 
-// missingTCX tells which programs are there no more.
+// missingTCX reports which programs are no longer there.
 func (h *nicReturn) missingTCX(was, there []heddle.TCXProgram) {
 	for _, p := range was {
 		if !isAmong(p, there) {
@@ -97,10 +97,10 @@ func (h *nicReturn) missingTCX(was, there []heddle.TCXProgram) {
 	}
 }
 
-// detachTCX takes one program off, by the BPF link that holds it if there is one.
+// detachTCX detaches one program: through the BPF link that holds it, if there is one.
 func detachTCX(index int, p heddle.TCXProgram) error {
 	err := takeOffTCX(index, p)
-	if err == nil || errors.Is(err, unix.ENOENT) { // it has gone meanwhile
+	if err == nil || errors.Is(err, unix.ENOENT) { // it has been detached meanwhile
 		return nil
 	}
 	return fmt.Errorf("take off its tcx program at %s (id %d, BPF link %d): %w", p.Hook, p.Program, p.Link, err)

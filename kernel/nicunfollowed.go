@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// Where no far end leads to a NIC, what is not proven to be it is not brought home; and
-// as long as there is something that could be, the NIC is not gone.
+// If no far end leads to a NIC, a device is brought home only if it is proven to be the NIC. As
+// long as there is a device that could be the NIC, the NIC does not count as gone.
 
-// marked reports whether the device has the NIC's mark or MAC address, which a container
-// can give to any.
+// marked reports whether the device has the NIC's mark or MAC address. A container can give these
+// to any device.
 func (h *nicReturn) marked(l linkState) bool { return l.alias == h.n.Alias || l.mac == h.n.MAC }
 
-// unfollowed finds a NIC that no far end on the host leads to: by what its container can
-// write, and the far end of that being where it should. Anything else that may be an end
-// of its pair is a doubt whether the NIC is gone.
+// unfollowed finds a NIC that no far end on the host leads to. It looks for the attributes that the
+// container can change, and checks that the far end of the device is where it should be. Any other
+// device that may be an end of the NIC's pair makes it doubtful that the NIC is gone.
 func (h *nicReturn) unfollowed(away []GivenNIC) (f *found, doubt string, err error) {
 	is := func(at *session, l linkState) bool {
 		switch {
@@ -38,11 +38,11 @@ func (h *nicReturn) unfollowed(away []GivenNIC) (f *found, doubt string, err err
 			return f, "", err
 		}
 	}
-	return nil, doubt, nil // without a doubt it went with its far end
+	return nil, doubt, nil // without a doubt, the NIC was deleted with its far end
 }
 
-// leadsAway reports whether the other end of a device is with one of the containers that
-// may have the NIC's far end, or on the host, on its way from there.
+// leadsAway reports whether the other end of a device is in one of the containers that may have the
+// NIC's far end, or on the host, on its way from such a container.
 func (h *nicReturn) leadsAway(at *session, l linkState, away []GivenNIC) bool {
 	if h.onHost(at, l) {
 		far, err := h.host.linkAt(l.peer)
@@ -57,10 +57,11 @@ func (h *nicReturn) leadsAway(at *session, l linkState, away []GivenNIC) bool {
 	})
 }
 
-// mayBeEnd reports whether a device may be an end of the NIC's pair: by its mark or the
-// MAC address of either end, or by where it is, with the container or with one that may
-// have the far end. One whose other end is on the host is not, unless that is the far end,
-// which has just come home, or has just left; nor is one that is another NIC.
+// mayBeEnd reports whether a device may be an end of the NIC's pair. The signs are the mark, the
+// MAC address of either end, and the namespace: that of the container, or of a container that may
+// have the far end. A device whose other end is on the host is no end of the pair, unless that
+// other end is the far end, which has just come home or just left. Another NIC is no end of the
+// pair, either.
 func (h *nicReturn) mayBeEnd(at *session, l linkState, away []GivenNIC) bool {
 	switch {
 	case h.onHost(at, l):
@@ -72,10 +73,10 @@ func (h *nicReturn) mayBeEnd(at *session, l linkState, away []GivenNIC) bool {
 	return h.marked(l) || heldBy(away, at.ns) || at == h.pod && l.elsewhere || h.n.Was.FarMAC != "" && l.mac == h.n.Was.FarMAC
 }
 
-// isOther reports whether a device is another NIC that the same container was given: it
-// has that one's mark and MAC address, and its other end is with a container that has
-// that one's far end. So an end of this pair cannot pass for it, unless the two
-// containers have both pairs, and then one wire between them is theirs.
+// isOther reports whether a device is another NIC that the same container was given. Then it has
+// the mark and MAC address of the other NIC, and its other end is in a container that has the far
+// end of the other NIC. So an end of this pair cannot be mistaken for the other NIC, unless the two
+// containers have both pairs. Then they have a wire between them in any case.
 func (h *nicReturn) isOther(at *session, l linkState, away []GivenNIC) bool {
 	return slices.ContainsFunc(h.k.givenAway(), func(n GivenNIC) bool {
 		return n.holds(at.ns) && n.Alias != h.n.Alias && !has(away, n.Alias) &&

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// openTimeout is how long a path may take to be followed: one below another root leads
-// through file systems of a container, which need not answer.
+// openTimeout is how long the resolution of a path may take. A path below another root leads
+// through file systems of a container, which may not answer.
 const openTimeout = time.Second
 
 // openInTime opens a namespace; nil if that fails. If resolving the path takes longer than
-// wayTime, hung records the path, and it is not tried again until that attempt has ended:
-// each attempt would block a thread.
+// openTimeout, the path is recorded in slowPaths. It is not tried again until that attempt has
+// ended, since each attempt blocks a thread.
 func openInTime(path string) *Netns {
 	if slowPaths.has(path) {
 		return nil
@@ -41,12 +41,12 @@ func openInTime(path string) *Netns {
 	}
 }
 
-// slowPaths are the paths that have been resolving for longer than wayTime.
+// slowPaths are the paths whose resolution has taken longer than openTimeout.
 var slowPaths pathCounts
 
 type pathCounts struct {
 	mu sync.Mutex
-	// count counts who follows a path: several may have begun at the same time.
+	// count is the number of attempts per path: several may have begun at the same time.
 	count map[string]int
 }
 

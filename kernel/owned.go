@@ -2,11 +2,11 @@ package kernel
 
 import "github.com/heddle-network/heddle"
 
-// Owned is what a namespace has that bears our mark: interfaces by alias (or name and
-// group), routes and rules by protocol, nftables objects by the name of their table, and the
-// loopback setting of our interfaces (route_localnet, see heddle.Sysctl.IsLoopbackWay).
-// Addresses, neighbours and forwarding entries bear no mark: they go with our interfaces,
-// and are left out.
+// Owned is what bears our mark in a namespace. The marks are the alias (or name and group) of
+// interfaces, the protocol of routes and rules, and the table name of nftables objects. The
+// loopback setting of our interfaces belongs to it, too (route_localnet, see
+// heddle.Sysctl.IsLoopbackWay). Addresses, neighbours and forwarding entries bear no mark; they are
+// removed with our interfaces, and are left out.
 type Owned struct {
 	State heddle.State `json:"state"`
 }
@@ -31,9 +31,8 @@ func (k *Kernel) Ours() (Owned, error) {
 	return Owned{v.found}, nil
 }
 
-// Prune removes what bears our mark and for which wanted does not report true;
-// it is asked by key. The keys of what it found are returned, also if not all
-// of it could be removed.
+// Prune removes the objects that bear our mark, unless wanted reports true for their keys. It
+// returns the keys of the objects that it found, also if not all of them could be removed.
 func (k *Kernel) Prune(wanted func(key string) bool) (removed []string, err error) {
 	o, err := k.Ours()
 	if err != nil {

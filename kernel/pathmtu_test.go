@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The MTU of a route bounds what containers send through it, also when it was
-// lowered while they were sending: they are told so (RFC 1191, RFC 8201).
+// The MTU of a route bounds what containers send through it, also if it is lowered while they send:
+// they are notified (RFC 1191, RFC 8201).
 func TestRouteMTU(t *testing.T) {
 	r := newRoom(t)
 	r.sh(uplinkScript)
@@ -54,7 +54,7 @@ ip -n ` + r.pod + ` link set eth0 up; ip -n ` + r.pod + ` address add 10.30.9.2/
 ip -n ` + r.pod + ` route add default via 10.30.9.1; ip -n ` + r.pod + ` -6 route add default via fd30:9::1`)
 }
 
-// unboundedSender opens one in the container.
+// unboundedSender opens an unboundedSender socket in the container.
 func (r *room) unboundedSender(to netip.Addr) (fd int) {
 	r.t.Helper()
 	cell.Must(r.t, r.podNS.Do(func() (err error) {
@@ -64,7 +64,7 @@ func (r *room) unboundedSender(to netip.Addr) (fd int) {
 	return fd
 }
 
-// unboundedSender is a UDP socket whose packets may not be cut up.
+// unboundedSender is a UDP socket whose packets may not be fragmented.
 func unboundedSender(to netip.Addr) (int, error) {
 	if to.Is4() {
 		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
@@ -86,8 +86,8 @@ func unboundedSender(to netip.Addr) (int, error) {
 	return fd, err
 }
 
-// learns sends packets as large as the path is believed to carry, until that is
-// the MTU given or ten seconds are over.
+// learns sends packets of the assumed path MTU, until that is the given MTU or ten seconds are
+// over.
 func learns(t *testing.T, fd int, to netip.Addr, want int) (mtu int) {
 	t.Helper()
 	poll.Until(10*time.Second, 20*time.Millisecond, poll.True(func() bool {
@@ -101,7 +101,7 @@ func learns(t *testing.T, fd int, to netip.Addr, want int) (mtu int) {
 		}
 		cell.Must(t, err)
 		if mtu > want {
-			unix.Write(fd, make([]byte, mtu-headers)) // an error is what has been learnt
+			unix.Write(fd, make([]byte, mtu-headers)) // an error reports the new MTU
 		}
 		return mtu <= want
 	}))

@@ -41,7 +41,7 @@ func scenarios(t testing.TB) []scenario {
 	return all
 }
 
-// hasIPvlan tries whether this kernel has it: not all have.
+// hasIPvlan tries whether this kernel has ipvlan: not all have.
 func hasIPvlan(t testing.TB) bool {
 	r := newRoom(t)
 	out := r.sh("ip link add try0 type veth peer name try1; ip link add link try0 name try2 type ipvlan 2>&1 || true")
@@ -53,7 +53,7 @@ func newScenario(t testing.TB, name string, mode heddle.Mode, options map[string
 	return newSizedScenario(t, name, mode, options, firstSlot, 1400, true)
 }
 
-// newSizedScenario is newScenario with an MTU, and with both families or IPv4 alone.
+// newSizedScenario is newScenario with an MTU, and with both families or only IPv4.
 func newSizedScenario(t testing.TB, name string, mode heddle.Mode, options map[string]string, firstSlot, size int, dual bool) scenario {
 	t.Helper()
 	s := scenario{name: name, mode: mode}
@@ -137,7 +137,7 @@ func newFabric(n heddle.Network) *heddle.Fabric {
 			pin := heddle.Pin{Network: n.ID, Addr: heddle.LastAddr(block).Prev().Prev(), Host: owner}
 			if owner == "self" {
 				f.Sources = append(f.Sources, pin)
-			} else { // each has an address out of this host's block
+			} else { // each has an address in this host's block
 				pin.Addr = netip.MustParseAddr([]string{"10.20.0.20", "fd20::20"}[k])
 				for range i {
 					pin.Addr = pin.Addr.Next()
@@ -149,7 +149,7 @@ func newFabric(n heddle.Network) *heddle.Fabric {
 	return f
 }
 
-// joined is one state out of two that do not contradict each other.
+// joined joins two states that do not contradict each other.
 func joined(t testing.TB, a, b heddle.State) heddle.State {
 	t.Helper()
 	union, conflicts := a.Union(b)
@@ -159,7 +159,7 @@ func joined(t testing.TB, a, b heddle.State) heddle.State {
 	return union
 }
 
-// uplinkScript gives the host the parent that the scenarios stand on, with its carrier.
+// uplinkScript gives the host the parent of the scenarios, with its carrier.
 const uplinkScript = `ip link add up0 address 02:00:00:00:00:01 type veth peer name wire0 address 02:00:00:00:00:02
 ip link set up0 addrgenmode none
 ip link set wire0 addrgenmode none

@@ -6,8 +6,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Pod is a handle on a container's network namespace, which it holds alive. *Netns is
-// one; another kernel, such as that of package fake, has handles of its own.
+// Pod is a handle on a container's network namespace, and keeps the namespace alive. *Netns is a
+// Pod. Another kernel, such as that of package fake, has handles of its own.
 type Pod interface {
 	// Inode identifies the namespace as long as it lives, Cookie until the next boot.
 	Inode() uint64
@@ -16,16 +16,16 @@ type Pod interface {
 	Is(inode, cookie uint64) bool
 	// Hold keeps the namespace alive as a file, until Release.
 	Hold(path string) error
-	// Inhabited reports whether a process is in it.
+	// Inhabited reports whether the namespace has a process.
 	Inhabited() bool
-	// Find, FindIndex and Shelve look for interfaces, and take one out of use.
+	// Find and FindIndex look for interfaces; Shelve takes one out of use.
 	Find(alias string) (*Seen, error)
 	FindIndex(index int) (*Seen, error)
 	Shelve(seen *Seen, name string) error
 	Close()
 }
 
-// netnsOf is the handle as this kernel made it; nil for none.
+// netnsOf converts a handle to the type of this kernel; nil for no handle.
 func netnsOf(pod Pod) (*Netns, error) {
 	switch n := pod.(type) {
 	case nil:
@@ -37,7 +37,7 @@ func netnsOf(pod Pod) (*Netns, error) {
 		"open the namespace with this kernel")
 }
 
-// podOf is the handle as an interface: no handle is nil.
+// podOf converts a handle to the interface type; no handle gives a nil interface.
 func podOf(n *Netns, err error) (Pod, error) {
 	if n == nil {
 		return nil, err
@@ -45,7 +45,7 @@ func podOf(n *Netns, err error) (Pod, error) {
 	return n, err
 }
 
-// OpenPod is OpenNetns, FindPod is FindNetns; DupPod is another handle on a namespace.
+// OpenPod is OpenNetns and FindPod is FindNetns; DupPod returns another handle on a namespace.
 func (k *Kernel) OpenPod(path string) (Pod, error) { return podOf(OpenNetns(path)) }
 
 func (k *Kernel) FindPod(inode, cookie uint64) (Pod, error) { return podOf(FindNetns(inode, cookie)) }
@@ -58,7 +58,7 @@ func (k *Kernel) DupPod(pod Pod) (Pod, error) {
 	return podOf(n.Dup())
 }
 
-// IsOwn reports whether it is the host's own namespace.
+// IsOwn reports whether the namespace is the host's own.
 func (k *Kernel) IsOwn(pod Pod) bool {
 	n, _ := netnsOf(pod)
 	return n != nil && k.home.Same(n)

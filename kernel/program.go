@@ -97,7 +97,7 @@ func (programKind) remove(r *removal, s *session, gone *heddle.State) {
 	}
 }
 
-// own lists the programs on the underlay; those on our links go with these.
+// own lists the programs on the underlay. The programs on our links are removed with the links.
 func (programKind) own(v *inventory) error {
 	f, err := v.fast()
 	if f == nil {

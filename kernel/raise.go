@@ -23,7 +23,7 @@ func (a *attempt) bringUp(s *session, l heddle.Link) error {
 		if err != nil {
 			return err
 		}
-		back := func() error { return nil } // a fresh link goes as a whole
+		back := func() error { return nil } // a new link is undone as a whole
 		if !a.fresh[s.side()+l.Name] {
 			if back, err = s.lower(index); err != nil {
 				return err
@@ -37,8 +37,8 @@ func (a *attempt) bringUp(s *session, l heddle.Link) error {
 	})
 }
 
-// leaving is how long the kernel may take to remove the links of a namespace that
-// nobody holds any more.
+// leaving is how long the kernel may take to remove the links of a namespace that nobody holds any
+// more.
 const leaving = 4 * time.Second
 
 // raise brings an interface up. When a container restarts, the device in its old
@@ -53,8 +53,8 @@ func (s *session) raise(index int) error {
 	}
 }
 
-// lower is how to take an interface down again: with the addresses that the
-// kernel gave it when it came up and leaves on it (127.0.0.1 of a loopback).
+// lower returns how to take an interface down again. That also removes the addresses that the
+// kernel added when the interface came up and leaves on it (127.0.0.1 of a loopback).
 func (s *session) lower(index int) (func() error, error) {
 	before, err := s.addresses(index)
 	if err != nil {

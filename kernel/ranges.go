@@ -14,13 +14,14 @@ import (
 // nftaSetElemKeyEnd is NFTA_SET_ELEM_KEY_END of linux/netfilter/nf_tables.h.
 const nftaSetElemKeyEnd = 10
 
-// In a set of ranges (NFT_SET_INTERVAL | NFT_SET_CONCAT, nft_set_pipapo) every
-// element has two keys, the concatenations of the parts' first and of their last
-// values. The kernel finds and deletes an element by any key within, and refuses
-// one that overlaps another.
+// In a set of ranges (NFT_SET_INTERVAL
+//
+// NFT_SET_CONCAT, nft_set_pipapo) every element has two keys: the concatenation of the first values
+// of all parts, and that of their last values. The kernel finds and deletes an element by any key
+// within the range, and refuses an element that overlaps another.
 
-// bounds writes the first and the last of each part; the texts are addresses,
-// prefixes, or what FIRST-LAST lies between.
+// bounds returns the first and the last value of each part. A text is an address, a prefix, or a
+// range FIRST-LAST.
 func bounds(parts []string) (first, last []string, err error) {
 	for _, p := range parts {
 		a, b := p, p
@@ -38,7 +39,7 @@ func bounds(parts []string) (first, last []string, err error) {
 	return first, last, nil
 }
 
-// joinBounds is the reverse of bounds, in the spelling that plans use.
+// joinBounds is the inverse of bounds, in the spelling that plans use.
 func joinBounds(first, last []string) []string {
 	var parts []string
 	for i, a := range first {
@@ -51,7 +52,7 @@ func joinBounds(first, last []string) []string {
 	return parts
 }
 
-// between is the prefix that reaches from one address to another, if one does.
+// between is the prefix that reaches from one address to another, if there is one.
 func between(first, last string) string {
 	a, err := netip.ParseAddr(first)
 	if err == nil {
@@ -64,8 +65,8 @@ func between(first, last string) string {
 	return first + "-" + last
 }
 
-// overlaps reports whether two elements of a set of ranges have a key in common:
-// each part's ranges do.
+// overlaps reports whether two elements of a set of ranges have a key in common: the ranges of
+// every part overlap.
 func (m member) overlaps(o member) bool {
 	t, _ := firewall.TypeOf(m.Family, m.Set)
 	at := 0
@@ -79,15 +80,15 @@ func (m member) overlaps(o member) bool {
 	return true
 }
 
-// contents reads what is in our sets: a set of ranges as a whole and once, of other
-// sets the elements that are asked for.
+// contents caches the contents of our sets. It reads a set of ranges as a whole, once; of other
+// sets it reads the requested elements.
 type contents struct {
 	c    *conn
 	sets map[string][]member
 }
 
-// inTheWay lists the elements that keep another from being added: the one with
-// its key and, in a set of ranges, those that overlap it.
+// inTheWay lists the elements that keep another element from being added: the one with the same key
+// and, in a set of ranges, those that overlap it.
 func (ms *contents) inTheWay(m member) ([]member, error) {
 	if m.end == nil {
 		old, err := ms.c.element(m)
@@ -107,9 +108,9 @@ func (ms *contents) inTheWay(m member) ([]member, error) {
 	return found, err
 }
 
-// has reports whether an element is there as it is, and not only one that the
-// kernel would take for it. In a set without ranges the kernel knows that itself, and
-// is asked beforehand only if told to (look).
+// has reports whether exactly this element is in the set, not only one that the kernel treats as
+// equal. For a set without ranges the kernel detects this itself when the element is added, and is
+// asked before only if look is set.
 func (ms *contents) has(m member, look bool) (bool, error) {
 	if m.end == nil {
 		if !look {
@@ -148,7 +149,7 @@ func (ms *contents) of(family, set string) ([]member, error) {
 	return all, nil
 }
 
-// forget leaves out what is going to be deleted.
+// forget removes an element that is about to be deleted from the cache.
 func (ms *contents) forget(m member) {
 	if m.end == nil {
 		return

@@ -16,7 +16,7 @@ import (
 	"github.com/heddle-network/heddle/test/cell"
 )
 
-// origin lets one peer send from where it says.
+// origin lets one peer send from the given source.
 func origin(peer, from string) heddle.Element {
 	return heddle.Element{Family: "inet", Set: "origins44", Match: []string{peer, from}}
 }
@@ -34,8 +34,8 @@ func (r *room) members(family, set string) []string {
 	return all
 }
 
-// An element that overlaps others takes their place, and comes back with them if
-// the call fails; one that is gone is not taken for the wider one that holds it.
+// An element that overlaps others replaces them, and they come back if the call fails. A missing
+// element is not mistaken for a wider one that contains it.
 func TestRangesOverlap(t *testing.T) {
 	r := newRoom(t)
 	base := tunnelPlan(0, 0)
@@ -121,7 +121,7 @@ func TestRangesMany(t *testing.T) {
 	r.nothingOwned()
 }
 
-// What a plan writes of a range is what is read back.
+// A range is read back as a plan writes it.
 func TestBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var parts []string

@@ -7,14 +7,14 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// redirectKind are the filters on interfaces' egress that take packets into the host's stack.
+// redirectKind are the filters on interfaces' egress that redirect packets into the host's stack.
 type redirectKind struct{}
 
 func (redirectKind) make(a *attempt, s *session, want *heddle.State) error {
 	return each(want.Redirects, func(x heddle.Redirect) error { return a.redirect(s, x) })
 }
 
-// redirect makes one, in the place of one that leads elsewhere.
+// redirect makes a redirect, and replaces one that leads elsewhere.
 func (a *attempt) redirect(s *session, x heddle.Redirect) error {
 	return a.step("make", x.Key(), func() error {
 		index, to, err := s.ends(x)
@@ -36,9 +36,9 @@ func (a *attempt) redirect(s *session, x heddle.Redirect) error {
 				old = append(old, r)
 			}
 		}
-		// the new one first: both may be there, and none may not
+		// the new filter first: two filters may be there for a moment, but not none
 		if !there {
-			a.recordCreated(s, x.Key(), func() error { return s.deleteRedirect(x) }) // also a qdisc that got no filter
+			a.recordCreated(s, x.Key(), func() error { return s.deleteRedirect(x) }) // this also deletes a qdisc that got no filter
 			if err := a.k.putRedirect(s, index, to, x); err != nil {
 				return err
 			}
@@ -72,8 +72,8 @@ func (redirectKind) compare(d *differ, want *heddle.State) error {
 	return nil
 }
 
-// redirect compares all filters of the prefix: an old one beside the right one may
-// take the packets first.
+// redirect compares all filters for the prefix: an old filter beside the right one may match the
+// packets first.
 func (d *differ) redirect(x heddle.Redirect, live []redirectAt) {
 	there := false
 	for _, r := range live {
@@ -100,7 +100,7 @@ func (redirectKind) remove(r *removal, s *session, gone *heddle.State) {
 	}
 }
 
-// own lists the redirects on all interfaces but ours.
+// own lists the redirects on all interfaces that are not ours.
 func (redirectKind) own(v *inventory) error {
 	qdiscs, err := v.s.clsacts()
 	if err != nil || len(qdiscs) == 0 {

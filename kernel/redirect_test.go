@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// redirectScript makes what redirects stand on.
+// redirectScript makes the interfaces for redirects.
 const redirectScript = `ip link add up0 type veth peer name far0
 ip link add into0 type veth peer name into1
 ip link add else0 type veth peer name else1
@@ -29,8 +29,8 @@ func redirects(to, by string) heddle.Plan {
 	return heddle.Plan{Host: s}
 }
 
-// TestRedirects: they are made, found again, corrected where they lead elsewhere or
-// go another way, and removed with their qdisc, unless others have filters there.
+// TestRedirects: redirects are made, found again, corrected if they lead elsewhere or use another
+// way, and removed with their qdisc, unless others have filters there.
 func TestRedirects(t *testing.T) {
 	for _, by := range []string{byProgram, byU32} {
 		t.Run(by, func(t *testing.T) {
@@ -72,7 +72,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// redirected fails the test unless there is what the plan wants and nothing else.
+// redirected fails the test unless exactly the plan's redirects are there.
 func (r *room) redirected(plan heddle.Plan) {
 	r.t.Helper()
 	diff, err := r.k.Diff(plan, nil)
@@ -92,8 +92,8 @@ func (r *room) redirected(plan heddle.Plan) {
 	}
 }
 
-// TestOldRedirects: filters of an earlier version, whose names do not say which MAC
-// address they write, are replaced where they are wanted and pruned where not.
+// TestOldRedirects: filters of an earlier version, whose names do not say which MAC address they
+// write, are replaced if they are wanted, and otherwise pruned.
 func TestOldRedirects(t *testing.T) {
 	r := newRoom(t)
 	r.sh(redirectScript + "tc qdisc add dev up0 clsact\n")
@@ -137,8 +137,8 @@ func oldRedirect(p netip.Prefix, handle uint32) error {
 		FilterAttrs: netlink.FilterAttrs{LinkIndex: up.Attrs().Index, Parent: netlink.HANDLE_MIN_EGRESS, Handle: handle, Protocol: unix.ETH_P_ALL, Priority: heddle.RedirectPriorityProgram}})
 }
 
-// TestTaggedPassRedirects: what leaves with a VLAN's tag is another network's, though
-// the tag is kept beside the packet until the wire.
+// TestTaggedPassRedirects: a packet with a VLAN tag belongs to another network, although the tag is
+// stored beside the packet until it is sent.
 func TestTaggedPassRedirects(t *testing.T) {
 	for _, by := range []string{byProgram, byU32} {
 		t.Run(by, func(t *testing.T) {
@@ -165,7 +165,7 @@ for to in 'ip daddr 10.96.0.1' 'ip6 daddr fd00:96::1'; do nft add rule inet seen
 	}
 }
 
-// needsU32 skips the test where the kernel cannot redirect by u32, if it shall.
+// needsU32 skips the test if by is u32 and the kernel cannot redirect by it.
 func (r *room) needsU32(by string) {
 	r.t.Helper()
 	out := r.sh("ip link add try0 type veth peer name try1; tc qdisc add dev try0 clsact; tc filter add dev try0 egress protocol ip prio 9 u32 match ip dst 192.0.2.1/32 action skbedit ptype host 2>&1 || true; ip link del try0")

@@ -19,11 +19,11 @@ const (
 // redirectAt is a redirect as the kernel has it: a filter on an interface's egress.
 type redirectAt struct {
 	prefix netip.Prefix
-	// to is the index of the device on which packets arrive, 0 if that is gone.
+	// to is the index of the device that receives the packets, 0 if the device is gone.
 	to  int
-	mac heddle.MAC // that a program writes, "" where none does
+	mac heddle.MAC // the MAC address that a program writes, "" if there is no program
 	by  string
-	// handle, priority and protocol are the filter's.
+	// handle, priority and protocol are those of the filter.
 	handle, info uint32
 }
 
@@ -31,7 +31,7 @@ func egress(kind, flags, index int, handle, info uint32) *nl.NetlinkRequest {
 	return request(kind, flags, &nl.TcMsg{Family: unix.AF_UNSPEC, Ifindex: int32(index), Handle: handle, Parent: netlink.HANDLE_MIN_EGRESS, Info: info})
 }
 
-// ends are the indexes of both interfaces.
+// ends returns the indexes of both interfaces.
 func (s *session) ends(x heddle.Redirect) (index, to int, err error) {
 	if index, err = s.ifindex(x.Link); err == nil {
 		to, err = s.ifindex(x.To)
@@ -39,8 +39,8 @@ func (s *session) ends(x heddle.Redirect) (index, to int, err error) {
 	return index, to, err
 }
 
-// putRedirect makes the filter: a program if the kernel takes it, unless another
-// way is asked for.
+// putRedirect makes the filter. It uses a program if the kernel accepts it, unless another way is
+// requested.
 func (k *Kernel) putRedirect(s *session, index, to int, x heddle.Redirect) error {
 	if err := s.rt.execute(qdiscRequest(unix.RTM_NEWQDISC, excl, index)); err != nil && !exists(err) {
 		return heddle.Wrap(heddle.NotOnKernel, "make a clsact qdisc on", x.Link, err, "load the kernel's module, if it has one ('modprobe sch_ingress')")
@@ -54,8 +54,8 @@ func (k *Kernel) putRedirect(s *session, index, to int, x heddle.Redirect) error
 	return s.putU32(index, to, x.Prefix)
 }
 
-// deleteRedirect takes all filters for the prefix away, and the qdisc if nobody else
-// has a filter there.
+// deleteRedirect deletes all filters for the prefix, and the qdisc if nobody else has a filter
+// there.
 func (s *session) deleteRedirect(x heddle.Redirect) error {
 	index, err := s.ifindex(x.Link)
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *session) dropRedirect(index int, r redirectAt) error {
 	return s.dropBareTable(index, r.info)
 }
 
-// redirectsOn lists those of an interface.
+// redirectsOn lists the redirects on an interface.
 func (s *session) redirectsOn(index int) ([]redirectAt, error) {
 	all, err := list(s.rt, func() *nl.NetlinkRequest {
 		return egress(unix.RTM_GETTFILTER, 0, index, 0, 0)
@@ -98,7 +98,7 @@ func (s *session) redirectsOn(index int) ([]redirectAt, error) {
 		}
 		mac, e := s.macOf(r.to)
 		if err = e; mac != r.mac {
-			all[i].to = 0 // the device has another address by now, or is another one
+			all[i].to = 0 // the device has another MAC address by now, or is another one
 		}
 	}
 	return all, err

@@ -11,12 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// programWay is the name of a redirect's filter: what its program does. It writes the
-// MAC address of the device that receives.
+// programWay is the name of a redirect's filter. It says what the program does, including the MAC
+// address of the receiving device that it writes.
 const programWay = "heddle redirect %s to %d at %s"
 
-// putProgram makes a filter of direct action. Each prefix has a program of its own,
-// with what it compares as constants.
+// putProgram makes a direct-action filter. Each prefix has a program of its own, with the compared
+// values as constants.
 func (s *session) putProgram(index, to int, p netip.Prefix) error {
 	mac, err := s.macOf(to)
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *session) putProgram(index, to int, p netip.Prefix) error {
 	return s.rt.execute(r)
 }
 
-// macOf is the MAC address of the interface with the index.
+// macOf is the MAC address of the interface with that index.
 func (s *session) macOf(index int) (heddle.MAC, error) {
 	all, err := s.links()
 	for _, l := range all {
@@ -44,8 +44,8 @@ func (s *session) macOf(index int) (heddle.MAC, error) {
 	return "", err
 }
 
-// decodeProgram reads a filter of ours by its name. One that does not say which MAC
-// address it writes, as an earlier version's, leads nowhere known: it is replaced.
+// decodeProgram reads a filter of ours by its name. A name without a MAC address, from an earlier
+// version, gives a redirect to an unknown device, so that the filter is replaced.
 func decodeProgram(options map[uint16][]byte) (r redirectAt, ok bool) {
 	var prefix string
 	switch n, _ := fmt.Sscanf(text(options[nl.TCA_BPF_NAME]), programWay, &prefix, &r.to, &r.mac); n {

@@ -10,20 +10,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Where the destination lies in an IP header (RFC 791, RFC 8200).
+// The offsets of the destination in an IP header (RFC 791, RFC 8200).
 const destination4, destination6 = 16, 24
 
-// u32Terminal ends the search at this filter; mirredLen is the length of struct
-// tc_mirred, which ends with what is done, and with which interface
-// (linux/tc_act/tc_mirred.h).
+// u32Terminal ends the search at this filter. mirredLen is the length of struct tc_mirred, whose
+// last fields are the action and the interface (linux/tc_act/tc_mirred.h).
 const (
 	u32Terminal = 1
 	mirredLen   = 28
 )
 
-// putU32 makes a filter that compares the destination's words, then has the packet
-// received by the device as one for this host: without the change of its type it
-// would be dropped as somebody else's.
+// putU32 makes a filter that compares the words of the destination. Its actions set the packet type
+// to "for this host" and redirect the packet to the device's ingress. Without the new packet type
+// the packet would be dropped as somebody else's.
 func (s *session) putU32(index, to int, p netip.Prefix) error {
 	priority, protocol := uint16(heddle.RedirectPriority4), uint16(unix.ETH_P_IP)
 	if p.Addr().Is6() {
@@ -51,7 +50,8 @@ func (s *session) putU32(index, to int, p netip.Prefix) error {
 	return err
 }
 
-// destinationKeys compare the words that the prefix covers; in network byte order.
+// destinationKeys returns the comparisons for the words that the prefix covers, in network byte
+// order.
 func destinationKeys(p netip.Prefix) []nl.TcU32Key {
 	at := destination4
 	if p.Addr().Is6() {
@@ -70,7 +70,7 @@ func destinationKeys(p netip.Prefix) []nl.TcU32Key {
 	return keys
 }
 
-// decodeU32 reads a filter of ours; others' at this priority are not of its form.
+// decodeU32 reads a filter of ours. Filters of others at this priority do not have this form.
 func decodeU32(options map[uint16][]byte, six bool) (r redirectAt, ok bool) {
 	raw := options[nl.TCA_U32_SEL]
 	if len(raw) < nl.SizeofTcU32Sel || len(raw) < nl.SizeofTcU32Sel+int(raw[2])*nl.SizeofTcU32Key {
@@ -96,7 +96,7 @@ func decodeU32(options map[uint16][]byte, six bool) (r redirectAt, ok bool) {
 	return r, ok && bits > 0
 }
 
-// intoHost reports whether the actions end in a redirect to an ingress, and whose.
+// intoHost reports whether the actions end in a redirect to an ingress, and to which interface.
 func intoHost(actions []byte) (to int, ok bool) {
 	for _, action := range attributes(actions) {
 		at := attributes(action)
@@ -110,9 +110,8 @@ func intoHost(actions []byte) (to int, ok bool) {
 	return 0, false
 }
 
-// dropBareTable takes u32's hash table of a priority away if no filter is left in it:
-// where there are two priorities, the kernel keeps both (u32_delete in
-// net/sched/cls_u32.c).
+// dropBareTable deletes the u32 hash table of a priority if it has no filter left. If there are two
+// priorities, the kernel keeps both tables (u32_delete in net/sched/cls_u32.c).
 func (s *session) dropBareTable(index int, info uint32) error {
 	left, err := list(s.rt, func() *nl.NetlinkRequest {
 		return egress(unix.RTM_GETTFILTER, 0, index, 0, info)

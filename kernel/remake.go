@@ -12,8 +12,7 @@ import (
 type belongings struct {
 	nic      heddle.NIC
 	forwards []entry
-	// sourced are our routes through other devices whose source address lies on
-	// this one.
+	// sourced are our routes through other devices whose source address is on this device.
 	sourced []routeAt
 }
 
@@ -21,7 +20,7 @@ type belongings struct {
 // change. It restores the routes, neighbours and addresses of the old device: some
 // belong to other plans, and the traffic of their containers must go on.
 func (a *attempt) remake(s *session, key string, have, want linkState) error {
-	was, err := s.lying(have)
+	was, err := s.readBelongings(have)
 	if err != nil {
 		return err
 	}
@@ -29,8 +28,7 @@ func (a *attempt) remake(s *session, key string, have, want linkState) error {
 	return s.exchangeTunnel(want, was)
 }
 
-// exchangeTunnel puts a device in the place of the one that has its name, if one
-// has.
+// exchangeTunnel makes a device, and replaces the device of the same name if there is one.
 func (s *session) exchangeTunnel(to linkState, was belongings) error {
 	live, err := s.link(to.name)
 	if err != nil {
@@ -42,15 +40,15 @@ func (s *session) exchangeTunnel(to linkState, was belongings) error {
 		}
 	}
 	delete(s.index, to.name)
-	if err := s.bear(to, was.nic.Was.Sysctls); err != nil {
+	if err := s.createTunnelDevice(to, was.nic.Was.Sysctls); err != nil {
 		return err
 	}
-	return s.layOn(to, was)
+	return s.restoreBelongings(to, was)
 }
 
-// bear makes a VXLAN device with all its settings and the index of the earlier
-// device; the new device is down.
-func (s *session) bear(want linkState, sysctls []heddle.Sysctl) error {
+// createTunnelDevice makes a VXLAN device with all its settings and the index of the earlier device. The new
+// device is down.
+func (s *session) createTunnelDevice(want linkState, sysctls []heddle.Sysctl) error {
 	l := heddle.Link{Name: want.name, Kind: want.kind, MTU: want.mtu, MAC: want.mac, Group: want.group}
 	if err := s.rt.execute(createTunnel(l, want.tunnel, want.index)); err != nil {
 		return err
@@ -63,8 +61,8 @@ func (s *session) bear(want linkState, sysctls []heddle.Sysctl) error {
 	return s.change(want.index, born, want)
 }
 
-// lying reads the belongings of a device.
-func (s *session) lying(l linkState) (belongings, error) {
+// readBelongings reads the belongings of a device.
+func (s *session) readBelongings(l linkState) (belongings, error) {
 	state, err := s.nicState(l)
 	if err != nil {
 		return belongings{}, err
@@ -86,9 +84,9 @@ func (s *session) lying(l linkState) (belongings, error) {
 	return b, errors.Join(err, errRoutes)
 }
 
-// layOn restores the belongings on a new device. Forwarding entries and neighbours come
-// first, so that they are there when the device comes up.
-func (s *session) layOn(l linkState, b belongings) error {
+// restoreBelongings restores the belongings on a new device. Forwarding entries and neighbours come first, so
+// that they are there when the device comes up.
+func (s *session) restoreBelongings(l linkState, b belongings) error {
 	var errs []error
 	for _, e := range b.forwards {
 		errs = append(errs, ignoreExists(s.rt.execute(e.again(excl, l.index))))

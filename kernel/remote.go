@@ -29,7 +29,7 @@ func (a *attempt) remote(r heddle.Remote) error {
 		}
 		a.recordUndo(r.Key(), func() error {
 			if there {
-				return nil // what it was is not known; it is corrected at the next change
+				return nil // the earlier value is not known; it is corrected at the next change
 			}
 			return f.DropRemote(r.Addr)
 		})

@@ -12,23 +12,23 @@ type removal struct {
 	k         *Kernel
 	host, pod *session
 	keep      func(key string) bool
-	// dying holds the links, by side and name, that this call deletes; what
-	// lies on them goes with them.
+	// dying holds the links, by side and name, that this call deletes. The objects on them are
+	// deleted with them.
 	dying map[string]bool
-	// far holds those of them that are far ends and need no request.
+	// far holds those of the dying links that are far ends, which need no request.
 	far map[string]bool
 	err error
 	// tripped says that the tripwire stopped the work.
 	tripped bool
 }
 
-// Remove takes the plan's objects away in the reverse order of Apply. What is
-// gone already counts as removed; pod is nil if the container's namespace is
-// gone. Objects for which wanted reports true stay, because other plans name
-// them, and so do settings, but for heddle.LoopbackWay, and links that are not ours. One refusal does not
-// keep the rest from being removed; all are returned.
+// Remove removes the objects of the plan in the reverse order of Apply. An object that is gone
+// already counts as removed; pod is nil if the container's namespace is gone. Objects for which
+// wanted reports true stay, because other plans name them. Settings stay, too, except
+// heddle.LoopbackWay, and so do links that are not ours. A refusal does not stop the removal of the
+// rest; all refusals are returned.
 func (k *Kernel) Remove(p heddle.Plan, pod Pod, wanted func(key string) bool) error {
-	if err := checkPlaces("remove", p); err != nil {
+	if err := checkScopes("remove", p); err != nil {
 		return err
 	}
 	_, inPod, err := openPod(pod)
@@ -58,7 +58,7 @@ func (r *removal) remove(s *session, gone *heddle.State, phase heddle.Phase) {
 	}
 }
 
-// findDying notes the near ends that go, and the far ends that go with them.
+// findDying records the near ends that are deleted, and the far ends that are deleted with them.
 func (r *removal) findDying(p heddle.Plan) {
 	for _, l := range p.Pod.Links {
 		if l.Parent != "" {
@@ -66,7 +66,7 @@ func (r *removal) findDying(p heddle.Plan) {
 		}
 	}
 	for _, n := range p.Pod.NICs {
-		r.dying["pod/"+n.IfName] = true // it leaves, and loses what lies on it
+		r.dying["pod/"+n.IfName] = true // it leaves, and loses the objects on it
 	}
 	for _, l := range p.Host.Links {
 		if l.Kind == "" || r.keep(l.Key()) {

@@ -11,8 +11,8 @@ import (
 	"github.com/heddle-network/heddle/test/cell"
 )
 
-// A failure at any step of Remove is mended by calling it again; then nothing
-// is left, and what the network shares is untouched.
+// A failure at any step of Remove is repaired by calling it again. Then nothing is left, and shared
+// objects of the network are untouched.
 func TestRemoveAgain(t *testing.T) {
 	for _, s := range scenarios(t) {
 		t.Run(s.name, func(t *testing.T) {
@@ -55,12 +55,12 @@ func (r *room) nothingOwned() {
 	}
 }
 
-// Remove works with the container's namespace, the links or the tables gone,
-// and keeps what other plans want.
+// Remove works if the container's namespace, the links or the tables are gone, and keeps what other
+// plans want.
 func TestRemoveAbsent(t *testing.T) {
 	for _, s := range scenarios(t) {
 		if s.name == "direct" {
-			continue // a NIC in a lost namespace is the agent's care
+			continue // the agent handles a NIC in a lost namespace
 		}
 		for _, loss := range []string{"", "ip -n POD link delete eth0", "ip link delete PORT || true", "nft flush ruleset", "ip route flush proto 104; ip rule flush protocol 104"} {
 			t.Run(s.name+"/"+loss, func(t *testing.T) {
@@ -97,8 +97,8 @@ func newRoomOn(r *room) *room {
 	return o
 }
 
-// What bears our mark is listed with the keys that plans use, and Prune removes
-// what nobody wants of it, and nothing else.
+// The objects with our mark are listed with the keys that plans use. Prune removes those that
+// nobody wants, and nothing else.
 func TestOursAndPrune(t *testing.T) {
 	for _, s := range scenarios(t) {
 		t.Run(s.name, func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestOursAndPrune(t *testing.T) {
 			for _, o := range append(s.netPlan.Host.Objects(), one.Host.Objects()...) {
 				marked := !slices.ContainsFunc([]string{"sysctl/", "address/", "neighbour/", "forward/"}, func(kind string) bool { return strings.HasPrefix(o.Key(), kind) })
 				if p, ok := o.(heddle.Program); ok && p.Wire == nil {
-					marked = false // it goes with its link
+					marked = false // it is removed with its link
 				}
 				if marked && !slices.Contains(owned.Keys(), o.Key()) {
 					t.Errorf("ours lacks %s", o.Key())
@@ -150,7 +150,7 @@ func TestOursAndPrune(t *testing.T) {
 	}
 }
 
-// strangers look like ours, and are not.
+// strangers look like ours, but are not.
 const strangers = `ip link add dummyish type veth peer name hdstranger
 ip link set dummyish alias 'somebody heddle '
 ip link set dummyish up

@@ -6,11 +6,11 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// MarkedNIC is an interface of the host that bears a NIC's mark: it is being moved,
-// or it came back under another name (Endpoint is empty then).
+// MarkedNIC is an interface of the host that bears a NIC's mark. The NIC is being moved, or it came
+// back under another name; then Endpoint is empty.
 type MarkedNIC struct{ Name, Was, Endpoint string }
 
-// MarkedNICs lists them.
+// MarkedNICs lists the marked NICs on the host.
 func (k *Kernel) MarkedNICs() ([]MarkedNIC, error) {
 	live, err := k.listing().links()
 	var all []MarkedNIC
@@ -22,9 +22,9 @@ func (k *Kernel) MarkedNICs() ([]MarkedNIC, error) {
 	return all, refused("list", "links", err)
 }
 
-// Rescue brings the NICs in a held namespace back under their names: all that
-// is known of them when their record is lost. It returns their names. A file
-// that leads to no namespace holds none.
+// Rescue brings the NICs in a held namespace back under their names, which is all that is known
+// when their record is lost. It returns their names. A file that leads to no namespace holds no
+// NIC.
 func (k *Kernel) Rescue(hold string) (names []string, err error) {
 	ns, err := OpenNetns(hold)
 	if err != nil {
@@ -50,19 +50,19 @@ func (k *Kernel) Rescue(hold string) (names []string, err error) {
 	return names, errors.Join(errs...)
 }
 
-// RescueHere does the same with a NIC that the kernel has put on the host.
+// RescueHere does the same for a NIC that the kernel has returned to the host.
 func (k *Kernel) RescueHere(m MarkedNIC) error {
 	live, err := k.listing().link(m.Name)
 	if err != nil || live == nil {
 		return refused("read", "nic/"+m.Name, err)
 	}
 	if was, endpoint, ok := heddle.ParseNICAlias(live.alias); !ok || was != m.Was || endpoint != m.Endpoint {
-		return nil // it has come home meanwhile
+		return nil // it has returned meanwhile
 	}
 	return k.rescue(k.hostSession(), nil, *live, m.Was)
 }
 
-// rescue takes the NIC's state, where it is, for the one that it had.
+// rescue treats the present state of the NIC as its original state.
 func (k *Kernel) rescue(at, pod *session, l linkState, was string) error {
 	var have heddle.NICState
 	if err := at.nicFlags(l.index, &have); err != nil {

@@ -12,16 +12,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// addresses puts the addresses back while the NIC is down; of a NIC that will be
-// up, those of IPv6 come then.
+// addresses restores the addresses while the NIC is down. The IPv6 addresses of a NIC that will be
+// up are restored when it comes up.
 func (h *nicReturn) addresses() error {
 	return h.eachAddress(0, excl, func(ip netip.Addr) bool { return ip.Is4() || !h.n.Was.Up })
 }
 
-// up raises the NIC, and makes its IPv6 addresses without the search for
-// duplicates, or their routes would have to wait for a second: they were the
-// NIC's own before. The link-local one is among them; the kernel's would be
-// searched for, so that it makes none meanwhile.
+// up brings the NIC up, and makes its IPv6 addresses without duplicate address detection, because
+// otherwise their routes would wait for a second. The addresses were the NIC's own before. The
+// link-local address is among them. The kernel would run duplicate address detection for one that
+// it generates, so it generates none meanwhile.
 func (h *nicReturn) up() error {
 	if !h.n.Was.Up {
 		return nil
@@ -37,8 +37,8 @@ func (h *nicReturn) up() error {
 	return err
 }
 
-// generate sets how the kernel makes link-local addresses, and returns how it
-// was set; "" without IPv6.
+// generate sets how the kernel generates link-local addresses, and returns the earlier setting; ""
+// without IPv6.
 func (h *nicReturn) generate(mode string) (before string, err error) {
 	name := "net/ipv6/conf/" + h.name + "/addr_gen_mode"
 	err = h.host.ns.Do(func() error {
@@ -53,10 +53,10 @@ func (h *nicReturn) generate(mode string) (before string, err error) {
 	return before, refused("make", "sysctl/"+name, err)
 }
 
-// maxName is what the kernel has room for (IFNAMSIZ), in labels too.
+// maxName is the length that the kernel has room for (IFNAMSIZ), in labels too.
 const maxName = 15
 
-// eachAddress makes the addresses that are meant, with further flags.
+// eachAddress makes the addresses that meant selects, with further flags.
 func (h *nicReturn) eachAddress(extra uint32, how int, meant func(netip.Addr) bool) error {
 	var errs []error
 	for _, a := range h.n.Was.Addrs {
@@ -77,12 +77,12 @@ func (h *nicReturn) eachAddress(extra uint32, how int, meant func(netip.Addr) bo
 	return errors.Join(errs...)
 }
 
-// routeTimeout bounds the wait for what routes stand on: a carrier, addresses
-// that become usable.
+// routeTimeout bounds the wait for what routes depend on: a carrier, and addresses that become
+// usable.
 const routeTimeout = 5 * time.Second
 
-// routes puts the routes back, in rounds: one may stand on another, or on an
-// address that is not usable yet. Then the addresses get their own flags.
+// routes restores the routes in rounds, since a route may depend on another one, or on an address
+// that is not usable yet. Then the addresses get their own flags.
 func (h *nicReturn) routes() error {
 	if !h.n.Was.Up {
 		return nil // there can be none
@@ -96,7 +96,7 @@ func (h *nicReturn) routes() error {
 		}
 	}
 	if h.lapsed() {
-		last = nil // what stood on an address whose lifetime is over went with it
+		last = nil // the kernel deleted the route with an address whose lifetime is over
 	}
 	return errors.Join(last, h.eachAddress(0, unix.NLM_F_REPLACE, netip.Addr.Is6))
 }
@@ -108,7 +108,7 @@ func (h *nicReturn) lapsed() bool {
 	})
 }
 
-// routeRound makes what can be made, and returns the others with why.
+// routeRound makes the routes that can be made, and returns the others with the reason.
 func (h *nicReturn) routeRound(all []heddle.NICRoute) (left []heddle.NICRoute, err error) {
 	for _, x := range all {
 		r, living := nicRouteRequest(h.index, x, h.age())

@@ -9,8 +9,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// nicReturn brings a NIC back to the host and restores its state. If it is interrupted
-// at any point, the next run continues from where the NIC then is; it is idempotent.
+// nicReturn brings a NIC back to the host and restores its state. It is idempotent: after an
+// interruption at any point, the next run continues from where the NIC then is.
 type nicReturn struct {
 	k         *Kernel
 	n         heddle.NIC
@@ -18,12 +18,13 @@ type nicReturn struct {
 	trip      func(verb, key string) error
 	index     int
 	name      string
-	// all are the namespaces that were searched for it, sites those of them that are open.
+	// all are the namespaces that were searched for the NIC; sites are the sessions in those that
+	// are open.
 	all   namespaces
 	sites []*session
-	// stayed says that the NIC never left: nothing stands on it that was not there before.
+	// stayed says that the NIC never left, so nothing is stacked on it that was not there before.
 	stayed bool
-	// failed collects what could not be put back; it does not keep the rest.
+	// failed collects what could not be restored. A failure does not stop the rest.
 	failed  error
 	tripped bool
 }
@@ -77,8 +78,9 @@ func (h *nicReturn) ask(what string) error {
 	return err
 }
 
-// locate finds the NIC wherever it is and moves it, or finds it on the host, where the
-// kernel puts a physical one whose namespace has died. One that is gone is not found.
+// locate finds the NIC wherever it is, and moves it home. It may also find the NIC on the host,
+// where the kernel puts a physical NIC whose namespace has ended. It reports false for a NIC that
+// is gone.
 func (h *nicReturn) locate() (bool, error) {
 	defer h.closeOthers()
 	f, err := h.seek()
@@ -103,15 +105,15 @@ func (h *nicReturn) locate() (bool, error) {
 	if err := h.mark(f.link); err != nil {
 		return false, err
 	}
-	h.closeOthers() // bare searches, too
+	h.closeOthers() // bare searches, too, and needs the lock
 	if h.stayed {
 		return true, nil
 	}
 	return true, h.removeStacked()
 }
 
-// mark marks a NIC that the kernel has put back without our mark: the container may
-// have taken that off. From then on the return goes on after a crash.
+// mark marks a NIC that the kernel has returned without our mark: the container may have removed
+// it. With the mark, the return continues after a crash.
 func (h *nicReturn) mark(l linkState) error {
 	if l.alias == h.n.Alias {
 		return nil
@@ -119,8 +121,8 @@ func (h *nicReturn) mark(l linkState) error {
 	return h.host.rt.execute(aliasRequest(l.index, h.n.Alias))
 }
 
-// moveHome asks for the index that the NIC had; another interface may have it by now.
-// It drops the alternative names first, because the host may already use one of them.
+// moveHome asks for the index that the NIC had; another interface may have that index by now. It
+// drops the alternative names first, because the host may already use one of them.
 func (h *nicReturn) moveHome(at *session, l linkState) error {
 	if err := h.ask("move"); err != nil {
 		return err
@@ -133,9 +135,9 @@ func (h *nicReturn) moveHome(at *session, l linkState) error {
 	if err != nil {
 		return err
 	}
-	// The kernel tells of a link that arrives by the name that it had, and then of the
-	// new one: a NIC manager would meet it by the container's. Where the container has
-	// another link of that name this fails, and the move gives the name all the same.
+	// The kernel announces an arriving link with its old name, and then with the new one. A NIC
+	// manager would see the container's name first. So the NIC is renamed before. That fails if the
+	// container has another link with the name, and the move then sets the name.
 	_ = at.rt.execute(renameRequest(index, name))
 	if at.rt.execute(moveRequest(index, h.host.ns, name, h.n.Was.Index)) == nil {
 		return nil
@@ -150,7 +152,7 @@ func ignoreAbsent(err error) error {
 	return err
 }
 
-// freeName is the NIC's own name, or one that says which NIC it is.
+// freeName is the NIC's own name or, if that is in use, one that says which NIC it is.
 func (h *nicReturn) freeName() (string, error) {
 	other, err := h.host.link(h.n.Name)
 	if err != nil || other == nil || other.alias == h.n.Alias {
@@ -159,7 +161,7 @@ func (h *nicReturn) freeName() (string, error) {
 	return h.n.ReturnName(), nil
 }
 
-// rename is for a NIC that the kernel has put back, under whatever name.
+// rename renames a NIC that the kernel has returned under some name.
 func (h *nicReturn) rename() error {
 	name, err := h.freeName()
 	if err != nil || name == h.name {
@@ -172,7 +174,8 @@ func (h *nicReturn) rename() error {
 	return nil
 }
 
-// settings of the link; it is down, since an address may not change otherwise.
+// settings restores the settings of the link. The link is down, since otherwise its MAC address may
+// not be changed.
 func (h *nicReturn) settings() error {
 	w := h.n.Was
 	live, err := h.host.link(h.name)
@@ -191,7 +194,7 @@ func (h *nicReturn) settings() error {
 	return errors.Join(err, h.putSettings(have))
 }
 
-// namedSysctls are the settings under the name that the NIC has now.
+// namedSysctls are the settings with the NIC's present name.
 func (h *nicReturn) namedSysctls() []heddle.Sysctl {
 	all := make([]heddle.Sysctl, len(h.n.Was.Sysctls))
 	for i, c := range h.n.Was.Sysctls {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// routeKind are our routes, in whichever table.
+// routeKind are our routes in all tables.
 type routeKind struct{}
 
 func (routeKind) make(a *attempt, s *session, want *heddle.State) error {
@@ -48,8 +48,8 @@ func (a *attempt) sameRoute(s *session, r routeAt) error {
 	return fmt.Errorf("another route to %s with this metric is there, and it is not ours", r.Dst)
 }
 
-// liveRoute finds a route of ours in a list that is read once, and once more for
-// what is not in it: this call may have made it.
+// liveRoute finds a route of ours in a list that is read once. If the route is not in it, the list
+// is read once more: this call may have made the route.
 func (a *attempt) liveRoute(s *session, id routeID) (routeAt, bool, error) {
 	if r, known := a.routes[s.side()][id]; known {
 		return r, true, nil
@@ -67,11 +67,11 @@ func (a *attempt) liveRoute(s *session, id routeID) (routeAt, bool, error) {
 	return r, known, nil
 }
 
-// swapRoute puts one route in the place of another, and no packet finds neither.
-// NLM_F_REPLACE would take whichever route comes first, also a stranger's. An
-// IPv4 route is appended to the old one, which is then the first that a deletion
-// fits. IPv6 would make one route with two next hops of them, or refuse the
-// second: another with a better metric stands in meanwhile.
+// swapRoute replaces one route by another without a gap for packets. NLM_F_REPLACE would replace
+// the first matching route, which may be somebody else's. A new IPv4 route is appended behind the
+// old one, which is then the first that a deletion matches. For IPv6 the kernel would join both to
+// one route with two next hops, or refuse the second. So a route with a better metric stands in
+// meanwhile.
 func (s *session) swapRoute(old, new routeAt) error {
 	remove := routeRequest(unix.RTM_DELROUTE, 0, old)
 	if new.Dst.Addr().Is4() {

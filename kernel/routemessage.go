@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// encodeRoute writes a route in the kernel's own terms; index is its interface's, 0 if
-// it has none.
+// encodeRoute encodes a route in the kernel's terms; index is the index of its interface, 0 if it
+// has none.
 func encodeRoute(kind, flags, index int, r heddle.NICRoute) *nl.NetlinkRequest {
 	head := &nl.RtMsg{RtMsg: unix.RtMsg{Family: uint8(familyOf(r.Dst.Addr())), Dst_len: uint8(r.Dst.Bits()), Tos: r.TOS,
 		Protocol: r.Protocol, Type: r.Type, Scope: r.Scope}}
@@ -53,8 +53,8 @@ func encodeRoute(kind, flags, index int, r heddle.NICRoute) *nl.NetlinkRequest {
 	return req
 }
 
-// viaAttr is the next hop, which for an IPv4 route may be an IPv6 address (struct
-// rtvia of linux/rtnetlink.h).
+// viaAttr encodes the next hop. The next hop of an IPv4 route may be an IPv6 address (struct rtvia
+// of linux/rtnetlink.h).
 func viaAttr(dst netip.Prefix, via netip.Addr) *nl.RtAttr {
 	if heddle.FamilyOf(via) == heddle.FamilyOf(dst.Addr()) {
 		return nl.NewRtAttr(unix.RTA_GATEWAY, via.AsSlice())
@@ -64,7 +64,7 @@ func viaAttr(dst netip.Prefix, via netip.Addr) *nl.RtAttr {
 	return nl.NewRtAttr(unix.RTA_VIA, append(family, via.AsSlice()...))
 }
 
-// decodeDestination reads where a route leads: of a default route there is no address.
+// decodeDestination reads the destination of a route. A default route has no destination attribute.
 func decodeDestination(head *nl.RtMsg, at map[uint16][]byte) netip.Prefix {
 	dst, ok := netip.AddrFromSlice(at[unix.RTA_DST])
 	if !ok {

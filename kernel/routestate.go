@@ -11,8 +11,8 @@ import (
 // The kernel's default metric of IPv6 routes (IP6_RT_PRIO_USER).
 const metricIPv6 = 1024
 
-// routeID is what the kernel tells routes apart by: two routes that agree in
-// it cannot both exist, whatever they lead to.
+// routeID is the key by which the kernel distinguishes routes: two routes with the same key cannot
+// both exist, wherever they lead.
 type routeID struct {
 	table  int
 	dst    netip.Prefix
@@ -24,9 +24,8 @@ func idOf(r heddle.Route) routeID {
 	return routeID{r.Table, r.Dst, r.Metric}
 }
 
-// filled writes out a route as the kernel shows it: with its table and metric,
-// and an IPv6 route that leads nowhere without the loopback that the kernel
-// hangs it on.
+// filled completes a route as the kernel reports it: with its table and metric, and an IPv6 route
+// that leads nowhere without the loopback that the kernel assigns to it.
 func filled(r heddle.Route) heddle.Route {
 	r.Dst = r.Dst.Masked()
 	if r.Table == 0 {
@@ -41,7 +40,7 @@ func filled(r heddle.Route) heddle.Route {
 	return r
 }
 
-// plain is the reverse of filled: a route as a plan writes it.
+// plain is the inverse of filled: a route as a plan writes it.
 func plain(r heddle.Route) heddle.Route {
 	if r.Table == unix.RT_TABLE_MAIN {
 		r.Table = 0
@@ -52,7 +51,7 @@ func plain(r heddle.Route) heddle.Route {
 	return r
 }
 
-// routeRequest is RTM_NEWROUTE or RTM_DELROUTE about a route of ours.
+// routeRequest is an RTM_NEWROUTE or RTM_DELROUTE request about a route of ours.
 func routeRequest(kind, flags int, r routeAt) *nl.NetlinkRequest {
 	r.Route = filled(r.Route)
 	raw := heddle.NICRoute{Dst: r.Dst, Type: unix.RTN_UNICAST, Table: uint32(r.Table), Protocol: heddle.RouteProtocol,
@@ -68,7 +67,7 @@ func routeRequest(kind, flags int, r routeAt) *nl.NetlinkRequest {
 	return encodeRoute(kind, flags, r.index, raw)
 }
 
-// routeAt is a route with its interface's index in place of the name.
+// routeAt is a route with the index of its interface instead of the name.
 type routeAt struct {
 	heddle.Route
 	index int
@@ -90,8 +89,8 @@ func (r routeAt) same(o routeAt) bool {
 	return r == o
 }
 
-// routes lists our routes in all tables; the kernel leaves out those of other
-// protocols, of which a router may have a million.
+// routes lists our routes in all tables. The kernel filters out the routes of other protocols, of
+// which a router may have a million.
 func (s *session) routes() ([]routeAt, error) {
 	return listBoth(s.rt, func(family uint8) *nl.NetlinkRequest {
 		return request(unix.RTM_GETROUTE, 0, &nl.RtMsg{RtMsg: unix.RtMsg{Family: family, Protocol: heddle.RouteProtocol}})

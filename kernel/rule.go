@@ -17,10 +17,9 @@ func (ruleKind) make(a *attempt, s *session, want *heddle.State) error {
 	return each(want.Rules, func(x heddle.Rule) error { return a.rule(s, x) })
 }
 
-// rule makes a policy rule. The kernel takes a second rule that differs only in
-// its table, so rules of ours that are in the way are removed; where this call
-// has made a link, its endpoint is new and there can be none, which keeps an
-// attach from listing all rules.
+// rule makes a policy rule. The kernel accepts a second rule that differs only in its table, so
+// rules of ours that are in the way are removed. If this call has made a link, the endpoint is new
+// and there can be no such rule; so an attach does not list all rules.
 func (a *attempt) rule(s *session, x heddle.Rule) error {
 	return a.step("make", x.Key(), func() error {
 		err := s.rt.execute(ruleRequest(unix.RTM_NEWRULE, excl, x))
@@ -73,11 +72,11 @@ func (ruleKind) own(v *inventory) (err error) {
 	return err
 }
 
-// fr_act of linux/fib_rules.h: look the destination up in a table.
+// fr_act of linux/fib_rules.h: look up the destination in a table.
 const actionTable = 1
 
-// ruleRequest is RTM_NEWRULE or RTM_DELRULE about a rule of ours; struct
-// fib_rule_hdr has the layout of struct rtmsg, with the action for the type.
+// ruleRequest is an RTM_NEWRULE or RTM_DELRULE request about a rule of ours. struct fib_rule_hdr
+// has the layout of struct rtmsg, with the action in the field for the type.
 func ruleRequest(kind, flags int, r heddle.Rule) *nl.NetlinkRequest {
 	head := &nl.RtMsg{RtMsg: unix.RtMsg{Family: unix.AF_INET, Type: actionTable}}
 	if r.Table < 256 {

@@ -11,8 +11,8 @@ import (
 	"github.com/heddle-network/heddle/firewall"
 )
 
-// drift is how the kernel's version of a firewall object departs from the one
-// wanted; detail says it in words.
+// drift is how a firewall object in the kernel differs from the wanted one; detail describes the
+// difference.
 type drift struct {
 	want heddle.Firewall
 	// kind is "missing" or "differs", or "" if all is well.
@@ -22,7 +22,7 @@ type drift struct {
 	rebuild bool
 }
 
-// tables reads those of our tables that the objects live in.
+// tables reads those of our tables that contain the objects.
 func (s *session) tables(objects []heddle.Firewall) (map[string]*liveTable, error) {
 	all := map[string]*liveTable{}
 	for _, f := range objects {
@@ -101,7 +101,7 @@ func compareChain(live *liveChain, f heddle.Firewall) drift {
 	}
 	if have != spec {
 		d := drift{kind: "differs", detail: fmt.Sprintf("want %+v, have %+v", spec, have)}
-		have.policy = spec.policy // which can be changed
+		have.policy = spec.policy // the policy can be changed in place
 		d.rebuild = have != spec
 		return d
 	}
@@ -115,10 +115,10 @@ func compareChain(live *liveChain, f heddle.Firewall) drift {
 	return drift{}
 }
 
-// repairScript is the nft transaction that mends the drifts. A chain with other
-// rules is filled anew. A set of another type, or a base chain at another
-// hook, is in use by rules and elements: its whole table is made anew, and the
-// elements that went with it are missing until their own plans are applied.
+// repairScript is the nft transaction that repairs the drifts. A chain with other rules is filled
+// anew. A set of another type, or a base chain at another hook, is in use by rules and elements.
+// Then the whole table is made anew, and its elements are missing until their own plans are
+// applied.
 func repairScript(drifts []drift, objects []heddle.Firewall) string {
 	rebuilt, drifted := map[string]bool{}, map[string]bool{}
 	var script strings.Builder

@@ -7,8 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// session is one of the two namespaces that a call works in, with what the call
-// has learned about it.
+// session is one of the two namespaces that a call works in, with what the call has read from it.
 type session struct {
 	ns      *Netns
 	rt, nft *conn
@@ -27,7 +26,7 @@ func (k *Kernel) listing() *session {
 	return &session{ns: k.home, rt: k.listRt, nft: k.listNft, held: k.held, index: map[string]int{}}
 }
 
-// openPod is the namespace that a handle leads to, and its session: nil for none.
+// openPod returns the namespace of a handle, and a session in it; nil for no handle.
 func openPod(pod Pod) (*Netns, *session, error) {
 	n, err := netnsOf(pod)
 	if err != nil {
@@ -77,10 +76,10 @@ func (s *session) ifindex(name string) (int, error) {
 	return i, nil
 }
 
-// delete deletes an interface. Before it answers, and after it has let go of its
-// lock, the kernel waits until nobody can be looking at the interface any more
-// (rcu_barrier in netdev_run_todo): 20 ms and more, in which a socket that many
-// share would keep them all waiting. Waits at the same time cost one.
+// delete deletes an interface. Before it answers, and after it has released its lock, the kernel
+// waits until nobody can be using the interface any more (rcu_barrier in netdev_run_todo). That
+// takes 20 ms or more, and would block all users of a shared socket. Concurrent waits take no
+// longer than one.
 func (s *session) delete(index int) error {
 	if s.idle == nil {
 		return s.rt.execute(deleteLink(index))
@@ -102,8 +101,8 @@ func (s *session) isUp(name string) (bool, error) {
 	return r.Uint16()&unix.IFF_UP != 0, nil
 }
 
-// absent reports whether an error says that the object, or what it stands on,
-// is not there: for a removal that is success.
+// absent reports whether an error says that the object, or what it depends on, is not there. For a
+// removal that is success.
 func absent(err error) bool {
 	for _, e := range []unix.Errno{unix.ENOENT, unix.ENODEV, unix.ESRCH, unix.ENXIO, unix.EADDRNOTAVAIL} {
 		if errors.Is(err, e) {

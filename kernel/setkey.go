@@ -34,8 +34,8 @@ var widths = map[string]int{
 
 func padded(n int) int { return (n + 3) &^ 3 }
 
-// keyLen is the length of a key or value with the given parts; a verdict's is
-// not a number of bytes and gives 0.
+// keyLen is the length of a key or value with the given parts. A verdict has no length in bytes and
+// gives 0.
 func keyLen(types []string) int {
 	if len(types) == 1 {
 		return widths[types[0]]
@@ -105,7 +105,7 @@ func encodePart(kind, s string) ([]byte, error) {
 
 var protocols = map[string]byte{"tcp": unix.IPPROTO_TCP, "udp": unix.IPPROTO_UDP}
 
-// decode is the reverse of encode, in the spelling that plans use.
+// decode is the inverse of encode, in the spelling that plans use.
 func decode(types []string, b []byte) []string {
 	var parts []string
 	for _, t := range types {

@@ -10,13 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// settings is the folder of a namespace's settings. Whoever looks into a
-// container's through /proc leaves directory entries "net/ipv4", "net/ipv6",
-// "eth0" and so on of that container's in the kernel's cache, all under one name,
-// and the kernel searches them in line (proc_sys_compare): a visit would cost
-// more with every container there is. So the host's folders are held open, past
-// those entries, and a container's settings are those of a proc file system
-// mounted for one visit and nowhere, which costs 0.1 ms.
+// settings is the folder with the settings of a namespace. A look into a container's settings
+// through /proc leaves directory entries "net/ipv4", "net/ipv6", "eth0" and so on of that container
+// in the kernel's cache. All containers have the same names, and the kernel searches these entries
+// one by one (proc_sys_compare), so a look would cost more with every container. So the folders of
+// the host are held open, which avoids the search. A container's settings are read in a proc file
+// system that is mounted nowhere and for one visit, which costs 0.1 ms.
 type settings struct {
 	root string
 	held []heldFolder
@@ -29,8 +28,8 @@ type heldFolder struct {
 	file   *os.File
 }
 
-// holdFolders opens the folders of settings that plans name; called in the
-// host's namespace. What this kernel does not have is left out.
+// holdFolders opens the folders of settings that plans name. It must be called in the host's
+// namespace. Folders that this kernel does not have are left out.
 func holdFolders() (held []heldFolder) {
 	for _, name := range []string{"net/ipv4/", "net/ipv6/"} {
 		if f, err := os.OpenFile("/proc/sys/"+name, unix.O_PATH|unix.O_DIRECTORY, 0); err == nil {
@@ -89,8 +88,8 @@ func (s settings) read(name string) (string, error) {
 	return words(string(b)), err
 }
 
-// words makes values comparable: several numbers are separated by tabs in some
-// settings and by blanks in what people write.
+// words makes values comparable: some settings separate several numbers by tabs, and people write
+// blanks.
 func words(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func (s settings) write(name, value string) error {
@@ -107,8 +106,8 @@ func (s settings) write(name, value string) error {
 	return err
 }
 
-// moot reports whether a setting that is not there was only to switch IPv6 or to
-// keep it quiet, and the kernel has none. What would use it is refused by itself.
+// moot reports whether a missing setting would only switch IPv6 on or off, or silence it, on a
+// kernel without IPv6. Objects that need IPv6 are refused anyway.
 func (s settings) moot(c heddle.Sysctl) bool {
 	off := strings.HasSuffix(c.Name, "/disable_ipv6") || strings.HasSuffix(c.Name, "/accept_ra") && c.Value == "0"
 	if !off || !strings.HasPrefix(c.Name, "net/ipv6/conf/") {

@@ -9,11 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// conn is a netlink socket in one network namespace. It is ours and not the
-// library's because an attach needs what the library hides: several messages
-// in one send, the kernel's extended acknowledgement, and NLM_F_EXCL with the
-// errno of each nftables message. Messages are built and taken apart with the
-// library's package nl.
+// conn is a netlink socket in one network namespace. The library's socket hides what an attach
+// needs: several messages in one send, the kernel's extended acknowledgement, and NLM_F_EXCL with
+// the errno of each nftables message. Messages are encoded and decoded with the library's package
+// nl.
 type conn struct {
 	mu   sync.Mutex
 	fd   int
@@ -31,8 +30,8 @@ func dial(protocol int) (*conn, error) {
 		return nil, err
 	}
 	c := &conn{fd: fd, next: 1}
-	// An answer is queued before sendto returns; the time limit is there so
-	// that a lost one is an error and not a hanging agent.
+	// An answer is queued before sendto returns. With the time limit a lost answer becomes an error
+	// and does not block the agent.
 	limit := unix.Timeval{Sec: 30}
 	err = errors.Join(
 		unix.Bind(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}),
@@ -40,8 +39,8 @@ func dial(protocol int) (*conn, error) {
 		unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &limit),
 		unix.SetsockoptInt(fd, unix.SOL_NETLINK, unix.NETLINK_EXT_ACK, 1),
 		unix.SetsockoptInt(fd, unix.SOL_NETLINK, unix.NETLINK_CAP_ACK, 1),
-		// Dumps are filtered in the kernel (by protocol, by interface) only
-		// for sockets that promise well-formed requests.
+		// The kernel filters dumps (by protocol, by interface) only for sockets that promise
+		// well-formed requests.
 		unix.SetsockoptInt(fd, unix.SOL_NETLINK, unix.NETLINK_GET_STRICT_CHK, 1))
 	if err != nil {
 		c.close()
@@ -50,20 +49,20 @@ func dial(protocol int) (*conn, error) {
 	return c, nil
 }
 
-// receiveBuffer makes room for the answers to a batch of which every message is
-// refused: some 1,300 bytes of the kernel's memory each, whatever their length.
+// receiveBuffer makes room for the answers to a batch whose messages are all refused. Each answer
+// takes about 1,300 bytes of the kernel's memory, whatever its length.
 func receiveBuffer(fd int) error {
 	const bytes = 2 << 20
 	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, bytes) == nil {
 		return nil
 	}
-	return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, bytes) // with fewer rights, as much as is allowed
+	return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, bytes) // without the right to force it, as much as is allowed
 }
 
 func (c *conn) close() error { return unix.Close(c.fd) }
 
-// refusal is the kernel's answer to a request it did not take: an errno and,
-// where it gives them, its own words (NLMSGERR_ATTR_MSG).
+// refusal is the kernel's answer to a refused request: an errno and, if the kernel gives one, a
+// message (NLMSGERR_ATTR_MSG).
 type refusal struct {
 	errno unix.Errno
 	words string
@@ -78,22 +77,21 @@ func (r *refusal) Error() string {
 
 func (r *refusal) Unwrap() error { return r.errno }
 
-// execute sends the requests in one go and waits for an acknowledgement of
-// each. The kernel works on all of them in turn, also after one failed; the
-// first failure is returned.
+// execute sends the requests together and waits for an acknowledgement of each. The kernel handles
+// all of them in order, also after a failure. The first failure is returned.
 func (c *conn) execute(reqs ...*nl.NetlinkRequest) error {
 	_, err := c.exchange(nil, reqs...)
 	return err
 }
 
-// get sends a request for one object and hands its answer to each.
+// get sends a request for one object and passes its answer to each.
 func (c *conn) get(req *nl.NetlinkRequest, each func(kind uint16, payload []byte)) error {
 	_, err := c.exchange(each, req)
 	return err
 }
 
-// exchange is execute that also passes on messages that are not
-// acknowledgements; interrupted says that a dump met a change underway.
+// exchange is like execute, and passes messages other than acknowledgements to each; interrupted
+// says that objects changed during a dump.
 func (c *conn) exchange(each func(uint16, []byte), reqs ...*nl.NetlinkRequest) (interrupted bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -108,7 +106,7 @@ func (c *conn) exchange(each func(uint16, []byte), reqs ...*nl.NetlinkRequest) (
 		}
 		for _, m := range msgs {
 			if m.Header.Seq < first {
-				continue // a late answer to an exchange that was given up
+				continue // a late answer to an abandoned exchange
 			}
 			interrupted = interrupted || m.Header.Flags&unix.NLM_F_DUMP_INTR != 0
 			switch m.Header.Type {

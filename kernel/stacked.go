@@ -12,21 +12,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// upper is an interface that stands on another one, and where it is.
+// upper is an interface that is stacked on another one, with its namespace.
 type upper struct {
 	linkState
 	ns *Netns
 }
 
-// onLAN reports whether the interface is a neighbour on its lower one's LAN.
+// onLAN reports whether the interface is a neighbour on the LAN of its lower interface.
 func (u upper) onLAN() bool {
 	return slices.Contains([]string{"macvlan", "macvtap", "ipvlan", "ipvtap"}, u.kind)
 }
 
-// stackedInterfaces lists all that stands on interfaces of the base, in whichever of the
-// namespaces it is. A container cannot change what its device stands on: the kernel
-// tells the lower one's number and its namespace (IFLA_LINK, IFLA_LINK_NETNSID). A
-// namespace that has ended meanwhile has nothing.
+// stackedInterfaces lists all interfaces that are stacked on interfaces of the namespace base, in
+// whichever namespace they are. A container cannot change the lower interface of its device: the
+// kernel reports its index and its namespace (IFLA_LINK, IFLA_LINK_NETNSID). A namespace that has
+// ended meanwhile has no interfaces.
 func (all namespaces) stackedInterfaces(base *Netns) []upper {
 	var found []upper
 	for _, ns := range all {
@@ -52,7 +52,7 @@ func (all namespaces) stackedInterfaces(base *Netns) []upper {
 	return found
 }
 
-// stackedOn returns the interfaces that stand on one interface, directly or indirectly.
+// stackedOn returns the interfaces that are stacked on one interface, directly or indirectly.
 func stackedOn(all []upper, base *Netns, index int) []upper {
 	var found []upper
 	for _, u := range all {
@@ -70,17 +70,17 @@ func stackedOn(all []upper, base *Netns, index int) []upper {
 // hasMAC reports whether the interface has a MAC address of its own on that LAN.
 func (u upper) hasMAC() bool { return u.kind == "macvlan" || u.kind == "macvtap" }
 
-// mayHavePut reports whether a device in another namespace may be that of a container: it
-// is in the container's own, in one that its users made, or in one that it leads to.
+// mayHavePut reports whether a device in another namespace may belong to a container. The namespace
+// is the container's own, one that its users made, or one that the container's namespace leads to.
 func (all namespaces) mayHavePut(pod, other, home *Netns) bool {
 	return pod.Same(other) || pod.ownsUsersOf(other) || all.leads(pod, other, home)
 }
 
-// leads reports whether an interface may have been moved from a container's namespace to
-// another one, by way of others: the kernel then numbers the one for the other, as long
-// as both live (dev_change_net_namespace in net/core/dev.c). It does so too for the far
-// end of a veth, and of whatever else has a part elsewhere (IFLA_LINK_NETNSID), so this
-// proves nothing alone.
+// leads reports whether an interface may have been moved from a container's namespace to another
+// one, also by way of further namespaces. At a move the kernel assigns one namespace a number in
+// the other, for as long as both live (dev_change_net_namespace in net/core/dev.c). The kernel also
+// does this for the far end of a veth, and for any device with a part in another namespace
+// (IFLA_LINK_NETNSID). So a number alone proves nothing.
 func (all namespaces) leads(pod, other, home *Netns) bool {
 	reached := []*Netns{pod}
 	for i := 0; i < len(reached); i++ {
@@ -101,8 +101,8 @@ func (all namespaces) leads(pod, other, home *Netns) bool {
 	return slices.ContainsFunc(reached, other.Same)
 }
 
-// leadingTo are the namespaces that lead to that one, and itself. To ask leads of each of
-// them would cost as many searches.
+// leadingTo returns ns and the namespaces that lead to it. Calling leads for each of them would
+// cost as many searches.
 func (all namespaces) leadingTo(ns, home *Netns) []*Netns {
 	reached := []*Netns{ns}
 	for i := 0; i < len(reached); i++ {
@@ -123,8 +123,9 @@ func (all namespaces) leadingTo(ns, home *Netns) []*Netns {
 	return reached
 }
 
-// ownsUsersOf reports whether the other namespace belongs to the user namespace of this
-// one, or to one below (ioctl_ns(2)). All is below the host's own, so that says nothing.
+// ownsUsersOf reports whether the other namespace belongs to the user namespace of this one, or to
+// one below (ioctl_ns(2)). All user namespaces are below the host's own, so for the host the answer
+// says nothing.
 func (n *Netns) ownsUsersOf(other *Netns) bool {
 	own, err := userNamespace(n.fd)
 	if err != nil {
@@ -153,9 +154,9 @@ func (n *Netns) ownsUsersOf(other *Netns) bool {
 
 func userNamespace(fd int) (int, error) { return unix.IoctlRetInt(fd, unix.NS_GET_USERNS) }
 
-// listenedMACs lists the unicast MAC addresses, besides its own, that an interface listens to:
-// each macvlan device that is up has its own entered there, wherever it is (macvlan_open
-// in drivers/net/macvlan.c; rtnl_fdb_dump in net/core/rtnetlink.c).
+// listenedMACs lists the unicast MAC addresses, besides its own, that an interface listens to. Each
+// macvlan device that is up has entered its address there, wherever the device is (macvlan_open in
+// drivers/net/macvlan.c; rtnl_fdb_dump in net/core/rtnetlink.c).
 func (s *session) listenedMACs(l linkState) ([]heddle.MAC, error) {
 	return list(s.rt, func() *nl.NetlinkRequest {
 		return request(unix.RTM_GETNEIGH, 0, &netlink.Ndmsg{Family: unix.AF_BRIDGE, Index: uint32(l.index)})
@@ -165,8 +166,8 @@ func (s *session) listenedMACs(l linkState) ([]heddle.MAC, error) {
 	})
 }
 
-// addSockets adds the namespaces that live by a socket alone (SIOCGSKNS of
-// linux/sockios.h). That takes long on a host with many connections.
+// addSockets adds the namespaces that are kept alive only by a socket (SIOCGSKNS of
+// linux/sockios.h). This takes long on a host with many connections.
 func (all namespaces) addSockets() {
 	for _, p := range processes() {
 		for _, name := range entries(p + "/fd") {

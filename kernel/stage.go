@@ -11,16 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Stage is a temporary host with one container: two network namespaces that
-// nobody else sees and that Close removes. Plans are tried there to find whether
-// this kernel supports them.
+// Stage is a temporary host with one container: two network namespaces that nobody else sees and
+// that Close removes. Plans are tried there to find out whether this kernel supports them.
 type Stage struct {
 	host, pod *Netns
 	k         *Kernel
 }
 
-// NewStage makes the two namespaces. They have no names, so that a crash leaves
-// none.
+// NewStage makes the two namespaces. They have no names, so they do not outlive a crash.
 func NewStage() (*Stage, error) {
 	s := &Stage{}
 	err := s.open()
@@ -48,7 +46,7 @@ func (s *Stage) open() (err error) {
 // Snapshot is Kernel.Snapshot of one of the stage's interfaces.
 func (s *Stage) Snapshot(name string) (heddle.NIC, error) { return s.k.Snapshot(name) }
 
-// Close throws the stage away.
+// Close removes the stage.
 func (s *Stage) Close() {
 	if s.k != nil {
 		s.k.Close()
@@ -130,7 +128,7 @@ func address(h *netlink.Handle, link netlink.Link, addrs, hops []string) error {
 	return nil
 }
 
-// wire makes an interface of whatever kind the kernel has.
+// wire makes an interface of the first kind that the kernel supports.
 func wire(h *netlink.Handle, name string) (link netlink.Link, err error) {
 	attrs, far := netlink.NewLinkAttrs(), name+"w"
 	attrs.Name = name
@@ -151,7 +149,7 @@ func wire(h *netlink.Handle, name string) (link netlink.Link, err error) {
 	return nil, err
 }
 
-// Facts are those of the stage's host.
+// Facts are the facts of the stage's host.
 func (s *Stage) Facts() (heddle.HostFacts, error) { return s.k.Facts() }
 
 // Try makes the plans one after the other, checks that all objects are as

@@ -12,8 +12,8 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// Connect joins the hosts of two stages by a wire. Both ends have the name, are up
-// and have the addresses; those of IPv6 are left out on a kernel without it.
+// Connect connects the hosts of two stages by a wire. Both ends have the name and the addresses,
+// and are up. IPv6 addresses are left out on a kernel without IPv6.
 func (s *Stage) Connect(other *Stage, name string, mine, theirs []string) error {
 	near, err := s.host.handle()
 	if err != nil {
@@ -48,8 +48,8 @@ func (s *Stage) Connect(other *Stage, name string, mine, theirs []string) error 
 	return nil
 }
 
-// replyTimeout bounds the wait for a packet between two stages: their links
-// may be noticed late on a busy machine.
+// replyTimeout bounds the wait for a packet between two stages. On a busy machine the kernel may
+// notice the carrier of their links late.
 const replyTimeout = 5 * time.Second
 
 // Reaches sends UDP packets from the stage's container to another's, at the
@@ -79,7 +79,7 @@ func (s *Stage) Reaches(other *Stage, to netip.Addr) error {
 	return nil
 }
 
-// answer sends back what comes, until the socket is closed.
+// answer sends received packets back until the socket is closed.
 func answer(c *net.UDPConn) {
 	b := make([]byte, 64)
 	for {

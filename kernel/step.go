@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// trip asks the tripwire, if there is one.
+// trip calls the tripwire, if there is one.
 func (k *Kernel) trip(verb, key string) error {
 	if k.Tripwire == nil {
 		return nil

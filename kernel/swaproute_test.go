@@ -12,8 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// While a route is replaced no packet finds the floor below it, which would answer
-// that there is no way.
+// While a route is replaced, no packet meets the unreachable route below it.
 func TestRouteSwap(t *testing.T) {
 	r := newRoom(t)
 	r.sh(uplinkScript)
@@ -22,7 +21,7 @@ func TestRouteSwap(t *testing.T) {
 	for _, dst := range []string{"10.30.0.0/16", "fd30::/48"} {
 		state.Routes = append(state.Routes, heddle.Route{Dst: netip.MustParsePrefix(dst), Type: "unreachable", Metric: 1<<32 - 1})
 	}
-	// where a route is led in turn somebody answers, or packets would be lost there
+	// somebody answers at each next hop, or packets would be lost there
 	for _, l := range state.Links {
 		state.Neighbours = append(state.Neighbours, heddle.Neighbour{Link: l.Name, Addr: netip.MustParseAddr("fe80::77"), MAC: "0e:00:00:00:01:00"})
 	}
@@ -32,7 +31,7 @@ func TestRouteSwap(t *testing.T) {
 	for _, text := range []string{"10.30.1.5", "10.30.2.5", "fd30:0:0:1::5", "fd30:0:0:2::5"} {
 		to := netip.MustParseAddr(text)
 		fd := r.unboundedSender(to)
-		level, option := unix.IPPROTO_IP, unix.IP_RECVERR // or a connected socket is not told
+		level, option := unix.IPPROTO_IP, unix.IP_RECVERR // otherwise a connected socket is not notified
 		if to.Is6() {
 			level, option = unix.IPPROTO_IPV6, unix.IPV6_RECVERR
 		}

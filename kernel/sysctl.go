@@ -6,7 +6,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// sysctlKind are the kernel's settings. They stay, but for heddle.LoopbackWay.
+// sysctlKind are the kernel's settings. They are not removed, except heddle.LoopbackWay.
 type sysctlKind struct{}
 
 // make makes the settings, in one visit to the namespace.
@@ -71,8 +71,8 @@ func (sysctlKind) compare(d *differ, want *heddle.State) error {
 	})
 }
 
-// remove takes the way for 127.0.0.0/8 from links that stay, see
-// heddle.LoopbackWay. All other settings stay as they are.
+// remove resets heddle.LoopbackWay, the route for 127.0.0.0/8, on links that stay. All other
+// settings stay as they are.
 func (sysctlKind) remove(r *removal, s *session, gone *heddle.State) {
 	if s == nil || s.pod {
 		return
@@ -96,7 +96,7 @@ func (sysctlKind) remove(r *removal, s *session, gone *heddle.State) {
 	}
 }
 
-// own lists the ways for the loopback's addresses on our links, which are found by then.
+// own lists heddle.LoopbackWay on our links. The links have been found before.
 func (sysctlKind) own(v *inventory) error {
 	return v.s.ns.Do(func() error {
 		folder := v.s.openSettings()

@@ -6,9 +6,9 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Tenant is a device on a parent of the host, in some namespace.
+// Tenant is a device on a parent interface of the host, in some namespace.
 type Tenant struct {
-	// Cookie is its namespace's, Index its number there.
+	// Cookie identifies its namespace; Index is its index there.
 	Cookie uint64
 	Index  int
 	Name   string
@@ -39,10 +39,11 @@ func (k *Kernel) Tenants(parent string) ([]Tenant, error) {
 	return found, nil
 }
 
-// MACsOfContainers lists those of the MAC addresses that devices on a parent have which are
-// containers', or may be: in their namespaces, in those that their users made, and in those
-// that they lead to. Inside says by its cookie whether a namespace is a container's. There
-// is no search where devices of the host on that parent have all the addresses.
+// MACsOfContainers lists the MAC addresses among the given ones that devices of containers have on
+// a parent, or may have. Such a device is in a container's namespace, in one that the container's
+// users made, or in one that the container's namespace leads to. Inside reports, by its cookie,
+// whether a namespace is a container's. There is no search if devices of the host on that parent
+// have all the addresses.
 func (k *Kernel) MACsOfContainers(parent string, among []heddle.MAC, inside func(cookie uint64) bool) (found []heddle.MAC, err error) {
 	live, err := k.listing().links()
 	if err != nil {
@@ -84,8 +85,9 @@ func (k *Kernel) MACsOfContainers(parent string, among []heddle.MAC, inside func
 	return found, nil
 }
 
-// DeviceOn finds the device in a container's namespace that stands on a parent of the
-// host and bears the alias, and returns its number: known if that one does, 0 if none.
+// DeviceOn finds the device in a container's namespace that is on a parent of the host and has the
+// alias, and returns its index. It returns known if the device with that index fits, and 0 if there
+// is no such device.
 func (k *Kernel) DeviceOn(parent, alias string, known int, in Pod) (index int, err error) {
 	pod, err := netnsOf(in)
 	if err != nil {
@@ -103,8 +105,8 @@ func (k *Kernel) DeviceOn(parent, alias string, known int, in Pod) (index int, e
 	return index, nil
 }
 
-// Heard lists the unicast MAC addresses, besides its own, that an interface of the host
-// listens to, and returns the interface's number: none and 0 if it is not there.
+// Heard lists the unicast MAC addresses, besides its own, that an interface of the host listens to,
+// and returns the interface's index. If the interface does not exist, it returns none and 0.
 func (k *Kernel) Heard(name string) (all []heddle.MAC, number int, err error) {
 	s := k.listing()
 	l, err := s.link(name)

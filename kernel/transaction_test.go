@@ -13,9 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestTransactions: however many elements a plan has, also the same ones again and
-// again, they are made, undone and removed in a few transactions, for each of which the
-// kernel waits.
+// TestTransactions: however many elements a plan has, also the same ones several times, they are
+// made, undone and removed in a few transactions. The kernel waits for each transaction.
 func TestTransactions(t *testing.T) {
 	r := newRoom(t)
 	gen := func() (g uint32) {
@@ -64,8 +63,8 @@ func TestTransactions(t *testing.T) {
 	r.nothingOwned()
 }
 
-// TestUndoKeepsWhatOthersWant: a plan that fails takes back what it has made, but for
-// what another plan wants by then.
+// TestUndoKeepsWhatOthersWant: a plan that fails removes what it has made, except what another plan
+// wants by then.
 func TestUndoKeepsWhatOthersWant(t *testing.T) {
 	r := newRoom(t)
 	others := heddle.Plan{Host: heddle.State{Firewall: firewall.Base(), Elements: []heddle.Element{{Family: "inet", Set: "allowed", Match: []string{"0x68000001", "0x68000002"}}}}}
@@ -95,8 +94,8 @@ func TestUndoKeepsWhatOthersWant(t *testing.T) {
 	}
 }
 
-// TestRemoveKeepsWhatOthersMake: what a plan is the last to want, and another makes for
-// itself while it is removed, stays.
+// TestRemoveKeepsWhatOthersMake: an object stays if the plan being removed is the last to want it,
+// and another plan makes it for itself meanwhile.
 func TestRemoveKeepsWhatOthersMake(t *testing.T) {
 	r := newRoom(t)
 	plan := heddle.Plan{Host: heddle.State{Firewall: firewall.Base()}}
@@ -109,7 +108,7 @@ func TestRemoveKeepsWhatOthersMake(t *testing.T) {
 	made := false
 	r.k.Tripwire = func(step string) error {
 		if strings.HasPrefix(step, "remove element") && !made {
-			made = true // as a plan that wants it first and then sees that it is there
+			made = true // like a plan that first wants the object and then sees that it is there
 			r.apply(others)
 		}
 		return nil

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// IFLA_VXLAN_… of linux/if_link.h that package nl does not name.
+// The attributes IFLA_VXLAN_… of linux/if_link.h that package nl does not name.
 const (
 	vxlanGPE        = 27
 	vxlanTTLInherit = 28
@@ -23,23 +23,23 @@ type tunnelState struct {
 	vni   uint32
 	local netip.Addr
 	port  uint16
-	// low and end are the range of source ports, without its end; 0 is the host's for
-	// all sockets.
+	// low and end are the range of source ports, without end itself; 0 means the range that the
+	// host uses for all sockets.
 	low, end uint16
-	// lower is the device that it is bound to, remote where it sends what no entry
-	// of its table names; ours have neither.
+	// lower is the device that the tunnel is bound to. remote is the destination of packets that
+	// match no entry of its table. Our devices have neither.
 	lower  int
 	remote netip.Addr
-	// csum says that outer UDP packets of IPv4 bear a checksum; zeroTx and zeroRx
-	// that those of IPv6 need none (RFC 6935).
+	// csum says that outer UDP packets over IPv4 have a checksum; zeroTx and zeroRx say that those
+	// over IPv6 need none (RFC 6935).
 	csum, zeroTx, zeroRx bool
-	// odd holds the switches that are on, by their attributes' numbers: ours asks
-	// nobody, answers for nobody and takes no orders with the packet.
+	// odd holds the switches that are on, by the numbers of their attributes. Our devices do not
+	// ask, do not answer for others, and take no instructions with a packet.
 	odd uint64
 	changing
 }
 
-// changing is what can be changed while the device lives.
+// changing holds the settings that can be changed on a live device.
 type changing struct {
 	learning     bool
 	ttl, tos, df byte
@@ -47,8 +47,8 @@ type changing struct {
 	soft bool
 }
 
-// tunnelOf is what a plan wants: outer checksums are left to the inner packets',
-// of IPv4 by not computing them, of IPv6 by both sides' consent.
+// tunnelOf is the state that a plan wants. The inner packets' checksums suffice: outer checksums
+// over IPv4 are not computed, and over IPv6 both sides agree to have none.
 func tunnelOf(t *heddle.Tunnel) tunnelState {
 	if t == nil {
 		return tunnelState{}
@@ -57,27 +57,26 @@ func tunnelOf(t *heddle.Tunnel) tunnelState {
 	return tunnelState{vni: t.VNI, local: t.Local, port: t.Port, low: heddle.TunnelSourceLow, end: heddle.TunnelSourceEnd, csum: six, zeroTx: six, zeroRx: six, changing: changing{soft: t.SoftChecksums}}
 }
 
-// lasting is what a device has for life. Of the switches for outer checksums those
-// of the other family do not matter.
+// lasting holds the settings that a device cannot change. The switches for outer checksums of the
+// other address family do not matter.
 func (t tunnelState) lasting() tunnelState {
 	four := t.local.Is4()
 	t.csum, t.zeroTx, t.zeroRx = t.csum && four, t.zeroTx && !four, t.zeroRx && !four
 	t.changing = changing{}
-	t.local = netip.IPv6Unspecified() // another of the same family can be given
+	t.local = netip.IPv6Unspecified() // it can be changed to another address of the same family
 	if four {
 		t.local = netip.IPv4Unspecified()
 	}
 	return t
 }
 
-// changeable is what a device that lives can be given over netlink.
+// changeable holds what can be changed on a live device over netlink.
 func (t tunnelState) changeable() any {
 	t.soft = false
 	return [2]any{t.local, t.changing}
 }
 
-// createTunnel is the message that makes a device, with a number of its own or any
-// (0).
+// createTunnel is the message that makes a device with the given index; 0 means any.
 func createTunnel(l heddle.Link, t tunnelState, index int) *nl.NetlinkRequest {
 	r := request(unix.RTM_NEWLINK, excl, indexed(index))
 	for _, a := range birthAttrs(l) {
@@ -90,7 +89,7 @@ func createTunnel(l heddle.Link, t tunnelState, index int) *nl.NetlinkRequest {
 	return r
 }
 
-// lastingAttrs are those that only a new device is given.
+// lastingAttrs adds the attributes that only a new device accepts.
 func lastingAttrs(data *nl.RtAttr, t tunnelState) {
 	data.AddRtAttr(nl.IFLA_VXLAN_ID, nl.Uint32Attr(t.vni))
 	data.AddRtAttr(nl.IFLA_VXLAN_PORT, binary.BigEndian.AppendUint16(nil, t.port))
@@ -122,7 +121,7 @@ func lastingAttrs(data *nl.RtAttr, t tunnelState) {
 	}
 }
 
-// liveAttrs are those that can be changed while the device lives.
+// liveAttrs adds the attributes that can be changed on a live device.
 func liveAttrs(data *nl.RtAttr, t tunnelState) {
 	if t.local.IsValid() {
 		kind := nl.IFLA_VXLAN_LOCAL
@@ -139,11 +138,11 @@ func liveAttrs(data *nl.RtAttr, t tunnelState) {
 	}
 }
 
-// changeTunnel turns the settings of a device that lives into others.
+// changeTunnel changes the settings of a live device.
 func changeTunnel(index int, from, to tunnelState) *nl.NetlinkRequest {
 	r := request(unix.RTM_NEWLINK, 0, indexed(index))
 	info, data := linkInfo("vxlan")
-	data.AddRtAttr(nl.IFLA_VXLAN_ID, nl.Uint32Attr(to.vni)) // without one, the kernel would think of 0
+	data.AddRtAttr(nl.IFLA_VXLAN_ID, nl.Uint32Attr(to.vni)) // without a VNI the kernel would assume 0
 	liveAttrs(data, to)
 	if from.df != 0 && to.df == 0 {
 		data.AddRtAttr(vxlanDF, []byte{0})
@@ -184,8 +183,8 @@ func decodeTunnel(at map[uint16][]byte) tunnelState {
 	return t
 }
 
-// oddSwitches are those that our devices have off; the value says that the
-// attribute is there, without a value, where the switch is on.
+// oddSwitches are the switches that are off on our devices. The value true says that the attribute
+// is a flag: it is present, without a value, if the switch is on.
 var oddSwitches = map[int]bool{
 	nl.IFLA_VXLAN_PROXY: false, nl.IFLA_VXLAN_RSC: false, nl.IFLA_VXLAN_L2MISS: false, nl.IFLA_VXLAN_L3MISS: false,
 	nl.IFLA_VXLAN_FLOWBASED: false, nl.IFLA_VXLAN_GBP: true, nl.IFLA_VXLAN_REMCSUM_NOPARTIAL: true, vxlanGPE: true,
@@ -193,7 +192,7 @@ var oddSwitches = map[int]bool{
 	vxlanTTLInherit: true, vxlanVNIFilter: false,
 }
 
-// facts are the settings by name, for a comparison in words.
+// facts are the settings by name, for a comparison in text form.
 func (t tunnelState) facts() []string {
 	changing := t.changing
 	local := t.local

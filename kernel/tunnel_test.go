@@ -53,16 +53,16 @@ func tunnelPlan(peers, blocks int) heddle.State {
 	return s
 }
 
-// newTunnelScenario is a routed network beside which there are tunnels.
+// newTunnelScenario is a routed network with tunnels beside it.
 func newTunnelScenario(t testing.TB) scenario {
 	s := newScenario(t, "tunnel", routed.Mode{}, nil, 0)
 	s.netPlan.Host = joined(t, s.netPlan.Host, tunnelPlan(2, 2))
 	return s
 }
 
-// without takes away what an IPv6 address of one device carries on the other: the
-// kernel leaves these routes their source when the address goes with its device,
-// and takes it from them when the address is deleted, as an undo does.
+// without removes the routes on the other device that have an IPv6 address of one device as their
+// source. The kernel leaves these routes their source if the address goes with its device, and
+// removes the source if the address is deleted, as an undo does.
 const without = "; ip -6 route flush dev hv6test proto 104; "
 
 // again is a tunnel device made by somebody else under our name.
@@ -83,7 +83,7 @@ var tunnelDrifts = map[string]string{
 	"ip link set hv6test type vxlan id 70 tos 4":                "link/hv6test",
 	"ip link set hv4test type vxlan id 70 df set":               "link/hv4test",
 	"ethtool -K hv4test tx-checksum-ip-generic off":             "link/hv4test",
-	// as versions before the range of source ports made it
+	// as versions made it before they set a range of source ports
 	again + "id 70 local 198.51.100.2 dstport 4789 nolearning noudpcsum":                                                           "link/hv4test",
 	again + "id 71 local 198.51.100.2 srcport 512 1024 dstport 4789 nolearning noudpcsum":                                          "link/hv4test",
 	again + "id 70 local 198.51.100.2 srcport 512 1024 dstport 8472 nolearning noudpcsum":                                          "link/hv4test",
@@ -108,10 +108,10 @@ var tunnelDrifts = map[string]string{
 	"nft delete table inet heddle; nft add table inet heddle; nft add set inet heddle origins44 '{ type ipv4_addr . ipv4_addr; }'": "firewall/inet/set/origins44",
 }
 
-// TestTunnelDrift changes tunnels in all the ways that somebody can.
+// TestTunnelDrift changes tunnels in all possible ways.
 func TestTunnelDrift(t *testing.T) { drifting(t, newTunnelScenario(t)) }
 
-// A device that is not ours and has our VNI is named as what is in the way.
+// A device that is not ours and has our VNI is named as the obstacle.
 func TestTunnelTaken(t *testing.T) {
 	r := newRoom(t)
 	r.sh(uplinkScript)
@@ -125,7 +125,7 @@ func TestTunnelTaken(t *testing.T) {
 	r.becomes("refused", before)
 }
 
-// What 31 peers with four blocks each cost a host: printed, not judged.
+// What 31 peers with four blocks each cost a host. The test prints this, and sets no limit.
 func TestTunnelCost(t *testing.T) {
 	r := newRoom(t)
 	r.sh(uplinkScript)
@@ -146,8 +146,8 @@ func TestTunnelCost(t *testing.T) {
 	r.nothingOwned()
 }
 
-// A device that is made anew keeps what other plans have laid on it, and its
-// number; one that cannot be leaves the old one with all that it had.
+// A device that is made anew keeps the objects of other plans on it, and its index. If it cannot be
+// made, the old one stays with all that it had.
 func TestTunnelMadeAnew(t *testing.T) {
 	r := newRoom(t)
 	r.sh(uplinkScript)
@@ -182,7 +182,7 @@ func TestTunnelMadeAnew(t *testing.T) {
 		}
 		r.becomes(fmt.Sprintf("after a failure at step %d (%s)", n, *name), before, "net/ipv4/conf/hv4test/rp_filter")
 	}
-	// what the kernel refuses: another device has the new VNI and port
+	// the kernel refuses this: another device has the new VNI and port
 	r.sh("ip link add other type vxlan id 70 local 198.51.100.2 dstport 4789")
 	before = r.steady("net/ipv4/conf/hv4test/rp_filter")
 	if _, err := r.k.Apply(heddle.Plan{Host: reach}, nil); err == nil {

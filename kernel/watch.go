@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Groups of rtnetlink that tell of changes to what plans are made of; settings
-// are told of by the netconf groups, as far as the kernel does.
+// Groups of rtnetlink that report changes to the objects of plans. The netconf groups report
+// changes of settings, as far as the kernel does.
 var watchedGroups = []int{
 	unix.RTNLGRP_LINK, unix.RTNLGRP_NEIGH,
 	unix.RTNLGRP_IPV4_IFADDR, unix.RTNLGRP_IPV6_IFADDR,
@@ -23,33 +23,31 @@ var watchedGroups = []int{
 const (
 	// nftablesGroup is NFNLGRP_NFTABLES of linux/netfilter/nfnetlink.h.
 	nftablesGroup = 7
-	// sizeofNetconfmsg is a family and padding (linux/netconf.h).
+	// sizeofNetconfmsg is the size of the address family with its padding (linux/netconf.h).
 	sizeofNetconfmsg = 4
-	// watchBuffer takes a burst of some thousand messages.
+	// watchBuffer holds a burst of several thousand messages.
 	watchBuffer = 4 << 20
 )
 
-// Change says how sure it is that somebody else changed something of ours.
+// Change says how certain it is that somebody else changed something of ours.
 type Change uint8
 
 const (
-	// Faint: the kernel names no author; it may be an echo of our own work.
+	// Faint: the kernel names no author. The change may be our own.
 	Faint Change = 1 + iota
-	// Firm: somebody else asked for it.
+	// Firm: somebody else requested the change.
 	Firm
-	// Tables: somebody else changed our tables of the firewall, or it is not known what
-	// was changed.
+	// Tables: somebody else changed our firewall tables, or it is not known what was changed.
 	Tables
-	// Policies: somebody changed what IPsec looks after, which is never an echo of our
-	// own work; or messages were lost.
+	// Policies: somebody changed IPsec policies, which the agent itself never does; or messages
+	// were lost.
 	Policies
 )
 
-// Watch signals when something of ours may have changed: it looks at each
-// message's header and little more. What our own sockets asked for is left out,
-// as far as the kernel names the author (nlmsg_pid; for links since Linux 6.2).
-// Signals coalesce to the greatest; a lost message (ENOBUFS) may have been any. It ends
-// with the context; the channel is not closed.
+// Watch signals when something of ours may have changed. It looks at the header of each message and
+// little more. Messages that our own sockets caused are left out, as far as the kernel names the
+// author (nlmsg_pid; for links since Linux 6.2). Signals coalesce to the greatest. A lost message
+// (ENOBUFS) may have been any message. Watch ends with the context; the channel is not closed.
 func (k *Kernel) Watch(ctx context.Context) (<-chan Change, error) {
 	own, err := k.ports()
 	if err != nil {
@@ -67,7 +65,7 @@ func (k *Kernel) Watch(ctx context.Context) (<-chan Change, error) {
 		if s.protocol == unix.NETLINK_XFRM && errors.Is(err, unix.EPROTONOSUPPORT) {
 			continue // a kernel without IPsec
 		}
-		if err == nil && i == 0 { // of those that come from now on it hears
+		if err == nil && i == 0 { // the socket receives later changes
 			err = ours.learn(k)
 		}
 		if err != nil {
@@ -79,7 +77,7 @@ func (k *Kernel) Watch(ctx context.Context) (<-chan Change, error) {
 	return w.changed, nil
 }
 
-// ports are the numbers by which the kernel knows our sockets.
+// ports are the port numbers of our sockets at the kernel.
 func (k *Kernel) ports() (map[uint32]bool, error) {
 	own := map[uint32]bool{}
 	for _, c := range append([]*conn{k.rt, k.nft}, k.deleters...) {
@@ -92,25 +90,25 @@ func (k *Kernel) ports() (map[uint32]bool, error) {
 	return own, nil
 }
 
-// subject is what one socket hears.
+// subject is the messages that one socket receives.
 type subject struct {
 	protocol int
 	groups   []int
 	concerns func(message) bool
-	// firm is what somebody else's change is.
+	// firm is the Change to report for a change by somebody else.
 	firm Change
-	// relearn is called when messages were lost; nil if nothing is kept of them.
+	// relearn is called when messages were lost; nil if the subject keeps no state.
 	relearn func() error
 }
 
-// watcher passes on what its sockets hear.
+// watcher reports what its sockets receive.
 type watcher struct {
 	own     map[uint32]bool
 	changed chan Change
 }
 
-// subscribe opens a socket in our namespace that hears the groups. As a file
-// it can be closed under a waiting reader.
+// subscribe opens a socket in our namespace that receives the messages of the groups. The socket is
+// a file, so it can be closed while a reader waits.
 func (k *Kernel) subscribe(protocol int, groups []int) (f *os.File, err error) {
 	err = k.home.Do(func() error {
 		fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, protocol)
@@ -150,7 +148,7 @@ func (w *watcher) pump(f *os.File, s subject) {
 	}
 }
 
-// judge returns the greatest change among the messages, 0 for none.
+// judge returns the greatest change among the messages; 0 if there is none.
 func (w *watcher) judge(b []byte, s subject) Change {
 	msgs, err := split(b)
 	if err != nil {
@@ -159,7 +157,7 @@ func (w *watcher) judge(b []byte, s subject) Change {
 	var greatest Change
 	for _, m := range msgs {
 		author := m.Header.Pid
-		// asked of all: it learns which links there are
+		// concerns must see every message: it learns which links there are
 		if !s.concerns(m) || w.own[author] {
 			continue
 		}
@@ -172,8 +170,8 @@ func (w *watcher) judge(b []byte, s subject) Change {
 	return greatest
 }
 
-// signal replaces a lesser change that the receiver has not taken yet; otherwise what
-// is there says enough.
+// signal replaces a lesser change that the receiver has not taken yet. A greater one that is
+// waiting stays.
 func (w *watcher) signal(c Change) {
 	for c != 0 {
 		select {
@@ -192,8 +190,8 @@ func (w *watcher) signal(c Change) {
 	}
 }
 
-// concernsTables tells of nftables messages about our tables. In all of them
-// the first attribute is the table's name.
+// concernsTables reports nftables messages about our tables. The first attribute of each such
+// message is the name of the table.
 func concernsTables(m message) bool {
 	if m.Header.Type>>8 != unix.NFNL_SUBSYS_NFTABLES || m.Header.Type&0xff == unix.NFT_MSG_NEWGEN {
 		return false

@@ -7,11 +7,11 @@ import (
 	"github.com/vishvananda/netlink/nl"
 )
 
-// ourLinks knows which links are ours by their index: what is told of an address or a
-// neighbour names no other. On a busy LAN the kernel forgets neighbours all the time.
+// ourLinks holds the indexes of our links. A message about an address or a neighbour names its link
+// only by index. On a busy LAN the kernel deletes neighbours all the time.
 type ourLinks struct{ index map[int]bool }
 
-// learn takes in the links that are there, and no others.
+// learn reads the links that exist, and forgets all others.
 func (o *ourLinks) learn(k *Kernel) error {
 	all, err := k.listing().links()
 	clear(o.index)
@@ -21,11 +21,10 @@ func (o *ourLinks) learn(k *Kernel) error {
 	return err
 }
 
-// concerns tells of rtnetlink messages that may be about an object of ours. Plans put
-// addresses and neighbours on links of ours only. Neighbours come and go by
-// themselves, except the permanent and static; of one that was removed the kernel does
-// not say what it was. A setting that was changed comes alone with the interface's
-// index; of a new interface all come.
+// concerns reports rtnetlink messages that may be about an object of ours. Plans put addresses and
+// neighbours only on our links. Neighbours come and go by themselves, except permanent and static
+// ones; the message about a removed neighbour does not say what it was. A changed setting comes
+// alone with the index of the interface; for a new interface all settings come.
 func (o *ourLinks) concerns(m message) bool {
 	switch m.Header.Type {
 	case unix.RTM_NEWLINK, unix.RTM_DELLINK:
@@ -46,8 +45,8 @@ func (o *ourLinks) concerns(m message) bool {
 	return false
 }
 
-// link keeps up with a link that came, went, or got another name. One that was ours
-// and is renamed concerns us, too.
+// link updates the index for a link that came, went, or got another name. A link of ours that is
+// renamed concerns us, too.
 func (o *ourLinks) link(m message) bool {
 	if len(m.Data) < unix.SizeofIfInfomsg {
 		return false
@@ -55,7 +54,7 @@ func (o *ourLinks) link(m message) bool {
 	head := nl.DeserializeIfInfomsg(m.Data)
 	index := int(head.Index)
 	was, is := o.index[index], prefixed(text(after(unix.SizeofIfInfomsg, m.Data)[unix.IFLA_IFNAME]))
-	// of a port that has left its bridge the kernel says RTM_DELLINK, too
+	// when a port leaves its bridge, the kernel sends RTM_DELLINK, too
 	gone := m.Header.Type == unix.RTM_DELLINK && head.Family != unix.AF_BRIDGE
 	if is && !gone {
 		o.index[index] = true

@@ -13,7 +13,7 @@ import (
 	"github.com/heddle-network/heddle/lab"
 )
 
-// reaches waits until a host reaches an address, or does not, as wanted.
+// reaches waits until a host reaches an address, or no longer does.
 func reaches(t *testing.T, l *lab.Lab, from, to string, want bool) {
 	t.Helper()
 	eventually(t, from+" to "+to+": "+strconv.FormatBool(want), func() bool {

@@ -2,10 +2,9 @@ package lab
 
 import "encoding/binary"
 
-// The header before each frame of a packet socket or TAP (struct
-// virtio_net_hdr, linux/virtio_net.h, in the machine's byte order): flags,
-// kind of segmentation, header length, segment size, where the checksummed part
-// begins, and where in it the checksum lies.
+// The header before each frame of a packet socket or TAP (struct virtio_net_hdr,
+// linux/virtio_net.h, in the machine's byte order): flags, kind of segmentation, header length,
+// segment size, the start of the checksummed part, and the offset of the checksum in it.
 const (
 	virtioHeader      = 10
 	needsChecksumFlag = 1 // VIRTIO_NET_HDR_F_NEEDS_CSUM

@@ -1,6 +1,6 @@
-// Package lab makes several hosts on one machine. A host is a set of
-// namespaces (network, mount, UTS, PID, cgroup) with folders of its own, held
-// by one small init process; switches, held the same way, join them:
+// Package lab makes several hosts on one machine. A host is a set of namespaces (network, mount,
+// UTS, PID, cgroup) with folders of its own. One small init process holds them. Switches, which are
+// held the same way, connect the hosts:
 //
 //	    host1             host2                 host16
 //	  eth0 .11          eth0 .12              eth0 .26      MTU and rate per host
@@ -8,16 +8,15 @@
 //	  [host1]           [host2]      ...     [host16]       ports
 //	==+=================+====================+==== bridge "switch" .1
 //
-// A Topology says what a lab is made of, with routers between several switches
-// and daemons in the hosts; Options are its short form. Faults are made while
-// it runs: see Lab.Cut, Lab.Impair and their like.
+// A Topology describes a lab, with routers between several switches and daemons in the hosts;
+// Options are its short form. Faults are made while the lab runs: see Lab.Cut and Lab.Impair.
 //
-// A host may be a virtual machine with a stock kernel. Its namespaces hold the emulator,
-// and its wires end there. The following is true of both kinds.
+// A host may be a virtual machine with a stock kernel. Its namespaces hold the emulator, and its
+// wires end there. The following is true for both kinds.
 //
-// Nothing is made in the machine's own network or mount namespace: everything of a
-// host ends with its init. Besides, each lab has one folder and one cgroup folder. So
-// taking a lab down means killing its inits and removing these.
+// Nothing is made in the machine's own network or mount namespace: everything of a host ends with
+// its init. In addition, each lab has one folder and one cgroup folder. So Down kills the inits and
+// removes these folders.
 package lab
 
 import (
@@ -43,7 +42,7 @@ type Lab struct {
 	Name string `json:"name"`
 	// Boot is the machine's boot id; PIDs of another boot are void.
 	Boot string `json:"boot"`
-	// Ready is set when the last step of Up was done.
+	// Ready is set when the last step of Raise was done.
 	Ready   bool      `json:"ready"`
 	Created time.Time `json:"created"`
 	// Topology is complete, without defaults.

@@ -26,8 +26,8 @@ type program struct {
 	Name string   `json:"name"`
 	Argv []string `json:"argv"`
 	Env  []string `json:"env,omitempty"` // in addition to the init's own
-	// Starts counts the requests to start it. The init starts it if the number is larger
-	// than at its last start, and it does not run.
+	// Starts counts the requests to start the program. The init starts it if the number is larger
+	// than at its last start, and the program does not run.
 	Starts int `json:"starts"`
 }
 

@@ -47,7 +47,7 @@ func (s netnsSet) close() {
 	}
 }
 
-// standing lists, as text, the processes that are in one of the namespaces.
+// processes lists, as text, the processes that are in one of the namespaces.
 func (s netnsSet) processes() []string {
 	hosts := map[string]string{}
 	for name, f := range s {

@@ -144,7 +144,7 @@ func (k *supervisor) log(program, line string) {
 	}
 }
 
-// tell writes the state of the programs, for readers outside.
+// writeState writes the state of the programs, for readers outside.
 func (k *supervisor) writeState() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -83,7 +83,7 @@ hosts:
 			t.Errorf("the route has no MTU: %s", out)
 		}
 	}
-	// What lies on different switches is cut by address.
+	// Frames between different switches are dropped by address.
 	if err := l.Cut(t.Context(), "a", "b", false); err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ hosts:
 	if log, _ := os.ReadFile(l.Hosts[1].Log); !bytes.Contains(log, []byte("clock 2h\n")) {
 		t.Errorf("the agent's environment: %s", log)
 	}
-	// A daemon that fails takes the lab with it, with its last words.
+	// A daemon that fails ends the lab; the error has its last output.
 	for _, ready := range []string{"{exit: true}", "{tcp: 80}", "{unix: /run/x, within: 5s}"} {
 		topology, err := lab.Read(write(t, "agent: {off: true}\nhosts: [{name: h, daemons: [{name: d, command: [sh, -c, 'echo no yarn; exit 3'], ready: "+ready+"}]}]"))
 		if err != nil {
@@ -167,8 +167,8 @@ func TestEtcd(t *testing.T) {
 	}
 }
 
-// What cannot be made is refused, with the place in the file where it has one,
-// and nothing is made.
+// Impossible topologies are refused, with the position in the file if there is one, and nothing is
+// made.
 func TestBadTopologies(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"empty":           {"", "empty"},

@@ -12,7 +12,7 @@ import (
 	"github.com/heddle-network/heddle/mode/routed"
 )
 
-// All are the modes that an agent has, in the order in which they are told.
+// All are the modes of an agent, in the order in which they are listed.
 func All() []heddle.Mode {
 	return []heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}, macvlan.Mode{}, ipvlan.Mode{}, direct.Mode{}, overlay.Mode{}}
 }

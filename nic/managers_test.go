@@ -28,7 +28,7 @@ func files(t *testing.T, root string) map[string]string {
 	return all
 }
 
-// host is a root on which the managers are there that the folders say.
+// host is a root folder with the managers that the folders indicate.
 func host(t *testing.T, folders ...string) Managers {
 	t.Helper()
 	m := Managers{Root: t.TempDir()}

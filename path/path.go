@@ -1,7 +1,7 @@
-// Package path is how packets get from one host of a cluster to another: the devices they
-// go through, who may deliver, what the way takes of each packet. A path is a value: modes,
-// agent and doctor use it, and know none by name. It computes; package kernel makes what
-// plans say.
+// Package path is how packets get from one host of a cluster to another: the devices that they go
+// through, who may deliver packets, and what the path takes of each packet. A path is a value.
+// Modes, agent and doctor use it, and know none by name. It only computes; package kernel makes
+// what plans say.
 package path
 
 import (
@@ -10,40 +10,40 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Path is a way of carrying packets between hosts. Its methods are pure. Over is the IP
+// Path is a way of carrying packets between hosts. Its methods have no side effects. Over is the IP
 // version of the underlay, by which two hosts reach each other (heddle.Path).
 type Path interface {
-	// Name is the path's in the cluster's record and in the status of peers.
+	// Name is the path's name in the cluster's record and in the status of peers.
 	Name() string
 	// Title is the name that people know it by.
 	Title() string
-	// Kind is that of the path's devices (ip-link(8)).
+	// Kind is the kind of the path's devices (ip-link(8)).
 	Kind() string
-	// Port is the UDP port at which hosts take its packets, unless their cluster has
-	// another; 0 if it has none.
+	// Port is the UDP port at which hosts receive the path's packets, unless their cluster has
+	// another port. It is 0 if the path has none.
 	Port() uint16
-	// Overhead is what it adds to a container's packet, in bytes.
+	// Overhead is the number of bytes that the path adds to a container's packet.
 	Overhead(over heddle.Family) int
-	// Device names the interface by which packets enter it. It is in the interface group
-	// that Fabric.TunnelGroup says, and its name starts with PrefixTunnel: the chains of
-	// networks that span hosts know it by these.
+	// Device names the interface through which packets enter the path. The interface is in the
+	// group Fabric.TunnelGroup, and its name starts with PrefixTunnel. The chains of networks that
+	// span hosts match it by both.
 	Device(f *heddle.Fabric, over heddle.Family) string
-	// Host plans what a host has whoever its peers are: devices, and the chains in front.
+	// Host plans what a host needs whoever its peers are: devices, and the chains in front of them.
 	Host(heddle.HostFacts) heddle.State
-	// Peer plans the way to a peer, and what it may send.
+	// Peer plans the way to a peer, and what the peer may send.
 	Peer(f *heddle.Fabric, p heddle.Host, over heddle.Family) heddle.State
-	// Hop is the next hop, on Device, of routes of a family to what a peer has.
+	// Hop is the next hop, on Device, of routes of family to towards a peer's prefixes.
 	Hop(p heddle.Host, over, to heddle.Family) netip.Addr
-	// Fast plans what the fast path's programs know of this host's underlay, and of the
-	// peers that they write to; Carries reports whether p is among them.
+	// Fast plans what the programs of the fast path know of this host's underlay, and of the peers
+	// that they send to. Carries reports whether p is among these peers.
 	Fast(heddle.HostFacts) heddle.State
 	Carries(h heddle.HostFacts, p heddle.Host, over heddle.Family) bool
-	// Probe is where checksums that are left to the NIC can be tried; false if nowhere.
+	// Probe is where checksums that are left to the NIC can be tested; false if they cannot.
 	Probe(f *heddle.Fabric, p heddle.Host, over heddle.Family) (Probe, bool)
 }
 
-// Probe is where a host tries what the path does to checksums: a device, and the
-// link-local addresses (IPv6) of both its ends.
+// Probe is where a host tests what the path does to checksums: a device, and the link-local
+// addresses (IPv6) of both its ends.
 type Probe struct {
 	Device     string
 	Self, Peer netip.Addr
@@ -52,7 +52,7 @@ type Probe struct {
 // paths are all known paths. The first is used by clusters whose record names none.
 var paths = []Path{VXLAN{}}
 
-// All are the paths, in the order in which they are tried and told.
+// All are the paths, in the order in which they are tried and listed.
 func All() []Path { return append([]Path(nil), paths...) }
 
 // Default is the path of a cluster that does not say another one.

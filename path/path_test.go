@@ -8,7 +8,7 @@ import (
 	"github.com/heddle-network/heddle/path"
 )
 
-// TestTable: a name is one path's, and none that the status has for something else.
+// TestTable: a name belongs to one path, and the status does not use it for anything else.
 func TestTable(t *testing.T) {
 	seen := map[string]bool{"": true, "none": true}
 	for _, p := range path.All() {
@@ -31,7 +31,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestContract: what networks that span hosts rely on, of every path.
+// TestContract: every path has the properties that networks that span hosts rely on.
 func TestContract(t *testing.T) {
 	host := func(id string, addrs ...string) heddle.Host {
 		h := heddle.Host{Name: id, ID: id, MTU: 1500, PrivilegedPorts: true}

@@ -8,24 +8,24 @@ import (
 	"github.com/heddle-network/heddle/firewall"
 )
 
-// VXLAN is the path through VXLAN devices (RFC 7348), one of each IP version of the
-// underlay, which know all their peers and ask nobody.
+// VXLAN is the path through VXLAN devices (RFC 7348), one for each IP version of the underlay. A
+// device has entries for all its peers and sends no queries.
 type VXLAN struct{}
 
 func (VXLAN) Name() string  { return "vxlan" }
 func (VXLAN) Title() string { return "VXLAN" }
 func (VXLAN) Kind() string  { return "vxlan" }
 
-// Port is IANA's (RFC 7348, section 5).
+// Port is the port that IANA has assigned (RFC 7348, section 5).
 func (VXLAN) Port() uint16 { return 4789 }
 
-// Overhead is outer IP (20 or 40), UDP 8, VXLAN 8, inner Ethernet 14.
+// Overhead is the outer IP header (20 or 40), UDP 8, VXLAN 8, and inner Ethernet 14.
 func (VXLAN) Overhead(over heddle.Family) int { return over.Header() + 8 + 8 + 14 }
 
 func (VXLAN) Device(f *heddle.Fabric, over heddle.Family) string { return f.TunnelName(over) }
 
-// Host plans the devices, and the chains in front: a peer may send from its own blocks,
-// others nothing.
+// Host plans the devices and the chains in front of them: a peer may send from its own blocks,
+// others may send nothing.
 func (v VXLAN) Host(h heddle.HostFacts) heddle.State {
 	f := h.Fabric
 	a := v.admission(f)
@@ -51,8 +51,8 @@ func (v VXLAN) device(f *heddle.Fabric, local netip.Addr, s *heddle.State) {
 	s.Addresses = append(s.Addresses, heddle.Address{Link: name, Prefix: netip.PrefixFrom(f.Self.TunnelMAC().LinkLocal(), 64)})
 }
 
-// Peer plans a peer's forwarding entry and neighbours, and what it may send: out of its
-// blocks, from single addresses of others' blocks, and from its tunnel's own.
+// Peer plans a peer's forwarding entry and neighbours, and the sources it may send from: its
+// blocks, its single addresses in others' blocks, and its tunnel's own address.
 func (v VXLAN) Peer(f *heddle.Fabric, p heddle.Host, over heddle.Family) (s heddle.State) {
 	name, outer := v.Device(f, over), outer(p, over)
 	s.Forwards = append(s.Forwards, heddle.Forward{Link: name, MAC: p.TunnelMAC(), Dst: outer})
@@ -86,7 +86,7 @@ func (v VXLAN) Peer(f *heddle.Fabric, p heddle.Host, over heddle.Family) (s hedd
 	return s
 }
 
-// Hop is the peer's underlay address, or the link-local one of its device.
+// Hop is the peer's underlay address, or the link-local address of its device.
 func (VXLAN) Hop(p heddle.Host, over, to heddle.Family) netip.Addr {
 	if over == heddle.IPv4 && to == heddle.IPv4 {
 		return outer(p, over)
@@ -94,13 +94,13 @@ func (VXLAN) Hop(p heddle.Host, over, to heddle.Family) netip.Addr {
 	return p.TunnelMAC().LinkLocal()
 }
 
-// Probe is the device to the peer, by the link-local addresses of both ends.
+// Probe is the device to the peer, with the link-local addresses of both ends.
 func (v VXLAN) Probe(f *heddle.Fabric, p heddle.Host, over heddle.Family) (Probe, bool) {
 	return Probe{Device: v.Device(f, over), Self: f.Self.TunnelMAC().LinkLocal(), Peer: p.TunnelMAC().LinkLocal()}, true
 }
 
-// Fast plans the programs on the underlay's interfaces, and the peers that they and the
-// endpoints' programs know.
+// Fast plans the programs on the underlay's interfaces, and the entries of the peers for these and
+// the endpoints' programs.
 func (v VXLAN) Fast(h heddle.HostFacts) (s heddle.State) {
 	f := h.Fabric
 	wire := heddle.Wire{VNI: f.VNI, Port: f.Port, MAC: f.Self.TunnelMAC()}
@@ -132,9 +132,9 @@ func (v VXLAN) Fast(h heddle.HostFacts) (s heddle.State) {
 	return s
 }
 
-// Carries reports whether the fast path reaches a peer: without fragments underneath, by a
-// NIC that completes checksums in tunnels, which the programs leave to it, and without
-// IPsec, which they would pass by.
+// Carries reports whether the fast path reaches a peer. It does without fragments on the underlay,
+// with a NIC that completes checksums in tunnels, which the programs leave to it, and without
+// IPsec, which the programs would bypass.
 func (VXLAN) Carries(h heddle.HostFacts, p heddle.Host, over heddle.Family) bool {
 	_, _, here := underlay(h, over)
 	return here && !h.Fabric.SoftChecksums && !h.Secures(p) && Room(h.Fabric, p, over) >= heddle.IPv6.LeastMTU()

@@ -14,7 +14,7 @@ const (
 	burstEvery = 50 * time.Millisecond
 )
 
-// run probes when it is time to.
+// run sends probes when they are due.
 func (p *Peers) run() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -35,8 +35,7 @@ func (p *Peers) run() {
 	}
 }
 
-// burst takes a step with peers that are due, and returns the time until the
-// next.
+// burst calls step for peers that are due, and returns the time until the next burst.
 func (p *Peers) burst(now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,8 +74,8 @@ func (p *Peers) notifyIfChanged(e *entry, do func()) {
 	notify(p.changed)
 }
 
-// refresh opens what is not open yet, and takes up interfaces' MTUs and what the
-// kernel has learned from routers.
+// refresh opens missing sockets, and reads the MTUs of interfaces and the path MTUs that the kernel
+// has learned from routers.
 func (p *Peers) refresh(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -19,10 +19,10 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
 
-// patience is for a machine that is slow; what is waited for takes seconds.
+// patience allows for a slow machine; the events take seconds.
 const patience = 60 * time.Second
 
-// lay makes two hosts with a router between: one --- router --- two.
+// lay makes two hosts with a router between them: one --- router --- two.
 func lay(t *testing.T) {
 	t.Helper()
 	cell.Need(t)
@@ -84,7 +84,7 @@ func from(t *testing.T, netns string, do func()) {
 	}
 }
 
-// probing has host one look at host two.
+// probing has host one probe host two.
 func probing(t *testing.T, f heddle.Family) *look {
 	t.Helper()
 	a, b := "fd09:1::2", "fd09:2::2"
@@ -127,7 +127,7 @@ func narrow(t *testing.T, mtu int) {
 	cell.Sh(t, "ip -n router link set second mtu %d; ip -n two link set wire mtu %d", mtu, mtu)
 }
 
-// deafen drops what routers say about sizes.
+// deafen drops the routers' messages about packet sizes.
 func deafen(t *testing.T) {
 	t.Helper()
 	cell.Sh(t, `ip netns exec one nft -f - <<'END'
@@ -222,7 +222,7 @@ func TestAddressComes(t *testing.T) {
 	l.until(peer.Up, 9000)
 }
 
-// TestThrift has one host look at 200: about one packet a second when all is well.
+// TestThrift has one host probe 200 others: about one packet a second when all is well.
 func TestThrift(t *testing.T) {
 	lay(t)
 	const peers, length = 200, 20 * time.Second
@@ -252,7 +252,7 @@ func TestThrift(t *testing.T) {
 		return n
 	}
 	packets := 0
-	for window := 0; window < 3 && (packets == 0 || packets > peers/2); window++ { // who answered too late is asked more often
+	for window := 0; window < 3 && (packets == 0 || packets > peers/2); window++ { // a peer that answered too late is probed more often
 		before, cpu := sent(), used(t)
 		time.Sleep(length)
 		packets = sent() - before

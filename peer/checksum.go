@@ -17,8 +17,8 @@ import (
 // Verdict is the outcome of TestChecksums.
 type Verdict string
 
-// The verdicts: inner checksums arrive right; they do not, though packets with a
-// finished checksum arrive; the peer did not answer either kind.
+// The verdicts: inner checksums arrive correct; they arrive wrong, although packets with a finished
+// checksum arrive; the peer answered neither kind.
 const (
 	Good     Verdict = "good"
 	Spoiled  Verdict = "spoiled"
@@ -107,7 +107,7 @@ func (d *datagrams) answered(ctx context.Context, finished bool) (bool, error) {
 			return false, err
 		}
 		if err := d.send(finished); errors.Is(err, unix.ECONNREFUSED) {
-			return true, nil // of the one before
+			return true, nil // an answer to an earlier datagram
 		} else if err != nil {
 			return false, err
 		}
@@ -138,7 +138,7 @@ func (d *datagrams) send(finished bool) error {
 	return unix.Sendto(d.raw, packet, unix.MSG_DONTWAIT, &unix.SockaddrInet6{Addr: d.peer.Addr().As16(), ZoneId: uint32(d.zone)})
 }
 
-// checksum of a UDP packet in IPv6, with the pseudo-header (RFC 8200, 8.1).
+// checksum returns the checksum of a UDP packet over IPv6, with the pseudo-header (RFC 8200, 8.1).
 func checksum(src, dst netip.Addr, packet []byte) uint16 {
 	a, b := src.As16(), dst.As16()
 	sum := uint32(len(packet)) + unix.IPPROTO_UDP
@@ -154,7 +154,7 @@ func checksum(src, dst netip.Addr, packet []byte) uint16 {
 		sum = sum>>16 + sum&0xffff
 	}
 	if sum == 0xffff {
-		return 0xffff // 0 would mean that there is none
+		return 0xffff // 0 would mean that there is no checksum
 	}
 	return ^uint16(sum)
 }

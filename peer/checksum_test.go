@@ -13,8 +13,8 @@ import (
 	"github.com/heddle-network/heddle/test/world"
 )
 
-// tunnel makes two hosts with a tunnel, joined by a wire that hands on what it is
-// told to, and as it is, unfinished checksums too.
+// tunnel makes two hosts with a tunnel, joined by a wire that passes the frames as wire returns
+// them, with unfinished checksums unchanged.
 func tunnel(t *testing.T, wire func(frame []byte) []byte) {
 	t.Helper()
 	cell.Need(t)
@@ -35,7 +35,7 @@ side() { # host number other
 }
 side one 1 2
 side two 2 1`)
-	world.Place{Name: "wire", Path: "/run/netns/wire"}.Splice(t, [2]string{"to1", "to2"}, wire)
+	world.Netns{Name: "wire", Path: "/run/netns/wire"}.Splice(t, [2]string{"to1", "to2"}, wire)
 }
 
 func test(t *testing.T) peer.Verdict {
@@ -59,7 +59,7 @@ func TestChecksums(t *testing.T) {
 	}
 	// the fallback
 	cell.Sh(t, "ip netns exec one ethtool -K tunnel tx off")
-	time.Sleep(2 * time.Second) // the peer answers about closed ports now and then only
+	time.Sleep(2 * time.Second) // the peer limits its answers about closed ports
 	if got := test(t); got != peer.Good {
 		t.Errorf("checksums finished before the wire: %s", got)
 	}
@@ -70,8 +70,8 @@ func TestChecksums(t *testing.T) {
 	}
 }
 
-// TestChecksumsOfAWayThatReturns: a way that was cut while the first datagrams were
-// sent, and carries the control, spoils nothing.
+// TestChecksumsOfAWayThatReturns: a path that was cut while the first datagrams were sent, and
+// carries the control, does not count as spoiling checksums.
 func TestChecksumsOfAWayThatReturns(t *testing.T) {
 	var cut atomic.Int64
 	tunnel(t, func(frame []byte) []byte {

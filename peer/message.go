@@ -11,13 +11,13 @@ import (
 	"golang.org/x/net/ipv6"
 )
 
-// message is what an ICMP packet says about a packet to a peer.
+// message is what an ICMP packet reports about a packet to a peer.
 type message struct {
 	peer netip.Addr
-	// ours says that it is about a probe; seq is the probe's number.
+	// ours says that the message is about a probe; seq is the number of the probe.
 	ours bool
 	seq  uint16
-	// mtu is what a router carries (0: it does not say); -1 for an answer.
+	// mtu is what a router carries (0: it does not say); it is -1 for an answer.
 	mtu int
 }
 
@@ -35,7 +35,7 @@ func (p *Peers) receive(e *prober) {
 			if errors.Is(err, net.ErrClosed) {
 				return
 			}
-			continue // of an earlier packet
+			continue // about an earlier packet
 		}
 		a, _ := netip.AddrFromSlice(from.IP)
 		m, ok := e.read(buffer[:n], a.Unmap())
@@ -85,8 +85,7 @@ func (e *prober) isOurs(b []byte) bool {
 	return len(b) >= 16 && binary.BigEndian.Uint16(b[4:]) == e.id && [8]byte(b[8:16]) == e.mark
 }
 
-// quoted4 reads the packet that a router quotes; it has 8 bytes of its payload or
-// more.
+// quoted4 reads the packet that a router quotes, with at least 8 bytes of its payload.
 func (e *prober) quoted4(b []byte, mtu int) (m message, ok bool) {
 	h, err := icmp.ParseIPv4Header(b)
 	if err != nil || len(b) < h.Len+8 {
@@ -117,8 +116,8 @@ func (e *prober) quoted6(b []byte, mtu int) (m message, ok bool) {
 	return m, src == e.local
 }
 
-// sentBy says whether a quoted echo request is ours: routers that quote 8 bytes
-// only leave the mark out.
+// sentBy reports whether a quoted echo request is ours. Routers that quote only 8 bytes leave the
+// mark out.
 func (e *prober) sentBy(b []byte) bool {
 	return binary.BigEndian.Uint16(b[4:]) == e.id && (len(b) < 16 || [8]byte(b[8:16]) == e.mark)
 }

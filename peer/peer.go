@@ -1,10 +1,11 @@
-// Package peer looks at other hosts: whether they answer, and what the underlay
-// carries to them. It asks with ICMP echoes that may not be fragmented, so that
-// nothing has to listen at the other end (RFC 1191, RFC 8201, RFC 8899).
+// Package peer checks the paths to other hosts: whether the hosts answer, and which packet size the
+// underlay carries. It sends ICMP echo requests that may not be fragmented, so that nothing has to
+// listen at the other end (RFC 1191, RFC 8201, RFC 8899).
 //
-// If a router reports an MTU, it is used at once, and then tested. If no router reports,
-// a size does not pass if its probes are not answered while small ones are. A larger size is tried again about once a minute. One agent sends about
-// one packet a second when all is well, however many peers there are.
+// If a router reports an MTU, it is used at once, and then tested. If no router reports, a size
+// does not pass if its probes are not answered while small ones are. A larger size is tried again
+// about once a minute. One agent sends about one packet a second when all is well, however many
+// peers there are.
 package peer
 
 import (
@@ -49,7 +50,7 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Peers probes the paths to the hosts that it is given.
+// Peers probes the paths to the given hosts.
 type Peers struct {
 	log     *slog.Logger
 	now     func() time.Time
@@ -82,9 +83,8 @@ type probe struct {
 	at   time.Time
 }
 
-// New starts probing; there is nobody to probe before Set. The sockets are in
-// the network namespace of the caller's thread. An underlay address that is not
-// there yet is waited for.
+// New starts probing; there is nobody to probe before Set. The sockets are in the network namespace
+// of the caller's thread. New does not need the underlay addresses: probing begins when they exist.
 func New(o Options) *Peers {
 	p := &Peers{log: o.Log, now: o.Now, self: o.Self, probers: map[heddle.Family]*prober{}, peers: map[string]*entry{},
 		changed: make(chan struct{}, 1), wake: make(chan struct{}, 1), done: make(chan struct{})}

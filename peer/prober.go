@@ -22,11 +22,11 @@ type prober struct {
 	local netip.Addr
 	conn  *net.IPConn
 	raw   syscall.RawConn
-	// id and mark are in each probe: nobody else's echo is taken for ours, and
-	// who cannot see our packets cannot forge an answer.
+	// id and mark are in each probe. So echoes of others are not mistaken for ours, and nobody who
+	// cannot see our packets can forge an answer.
 	id   uint16
 	mark [8]byte
-	// route is a socket to ask the kernel about paths with.
+	// route is a socket for asking the kernel about paths.
 	route int
 	// name and mtu are those of the interface with the address.
 	name string
@@ -84,8 +84,8 @@ func openProber(local netip.Addr) (*prober, error) {
 	return e, nil
 }
 
-// configure has packets sent unfragmented whatever the kernel believes of the
-// path (ip(7), ipv6(7)), and lets in answers only.
+// configure makes the kernel send packets unfragmented, whatever path MTU it has cached (ip(7),
+// ipv6(7)), and accept only answers.
 func configure(fd int, f heddle.Family) error {
 	if f == heddle.IPv4 {
 		keep := ^uint32(1<<uint(ipv4.ICMPTypeEchoReply) | 1<<uint(ipv4.ICMPTypeDestinationUnreachable))

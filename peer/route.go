@@ -10,8 +10,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// routeSocket opens a socket that sends nothing: connected, it knows the path MTU
-// that the kernel has cached.
+// routeSocket opens a socket that sends nothing. Once connected, it reports the path MTU that the
+// kernel has cached.
 func routeSocket(local netip.Addr) (int, error) {
 	family := unix.AF_INET6
 	if local.Is4() {
@@ -27,8 +27,8 @@ func routeSocket(local netip.Addr) (int, error) {
 	return fd, nil
 }
 
-// cached is the path MTU that the kernel has for an address, 0 if it has no way
-// there (IP_MTU in ip(7), IPV6_MTU in ipv6(7)).
+// cached is the path MTU that the kernel has for an address; 0 if it has no route to it (IP_MTU in
+// ip(7), IPV6_MTU in ipv6(7)).
 func (p *Peers) cached(to netip.Addr) int {
 	e := p.probers[heddle.FamilyOf(to)]
 	if e == nil {
@@ -49,8 +49,8 @@ func (p *Peers) cached(to netip.Addr) int {
 	return mtu
 }
 
-// interfaceMTU is the MTU of the interface with the underlay address, 0 while it
-// is not known; the caller holds mu.
+// interfaceMTU is the MTU of the interface with the underlay address; 0 while it is not known. The
+// caller holds mu.
 func (p *Peers) interfaceMTU(f heddle.Family) int {
 	if e := p.probers[f]; e != nil {
 		return e.mtu
@@ -72,7 +72,7 @@ func (p *Peers) readInterface(f heddle.Family) {
 		err = unix.IoctlIfreq(e.route, unix.SIOCGIFMTU, request)
 	}
 	if err != nil {
-		e.name, e.mtu = "", 0 // it has gone, or has another name
+		e.name, e.mtu = "", 0 // the interface is gone, or has another name
 		return
 	}
 	e.mtu = int(request.Uint32())

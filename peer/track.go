@@ -7,44 +7,44 @@ const controlSize = 100
 
 // The pace of probing.
 const (
-	steadyEvery = 2 * time.Second        // between probes of one peer when all is well, and
-	steadyShare = time.Second            // for each peer that there is
+	steadyEvery = 2 * time.Second        // between probes of one peer when all is well, but at least
+	steadyShare = time.Second            // this time for each peer
 	growEvery   = time.Minute            // between trials of a larger size
 	minGap      = 100 * time.Millisecond // between two tries
 	firstGap    = 250 * time.Millisecond // while the round trip is not known
 	maxGap      = time.Second
-	// minControls is how many control probes are answered before a size that is not is
-	// taken for one that does not pass: on a path that loses packets, both do.
+	// minControls is how many control probes must be answered before an unanswered size counts as
+	// too large. On a path that loses packets, both kinds get lost.
 	minControls = 6
 	// maxUnanswered is how many tries without any answer make a peer silent.
 	maxUnanswered = 5
-	// maxTries ends a round on a path that loses too much to find its MTU.
+	// maxTries ends a round on a path that loses too many packets to find its MTU.
 	maxTries = 24
 )
 
-// track is what is known about the path to one peer, and what to ask next. It
-// does nothing by itself: the clock is an argument, and probes are returned.
+// track is what is known about the path to one peer, and what to probe next. It does nothing by
+// itself: the clock is an argument, and probes are returned.
 type track struct {
-	// minMTU is the least path MTU there may be, maxMTU the largest, in bytes.
+	// minMTU is the least possible path MTU, maxMTU the largest, in bytes.
 	minMTU, maxMTU int
 	path           Path
 	// every is the time between probes when all is well.
 	every time.Duration
-	// phase, from 0 to 1, is where in that time the first steady probe lies: peers
-	// that came together are probed one after the other.
+	// phase, from 0 to 1, is the position of the first steady probe within that time. So peers that
+	// were added together are probed one after the other.
 	phase float64
-	// due is when step is to be called.
+	// due is when step must be called.
 	due time.Time
-	// asked is set while a steady probe is not answered.
+	// asked is set while a steady probe is unanswered.
 	asked  bool
 	growAt time.Time
 	round  *round
-	// cached is what the kernel last had for the peer's address.
+	// cached is the path MTU that the kernel last had for the peer's address.
 	cached int
 }
 
-// round asks several sizes at once, with a control probe, again and again until
-// it is clear which pass. lo passes or is the floor, hi does not pass.
+// round probes several sizes at once, with a control probe, and repeats this until it is clear
+// which sizes pass. lo passes or is the minimum, hi does not pass.
 type round struct {
 	start    time.Time
 	lo, hi   int
@@ -65,14 +65,14 @@ func (t *track) startRound(now time.Time, lo, hi int, sizes ...int) {
 	t.round, t.asked, t.due = &round{start: now, lo: lo, hi: hi, sizes: sizes}, false, now
 }
 
-// recheck looks at once whether the path still carries what it did.
+// recheck checks at once whether the path still carries the known size.
 func (t *track) recheck(now time.Time) {
 	if t.round == nil {
 		t.startRound(now, t.minMTU, t.size()+1, t.size())
 	}
 }
 
-// size is what is taken to pass.
+// size is the packet size that is assumed to pass.
 func (t *track) size() int {
 	if t.path.MTU == 0 {
 		return t.maxMTU
@@ -87,7 +87,7 @@ func (t *track) gap() time.Duration {
 	return min(maxGap, max(minGap, 4*t.path.RTT))
 }
 
-// step returns the sizes to probe now, and sets when it is to be called next.
+// step returns the sizes to probe now, and sets when it must be called next.
 func (t *track) step(now time.Time) []int {
 	if t.round != nil {
 		if t.round.tries > 0 {
@@ -153,7 +153,7 @@ func (t *track) evaluate(now time.Time) {
 	}
 }
 
-// narrow goes on between lo, which passes, and hi, which does not.
+// narrow continues the search between lo, which passes, and hi, which does not.
 func (t *track) narrow(now time.Time, lo, hi int) {
 	passed := t.round.best > 0 || t.round.lo > t.minMTU
 	if hi-lo <= 1 {
@@ -167,7 +167,7 @@ func (t *track) narrow(now time.Time, lo, hi int) {
 	t.startRound(now, lo, hi, sizesBetween(lo, hi)...)
 }
 
-// endRound goes back to the steady pace.
+// endRound returns to the steady pace.
 func (t *track) endRound(now time.Time) {
 	t.round, t.asked, t.due = nil, false, now.Add(time.Duration(t.phase*float64(t.every)))
 	t.phase = 1
@@ -187,7 +187,7 @@ func (t *track) onReply(now, sent time.Time, size int) {
 	t.path.RTT = smooth(t.path.RTT, now.Sub(sent))
 	r := t.round
 	switch {
-	case r != nil && sent.Before(r.start): // of what the path was before
+	case r != nil && sent.Before(r.start): // the probe was sent before the round
 	case r != nil:
 		if size == controlSize {
 			r.controls++
@@ -207,7 +207,7 @@ func (t *track) onReply(now, sent time.Time, size int) {
 	}
 }
 
-// search looks above a size that passes.
+// search looks for a larger size above one that passes.
 func (t *track) search(now time.Time, lo int) {
 	if lo >= t.maxMTU {
 		t.setPath(now, Up, t.maxMTU)
@@ -222,7 +222,7 @@ func (t *track) onRouterLimit(now time.Time, mtu int) {
 	mtu = max(t.minMTU, mtu)
 	switch {
 	case mtu >= t.size() && t.round == nil, t.round != nil && mtu+1 >= t.round.hi:
-		return // of a trial of more
+		return // the message is about a trial of a larger size
 	case t.path.MTU == 0 || mtu < t.path.MTU:
 		t.path.MTU = mtu
 		t.startRound(now, t.minMTU, mtu+1, mtu)

@@ -10,11 +10,11 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// road is a path on which a track is tried with a clock of its own.
+// road is a path for testing a track, with a clock of its own.
 type road struct {
 	carries int // bytes; 0: nothing comes back
 	tells   bool
-	loss    float64 // of each packet, there and back
+	loss    float64 // of each packet, in each direction
 	rtt     time.Duration
 }
 
@@ -181,7 +181,7 @@ func TestTrackSilent(t *testing.T) {
 	}
 }
 
-// TestTrackLoss has a path that loses packets keep its MTU.
+// TestTrackLoss: a path that loses packets keeps its MTU.
 func TestTrackLoss(t *testing.T) {
 	for _, loss := range []float64{0.02, 0.1, 0.25} {
 		d := newDrive(576, 1500, road{carries: 1500, rtt: 5 * time.Millisecond, loss: loss})

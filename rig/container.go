@@ -37,21 +37,21 @@ func (r *Rig) addColumns(ctx context.Context, s *testLab, number int, mode strin
 		same.Notes["machine"], across.Notes["machine"] = words, words
 	}
 	far := r.hasSpan(bench.Across)
-	var clients, nears, fars []bench.Place
+	var clients, nears, fars []bench.Endpoint
 	for i := range r.containers() {
 		for _, x := range []struct {
-			all     *[]bench.Place
+			all     *[]bench.Endpoint
 			host, i int
 			wanted  bool
 		}{{&clients, 0, 2 * i, true}, {&nears, 0, 2*i + 1, s.sameHost}, {&fars, 1, i, far}} {
 			if !x.wanted {
 				continue
 			}
-			place, err := r.container(ctx, s, x.host, number, mode, x.i)
+			end, err := r.container(ctx, s, x.host, number, mode, x.i)
 			if err != nil {
 				return nil, err
 			}
-			*x.all = append(*x.all, place)
+			*x.all = append(*x.all, end)
 		}
 	}
 	for i := range r.Pairs {
@@ -88,31 +88,31 @@ func (r *Rig) withPairs(ctx context.Context, s *testLab, columns ...bench.Column
 	return all, err
 }
 
-func (r *Rig) pair(mode, i int, far bool, client, server bench.Place) bench.Pair {
+func (r *Rig) pair(mode, i int, far bool, client, server bench.Endpoint) bench.Pair {
 	base, step := r.ports(mode, i, far)
 	return bench.Pair{Client: client, Server: server, PortBase: uint16(base), Step: uint16(step)}
 }
 
-// container makes a namespace on a host, attaches it, and returns it as a place
-// for programs. In mode host the place is the lab host itself.
-func (r *Rig) container(ctx context.Context, s *testLab, host, number int, mode string, i int) (bench.Place, error) {
+// container makes a namespace on a host, attaches it, and returns it as an endpoint
+// for programs. In mode host the endpoint is the lab host itself.
+func (r *Rig) container(ctx context.Context, s *testLab, host, number int, mode string, i int) (bench.Endpoint, error) {
 	if mode == bench.Native {
 		h := s.plainHosts[host]
-		return bench.Place{Name: h.Name, Addr: h.Addr4, Addr6: h.Addr6, Command: inHost(h), Far: h.Machine != ""}, nil
+		return bench.Endpoint{Name: h.Name, Addr: h.Addr4, Addr6: h.Addr6, Command: inHost(h), Far: h.Machine != ""}, nil
 	}
 	if IsDocker(mode) {
 		return r.dockerContainer(ctx, s, host, number, mode, i)
 	}
 	h := s.lab.Hosts[host]
 	id := heddle.EndpointID{Container: fmt.Sprintf("%s-%d", mode, i), IfName: "eth0"}
-	place := bench.Place{Name: h.Name + "/" + id.Container, Addr: h.Addr4, Addr6: h.Addr6, Command: inHost(h), Far: h.Machine != ""}
+	end := bench.Endpoint{Name: h.Name + "/" + id.Container, Addr: h.Addr4, Addr6: h.Addr6, Command: inHost(h), Far: h.Machine != ""}
 	request := heddle.AttachRequest{Network: "bench-" + mode, ID: id, Owner: "bench"}
 	if mode != bench.Control {
 		request.Netns = "/run/netns/" + id.Container
 		if err := r.makeNamespace(ctx, h, id.Container); err != nil {
-			return place, err
+			return end, err
 		}
-		place.Command = inContainer(h, request.Netns)
+		end.Command = inContainer(h, request.Netns)
 	}
 	publish := baseMode(mode) == bench.Reference && host == 1
 	if publish {
@@ -120,12 +120,12 @@ func (r *Rig) container(ctx context.Context, s *testLab, host, number int, mode 
 	}
 	reply, err := s.agents[host].Attach(ctx, request)
 	if err != nil {
-		return place, err
+		return end, err
 	}
 	if addrs := reply.Endpoint.Addrs; len(addrs) == 2 && !publish {
-		place.Addr, place.Addr6 = addrs[0].Addr(), addrs[1].Addr()
+		end.Addr, end.Addr6 = addrs[0].Addr(), addrs[1].Addr()
 	}
-	return place, nil
+	return end, nil
 }
 
 // inHost runs programs in a lab host's network.

@@ -83,12 +83,12 @@ ip -n %[1]s link set br0 up
 }
 
 // dockerContainer makes a container, and adds its entries to the other host.
-func (r *Rig) dockerContainer(ctx context.Context, s *testLab, host, number int, mode string, i int) (bench.Place, error) {
+func (r *Rig) dockerContainer(ctx context.Context, s *testLab, host, number int, mode string, i int) (bench.Endpoint, error) {
 	h, name, addr := s.plainHosts[host], fmt.Sprintf("%s-%d", mode, i), dockerAddr(number, host, i)
 	sandbox, _ := dockerSandbox(mode)
-	place := bench.Place{Name: h.Name + "/" + name, Addr: addr, Command: inContainer(h, "/run/netns/"+name)}
+	end := bench.Endpoint{Name: h.Name + "/" + name, Addr: addr, Command: inContainer(h, "/run/netns/"+name)}
 	if err := r.makeNamespace(ctx, h, name); err != nil {
-		return place, err
+		return end, err
 	}
 	b := addr.As4()
 	mac := fmt.Sprintf("02:42:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3])
@@ -102,9 +102,9 @@ ip -n %[3]s link set lo up
 ip -n %[3]s link set eth0 up
 `, i, sandbox, name, mac, r.mtu(s, mode), addr))
 	if err != nil {
-		return place, err
+		return end, err
 	}
-	return place, onHost(ctx, s.plainHosts[1-host], heddle.BenchFailed, "announce container "+name, fmt.Sprintf(`ip -n %[1]s neigh replace %[2]s lladdr %[3]s dev vxlan0 nud permanent
+	return end, onHost(ctx, s.plainHosts[1-host], heddle.BenchFailed, "announce container "+name, fmt.Sprintf(`ip -n %[1]s neigh replace %[2]s lladdr %[3]s dev vxlan0 nud permanent
 bridge -n %[1]s fdb replace %[3]s dev vxlan0 dst %[4]s self permanent
 `, sandbox, addr, mac, h.Addr4))
 }

@@ -63,7 +63,7 @@ type Options struct {
 	BridgeNF string
 	// Machines is the kernel of virtual machines that the hosts shall be.
 	Machines string
-	// Congestion is the congestion control of all places.
+	// Congestion is the congestion control of all endpoints.
 	Congestion string
 	// Progress is called at each step.
 	Progress func(string)

@@ -53,8 +53,8 @@ func newKey(t *testing.T) *ecdsa.PrivateKey {
 	return key
 }
 
-// sign issues a certificate that is valid for the time from two hours ago on to
-// so long from now, which may be before now.
+// sign issues a certificate that is valid from two hours ago until valid from now, which may be
+// negative.
 func (a *authority) sign(t *testing.T, name string, use []x509.ExtKeyUsage, valid time.Duration) tls.Certificate {
 	t.Helper()
 	key := newKey(t)

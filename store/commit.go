@@ -77,7 +77,7 @@ func conditions(require []Condition) []*etcdserverpb.Compare {
 		c := &etcdserverpb.Compare{Target: etcdserverpb.Compare_MOD, Key: []byte(r.Key), Result: etcdserverpb.Compare_EQUAL}
 		c.TargetUnion = &etcdserverpb.Compare_ModRevision{ModRevision: r.Revision}
 		if r.Prefix {
-			// An empty range compares as one key of revision 0.
+			// An empty range compares like one key with revision 0.
 			c.Key, c.RangeEnd = keyRange(r.Key)
 			c.Result = etcdserverpb.Compare_LESS
 			c.TargetUnion = &etcdserverpb.Compare_ModRevision{ModRevision: r.Revision + 1}

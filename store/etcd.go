@@ -55,8 +55,8 @@ func Dial(o Options) (*Etcd, error) {
 		Endpoints:            urls(o.Endpoints, o.TLS != nil),
 		TLS:                  o.TLS,
 		DialKeepAliveTime:    10 * time.Second, // gRPC allows no less
-		DialKeepAliveTimeout: silence,          // also the kernel's TCP_USER_TIMEOUT
-		MaxUnaryRetries:      2,                // retry does it, since it knows what may be tried again
+		DialKeepAliveTimeout: silence,          // this is also the kernel's TCP_USER_TIMEOUT
+		MaxUnaryRetries:      2,                // the function retry does it, since it knows what may be tried again
 		Logger:               zap.NewNop(),
 		DialOptions: []grpc.DialOption{
 			grpc.WithContextDialer(dial),

@@ -63,7 +63,7 @@ func Denied(err error) bool {
 // answer for now, or has no leader. A refusal by the store is not such an error.
 func Away(err error) bool {
 	code := status.Code(err)
-	var etcds rpctypes.EtcdError // which is none of gRPC's
+	var etcds rpctypes.EtcdError // gRPC has no such errors
 	if errors.As(err, &etcds) {
 		code = etcds.Code()
 	}

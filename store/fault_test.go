@@ -15,8 +15,8 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// TestFaults holds what a store promises whose server is stopped, is slow, or
-// compacts, and at last loses its data.
+// TestFaults checks the promises of a store whose server is stopped, is slow, or compacts, and
+// finally loses its data.
 func TestFaults(t *testing.T) {
 	forAll(t, 0, func(t *testing.T, k keeper) {
 		s := dial(t, k)
@@ -58,9 +58,9 @@ func testRestart(t *testing.T, s store.Store, k keeper) {
 	}
 }
 
-// count raises a number until quit, and returns how far it came. What became of a
-// change without an answer it looks up; but the change may still be under way, and be
-// made after that. Only the next one that is made ends it.
+// count increments a number until quit, and returns the last value. After a change without an
+// answer it reads the number. But the change may still be under way, and be made later; only the
+// next change that is made rules this out.
 func count(t *testing.T, s store.Store, key string, quit <-chan struct{}) int {
 	n, revision, unknown := 0, int64(0), false
 	for {
@@ -92,11 +92,11 @@ func count(t *testing.T, s store.Store, key string, quit <-chan struct{}) int {
 		if n != was && n != was+1 || err == nil && n == was {
 			t.Errorf("counted %d, the store has %d; the change: %v", was, n, err)
 		}
-		unknown = err != nil && n == was // one that was made is no more under way
+		unknown = err != nil && n == was // after a change is made, it is no longer under way
 	}
 }
 
-// testCompaction compacts what a watch that is not read has not sent yet.
+// testCompaction compacts revisions that an unread watch has not sent yet.
 func testCompaction(t *testing.T, s *store.Etcd) {
 	gate := make(chan struct{})
 	m := follow(t, s, "/k/", gate)
@@ -114,7 +114,7 @@ func testCompaction(t *testing.T, s *store.Etcd) {
 	m.agrees(t, s, "/k/")
 }
 
-// testSilence has the network swallow everything for longer than a lease.
+// testSilence has the network drop everything for longer than a lease.
 func testSilence(t *testing.T, s store.Store, k keeper) {
 	r := newRelay(t, k.endpoint())
 	options := r.options(k)
@@ -206,7 +206,7 @@ func TestFull(t *testing.T) {
 		if _, ok := k.(*debian); ok {
 			operatorsRoom(t, s.Client(), k.endpoint())
 		}
-		health(t, s, "ok") // an embedded one helps itself
+		health(t, s, "ok") // an embedded member makes room itself
 		commit(t, s, store.Change{Put: put("/f/more", strings.Repeat("x", 900_000))})
 		m.agrees(t, s, "/f/")
 	})

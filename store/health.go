@@ -135,7 +135,7 @@ func (e *Etcd) watchHealth() {
 		case <-e.ctx.Done():
 			return
 		case <-e.health.wake():
-			pause(e.ctx, probeEvery/7) // one hurry is enough for many
+			pause(e.ctx, probeEvery/7) // one early probe is enough for many requests
 		case <-time.After(probeEvery):
 		}
 	}

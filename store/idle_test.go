@@ -44,7 +44,7 @@ func TestIdle(t *testing.T) {
 		for _, m := range mirrors {
 			m.wait(t, "every host sees every host", func(m *mirror) bool { return len(m.entries) == hosts })
 		}
-		steady = snapshots(mirrors) == begun // a server that is not run for long is taken for dead
+		steady = snapshots(mirrors) == begun // a server that gets no CPU time for long counts as dead
 	}
 	if !steady {
 		t.Errorf("watches are begun anew all the time: %d of %d hosts", snapshots(mirrors), hosts)

@@ -17,7 +17,7 @@ import (
 	"github.com/heddle-network/heddle/test/port"
 )
 
-// keeper runs one server of a store for the contract's tests.
+// keeper runs one server of a store for the tests of the contract.
 type keeper interface {
 	endpoint() string
 	client() *tls.Config
@@ -166,7 +166,7 @@ func end(f *os.File) int64 {
 	return n
 }
 
-// stop kills it: what it had promised must be there when it starts again.
+// stop kills the server: what it has confirmed must be there when it starts again.
 func (d *debian) stop() {
 	d.t.Helper()
 	if err := d.process.Process.Kill(); err != nil {

@@ -13,12 +13,12 @@ import (
 	"github.com/heddle-network/heddle/test/poll"
 )
 
-// patience is how long what must come may take.
+// patience is how long expected events may take.
 const patience = 2 * time.Minute
 
-// mirror follows a watch and holds what the store holds. It notes where the
-// watch breaks its promise: revisions in order, and in the key "…/count", which
-// each change makes one greater, no step left out.
+// mirror follows a watch and holds the contents of the store. It records where the watch breaks its
+// promises: revisions are in order, and no step of the key "…/count", which each change increments,
+// is left out.
 type mirror struct {
 	mu        sync.Mutex
 	entries   map[string]store.Entry
@@ -142,7 +142,7 @@ func commit(t *testing.T, s store.Store, c store.Change) int64 {
 	return revision
 }
 
-// refuse makes a change that must not be made, for its conditions.
+// refuse makes a change that must be refused because of its conditions.
 func refuse(t *testing.T, s store.Store, c store.Change) {
 	t.Helper()
 	done, _, err := s.Commit(t.Context(), c)

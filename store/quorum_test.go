@@ -130,8 +130,8 @@ func closes(t *testing.T, m *embedded) {
 	}
 }
 
-// patient calls again what the store did not answer: a read always, a change
-// never, for it may have been made.
+// patient repeats calls that the store did not answer: a read always, a change never, since it may
+// have been made.
 type patient struct{ *store.Etcd }
 
 func (p patient) Read(ctx context.Context, prefix string) (store.Snapshot, error) {

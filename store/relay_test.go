@@ -8,7 +8,7 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// relay passes connections on to a server, and can fall silent.
+// relay passes connections to a server, and can stop passing data.
 type relay struct {
 	listener net.Listener
 	mu       sync.Mutex
@@ -67,14 +67,14 @@ func (r *relay) pass(to, from net.Conn) {
 	}
 }
 
-// hush holds back whatever comes from now on, on old connections and new ones.
+// hush holds back all further data, on old and new connections.
 func (r *relay) hush() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.silent = make(chan struct{})
 }
 
-// heal breaks the connections of before and lets new ones through.
+// heal breaks the old connections and lets new ones through.
 func (r *relay) heal() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -83,7 +83,7 @@ func TestCallPanics(t *testing.T) {
 	}
 }
 
-// TestStopAwaitsCalls: what a call reads is there until it has ended.
+// TestStopAwaitsCalls: the data that a call reads exists until the call has ended.
 func TestStopAwaitsCalls(t *testing.T) {
 	began, goOn, stopped := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	s, c := serve(t, &failure{end: make(chan struct{})}, answers{check: func() {

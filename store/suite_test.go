@@ -1,4 +1,4 @@
-// Package store_test holds every way to keep a store to the same contract.
+// Package store_test checks every kind of store by the same contract.
 package store_test
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// TestContract holds what a store that is well promises.
+// TestContract checks the promises of a healthy store.
 func TestContract(t *testing.T) {
 	forAll(t, 0, func(t *testing.T, k keeper) {
 		s := dial(t, k)
@@ -47,7 +47,7 @@ func testConditions(t *testing.T, s store.Store) {
 		t.Errorf("revisions %d, %d do not grow", first, second)
 	}
 	refuse(t, s, store.Change{Require: []store.Condition{{Key: "/c/a", Revision: first}}, Put: put("/c/a", "3")})
-	// One that fails is enough.
+	// One condition that fails is enough.
 	refuse(t, s, store.Change{Require: []store.Condition{{Key: "/c/a", Revision: second}, {Key: "/c/b", Revision: second}}, Delete: []string{"/c/a"}})
 	r := read(t, s, "/c/")
 	if len(r.Entries) != 1 || string(r.Entries[0].Value) != "2" || r.Entries[0].Revision != second || r.Revision < second {
@@ -137,7 +137,7 @@ func testCreators(t *testing.T, s store.Store) {
 	}
 }
 
-// testCounters has many raise one number; it must count all who succeeded.
+// testCounters has many writers increment one number. It must count all that succeeded.
 func testCounters(t *testing.T, stores ...store.Store) {
 	var won atomic.Int32
 	var all sync.WaitGroup
@@ -202,7 +202,7 @@ func testWatch(t *testing.T, s store.Store) {
 	}
 }
 
-// testLarge has more below a prefix than gRPC takes by default, 4 MiB.
+// testLarge has more data below a prefix than gRPC accepts by default, 4 MiB.
 func testLarge(t *testing.T, s store.Store) {
 	const changes, keys, size = 6, 100, 10_000
 	for i := range changes {
@@ -227,8 +227,8 @@ func testWatchAll(t *testing.T, s store.Store) {
 	m.agrees(t, s, "")
 }
 
-// testLease shows that what was put with a lease lasts while its store lives,
-// and goes with it.
+// testLease shows that an entry with a lease lasts while its store access lives, and is removed
+// with it.
 func testLease(t *testing.T, s *store.Etcd, k keeper) {
 	m := follow(t, s, "/lease/", nil)
 	other, err := store.Dial(store.Options{Endpoints: []string{k.endpoint()}, TLS: k.client()})

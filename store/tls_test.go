@@ -15,7 +15,7 @@ import (
 	"github.com/heddle-network/heddle/test/port"
 )
 
-// TestStrangers has hosts call whose certificates are not good enough.
+// TestStrangers has hosts with insufficient certificates call.
 func TestStrangers(t *testing.T) {
 	t.Parallel()
 	a, other := newAuthority(t), newAuthority(t)

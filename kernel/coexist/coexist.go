@@ -1,18 +1,18 @@
-// Package coexist lets our forwarded traffic through the forward chains of other
-// firewalls, and touches nothing else of theirs.
+// Package coexist lets our forwarded traffic through the forward chains of other firewalls, and
+// changes nothing else in them.
 //
-// In netfilter a drop in any base chain is final, and an accept only ends its
-// own chain. So dockerd's or ufw's policy, or the reject firewalld ends with,
-// stops what our own table has let pass:
+// In netfilter a drop in any base chain is final, and an accept ends only its own chain. So the
+// policy of dockerd or ufw, or the last reject rule of firewalld, stops what our own table has
+// accepted:
 //
 //	hook forward  -10  inet heddle forward              drops what must not pass
 //	                0  ip filter FORWARD                policy drop   <- admitted
 //	              +10  inet firewalld filter_FORWARD    ... reject    <- admitted
 //
-// Admitted means: behind what the chain says of some packets, and before it drops all
-// that are left, four rules accept what comes from or goes to our devices. A drop
-// that names what it drops holds for our packets, too. What must not pass
-// by our own rules, our own table has dropped by then.
+// Admitted means: four rules of ours accept what comes from or goes to our devices. They stand
+// behind the chain's rules about certain packets, and before it drops all other packets. So a rule
+// that drops certain packets holds for our packets, too. Our own table has dropped before what must
+// not pass by our own rules.
 package coexist
 
 import (
@@ -29,10 +29,10 @@ import (
 // seeRuleset is the remedy where the kernel refuses a request about the ruleset.
 const seeRuleset = "see whether 'nft list ruleset' works on the host"
 
-// Firewalls are the others' in one network namespace.
+// Firewalls are the firewalls of others in one network namespace.
 //
-// The legacy tables are reached by a program that runs in its caller's
-// namespace, so all methods belong in the namespace of Open.
+// The legacy tables are reached by a program that runs in its caller's namespace, so all methods
+// must be called in the namespace of Open.
 type Firewalls struct {
 	mu     sync.Mutex
 	ns     *os.File
@@ -40,14 +40,14 @@ type Firewalls struct {
 	gen    *nl.SocketHandle
 	legacy []*legacyForward
 
-	// The ruleset's generation when the last Admit found nothing to do; as
-	// long as it stands, nobody has changed any rule.
+	// settled says that the last Admit found nothing to do, at the ruleset's present generation. As
+	// long as the generation stays, nobody has changed any rule.
 	settled bool
 	seen    uint32
 	notes   []string
 }
 
-// Open opens the current network namespace's rulesets.
+// Open opens the rulesets of the current network namespace.
 func Open() (*Firewalls, error) {
 	c := &Firewalls{legacy: newLegacyForwards()}
 	if err := c.open(); err != nil {
@@ -58,7 +58,7 @@ func Open() (*Firewalls, error) {
 }
 
 func (c *Firewalls) open() (err error) {
-	// /proc/self would be the main thread's namespace, not the caller's.
+	// /proc/self would be the namespace of the main thread, not the caller's.
 	if c.ns, err = os.Open("/proc/thread-self/ns/net"); err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (c *Firewalls) open() (err error) {
 	return err
 }
 
-// Close gives back the sockets. The rules stay.
+// Close closes the sockets. The rules stay.
 func (c *Firewalls) Close() error {
 	if c.gen != nil {
 		c.gen.Close()
@@ -81,11 +81,11 @@ func (c *Firewalls) Close() error {
 	return c.ns.Close()
 }
 
-// Admit puts our rules in front of the blanket drop of every foreign forward chain,
-// its last rule or its policy, and says which it put there, as a person would type
-// them. What somebody adds behind ours has them moved behind that. Without a change in
-// nftables since the last call it costs one netlink round trip, and one process per
-// family whose legacy table is in use.
+// Admit puts our rules in front of the blanket drop of every foreign forward chain, which is its
+// last rule or its policy. It returns the rules that it added, as a person would type them. If
+// somebody adds rules behind ours, Admit moves ours behind them. If nftables has not changed since
+// the last call, it costs one netlink round trip, and one process per family whose legacy table is
+// in use.
 func (c *Firewalls) Admit() (changed []string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,8 +97,8 @@ func (c *Firewalls) Admit() (changed []string, err error) {
 	return changed, err
 }
 
-// Stale reports whether somebody has changed nftables since the last Admit that found
-// nothing to do, for one netlink round trip. Of legacy tables it knows nothing.
+// Stale reports whether somebody has changed nftables since the last Admit that found nothing to
+// do. It costs one netlink round trip. It does not look at legacy tables.
 func (c *Firewalls) Stale() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -106,7 +106,7 @@ func (c *Firewalls) Stale() bool {
 	return err == nil && !(c.settled && c.seen == now)
 }
 
-// Withdraw removes exactly what Admit inserted.
+// Withdraw removes exactly the rules that Admit inserted.
 func (c *Firewalls) Withdraw() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -117,7 +117,7 @@ func (c *Firewalls) Withdraw() error {
 	return err
 }
 
-// Admitted lists our rules that are in place now.
+// Admitted lists our rules that are in the chains now.
 func (c *Firewalls) Admitted() ([]string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,8 +129,8 @@ func (c *Firewalls) Admitted() ([]string, error) {
 	return all, err
 }
 
-// Notes says what the last Admit had to leave alone and only the host's
-// operator can change.
+// Notes says what the last Admit had to leave as it is, and only the operator of the host can
+// change.
 func (c *Firewalls) Notes() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -21,7 +21,7 @@ func TestMarkIsKnownAgain(t *testing.T) {
 		"as iptables restores":                {nftables.Rule{Exprs: comment(admitMark)}, true},
 		"as iptables restores one that moved": {nftables.Rule{Exprs: comment(admitMarkAgain)}, true},
 		"another's comment":                   {nftables.Rule{Exprs: comment("heddle:admitted")}, false},
-		// Some programs keep plain text there, whose second byte is no length.
+		// Some programs store plain text there, whose second byte is not a length.
 		"another's text": {nftables.Rule{UserData: []byte("heddle:admit")}, false},
 		"none":           {nftables.Rule{}, false},
 	} {
@@ -104,8 +104,8 @@ func TestLegacyStep(t *testing.T) {
 	}
 }
 
-// TestLegacyMarks: rules that come in the place of others have the other mark, and what
-// is left of a move that was cut off is known.
+// TestLegacyMarks: rules that replace others have the other mark, and the remains of an interrupted
+// move are recognised.
 func TestLegacyMarks(t *testing.T) {
 	var c legacyChain
 	c.add("-A FORWARD -i theirs0 -j DROP")

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openGeneration opens a socket in ns over which generation asks.
+// openGeneration opens a socket in ns for generation.
 func openGeneration(ns *os.File) (*nl.SocketHandle, error) {
 	s, err := nl.GetNetlinkSocketAt(netns.NsHandle(ns.Fd()), netns.None(), unix.NETLINK_NETFILTER)
 	if err != nil {
@@ -21,10 +21,9 @@ func openGeneration(ns *os.File) (*nl.SocketHandle, error) {
 	return &nl.SocketHandle{Socket: s}, nil
 }
 
-// generation returns the number that every commit to the namespace's nftables
-// ruleset, by whomever, moves on: a few microseconds instead of a dump that
-// grows with the chains of all networks. The nftables package cannot ask for
-// it.
+// generation returns the generation number of the namespace's nftables ruleset. Every commit
+// changes it, whoever makes it. The request takes a few microseconds, while a dump grows with the
+// chains of all networks. The nftables package cannot make this request.
 func generation(s *nl.SocketHandle) (uint32, error) {
 	req := nl.NewNetlinkRequest(unix.NFNL_SUBSYS_NFTABLES<<8|unix.NFT_MSG_GETGEN, 0)
 	req.AddData(&nl.Nfgenmsg{Version: unix.NFNETLINK_V0})

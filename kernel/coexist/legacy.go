@@ -14,12 +14,12 @@ import (
 	"github.com/coreos/go-iptables/iptables"
 )
 
-// legacyWait is how many seconds to wait for whoever holds xtables' lock; a
-// restore of many rules holds it for a second or two.
+// legacyWait is how many seconds to wait for the lock of xtables. A restore of many rules holds it
+// for a second or two.
 const legacyWait = 5
 
-// legacyForward is the chain FORWARD of one family's legacy filter table: the
-// one firewall of the kernel that nftables does not see.
+// legacyForward is the chain FORWARD of one family's legacy filter table, the only firewall in the
+// kernel that nftables does not see.
 type legacyForward struct {
 	proto   iptables.Protocol
 	names   string // lists the tables in use
@@ -36,8 +36,8 @@ func newLegacyForwards() []*legacyForward {
 	}
 }
 
-// legacyChain is a chain as iptables -S lists it: the lines of others' rules, and of
-// ours with how many of theirs stand before.
+// legacyChain is a chain as iptables -S lists it: the lines of others' rules, and our rules, each
+// with the number of others' rules before it.
 type legacyChain struct {
 	theirs []string
 	ours   []legacyOwn
@@ -88,7 +88,8 @@ func (c legacyChain) settled(name string, behind int) bool {
 	return true
 }
 
-// spare is the mark of the fewest rules of ours: those with it, and those without.
+// spare returns the mark that fewer of our rules have, the rules with that mark, and the rules
+// without it.
 func (c legacyChain) spare() (mark string, with, without []legacyOwn) {
 	marked := map[string][]legacyOwn{}
 	for _, o := range c.ours {
@@ -101,12 +102,12 @@ func (c legacyChain) spare() (mark string, with, without []legacyOwn) {
 	return admitMarkAgain, again, one
 }
 
-// put adds our rules behind so many of theirs, and takes the old ones away then: no
-// packet meets the chain without them. Others may change the chain at the same time: a
-// new rule may come to stand one place off, which is seen at the next look.
+// put adds our rules behind the given number of others' rules, and then removes our old rules, so
+// that no packet meets the chain without them. Others may change the chain at the same time. Then a
+// new rule may be off by one position; the next Admit corrects this.
 func (l *legacyForward) put(name string, c legacyChain, behind int) (typed []string, err error) {
 	mark, stray, old := c.spare()
-	if err := l.take(stray); err != nil { // of a time when this was cut off
+	if err := l.take(stray); err != nil { // rules of an earlier put that was interrupted
 		return nil, err
 	}
 	c.ours = old
@@ -125,8 +126,8 @@ func (l *legacyForward) put(name string, c legacyChain, behind int) (typed []str
 	return typed, l.take(c.ours)
 }
 
-// take removes rules of ours, by their words and never by their place: somebody may have
-// put rules of his before them since they were read. One that is gone is gone.
+// take removes rules of ours by their text and never by their position, since somebody may have
+// inserted rules before them after they were read. A rule that is gone is no error.
 func (l *legacyForward) take(ours []legacyOwn) error {
 	for _, o := range ours {
 		words := strings.Fields(o.line) // -A CHAIN RULE
@@ -162,9 +163,9 @@ func (l *legacyForward) admitted() ([]string, error) {
 	return all, err
 }
 
-// read lists the filter table as iptables -S does, without quotes; nothing if the
-// table is not in use. Asking iptables first would load the table, and every
-// packet would pay for it from then on.
+// read lists the filter table as iptables -S does, without quotes; nothing if the table is not in
+// use. Without this check iptables would load the table, and every packet would pay for it from
+// then on.
 func (l *legacyForward) read() (drops bool, chains map[string]legacyChain, err error) {
 	l.note = ""
 	if !l.inUse() {
@@ -225,7 +226,7 @@ func (l *legacyForward) inUse() bool {
 	return false
 }
 
-// find looks for the program until it is there: it may be installed later.
+// find looks for the program until it exists; it may be installed later.
 func (l *legacyForward) find() (err error) {
 	if l.tool != nil {
 		return nil
@@ -250,7 +251,7 @@ func (a admission) legacyLine(chain, mark string) string {
 	return "-A " + chain + " " + strings.Join(a.iptables(mark), " ")
 }
 
-// legacyStep is what somebody's rule means to where ours go.
+// legacyStep is the step for a rule of somebody else.
 func legacyStep(line string, chains map[string]legacyChain) (s step) {
 	words := strings.Fields(line)
 	s.does = tells
@@ -265,11 +266,11 @@ func legacyStep(line string, chains map[string]legacyChain) (s step) {
 			if s.under == byProtocol && arg != "REJECT" {
 				s.under = closely
 			}
-			return s // the rest are the target's own
+			return s // all other arguments are the target's own
 		case "-i", "-o":
 			s.under = max(s.under, byInterface)
 			if strings.HasPrefix(arg, heddle.PrefixBridge) || strings.HasPrefix(arg, heddle.PrefixPort) {
-				s.under = closely // an interface of ours is named on purpose
+				s.under = closely // the rule names an interface of ours on purpose
 			}
 			i++
 		case "-p":
@@ -284,7 +285,7 @@ func legacyStep(line string, chains map[string]legacyChain) (s step) {
 			for i+1 < len(words) && !strings.HasPrefix(words[i+1], "-") {
 				i++
 			}
-		default: // "!", and whatever a match asks
+		default: // "!", and the conditions of matches
 			s.under = closely
 		}
 	}

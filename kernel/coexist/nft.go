@@ -11,21 +11,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A foreignFilter is somebody else's base chain at the forward hook, with the chains of its
+// A foreignFilter is a base chain of somebody else at the forward hook, with the chains of its
 // table that it leads to.
 type foreignFilter struct {
 	base   *nftables.Chain
 	chains map[string]*foreignChain
 }
 
-// A foreignChain is one of somebody else's, with rules of ours in it or not.
+// A foreignChain is a chain of somebody else, with or without rules of ours.
 type foreignChain struct {
 	*nftables.Chain
 	theirs []*nftables.Rule
 	ours   []ownRule
 }
 
-// An ownRule is one of ours, and how many of theirs stand before it.
+// An ownRule is a rule of ours, with the number of others' rules before it.
 type ownRule struct {
 	*nftables.Rule
 	behind int
@@ -47,10 +47,10 @@ func (c *Firewalls) admitNft() (changed []string, err error) {
 	return changed, err
 }
 
-// readAtRest reads the chains, again if somebody changed the ruleset meanwhile:
-// a reload is many commits, and a list read amid them may lack rules of ours,
-// which would then be there twice. When it does not come to rest, the last list
-// has to do: twice is untidy, but stops nobody.
+// readAtRest reads the chains, and again if somebody changed the ruleset meanwhile. A reload is
+// many commits, and a list that is read between them may lack rules of ours, which would then be
+// added twice. If the ruleset keeps changing, the last list is used: a rule that is there twice
+// does no harm.
 func (c *Firewalls) readAtRest() (all []foreignFilter, read uint32, atRest bool, err error) {
 	for range 3 {
 		before, gerr := generation(c.gen)
@@ -66,10 +66,10 @@ func (c *Firewalls) readAtRest() (all []foreignFilter, read uint32, atRest bool,
 	return all, read, false, err
 }
 
-// admitTo puts our rules where they belong, and takes them from where they do not.
+// admitTo puts our rules where they belong, and removes them from other positions.
 func (c *Firewalls) admitTo(f foreignFilter) ([]string, error) {
 	var typed []string
-	found, shared := f.places()
+	found, shared := f.insertPositions()
 	for _, name := range shared {
 		c.notes = append(c.notes, chainTitle(f.chains[name].Chain)+" ends with a drop of all that is left, and is led to by closer rules, too, "+
 			"whose drops an accept rule there would void: accept forwarding by "+heddle.PrefixBridge+"* and "+heddle.PrefixPort+"* before it")
@@ -92,11 +92,11 @@ func (c *Firewalls) admitTo(f foreignFilter) ([]string, error) {
 	case err == nil:
 		return typed, nil
 	case errors.Is(err, os.ErrNotExist):
-		// A reload removed the chain meanwhile; its return is a change of its own.
+		// A reload has removed the chain meanwhile. When the chain returns, that is another change.
 		return nil, nil
 	case errors.Is(err, os.ErrPermission):
-		// Who may list but not insert meets a table that a process owns, such as
-		// firewalld's since 2.1.
+		// The kernel lists the table but refuses an insert: a process owns the table, such as
+		// firewalld since 2.1.
 		c.notes = append(c.notes, chainTitle(f.base)+" belongs to a running program (flags owner): let it accept forwarding by "+
 			heddle.PrefixBridge+"* and "+heddle.PrefixPort+"* itself, or give up the ownership (firewalld: NftablesTableOwner=no)")
 		return nil, nil
@@ -104,7 +104,7 @@ func (c *Firewalls) admitTo(f foreignFilter) ([]string, error) {
 	return nil, heddle.Wrap(heddle.KernelRefused, "insert our accept rules into", chainTitle(f.base), err, seeRuleset)
 }
 
-// settled reports whether our rules stand behind so many of theirs, all and in order.
+// settled reports whether all our rules stand in order behind the given number of others' rules.
 func (c *foreignChain) settled(behind int) bool {
 	if len(c.ours) != len(admissions) {
 		return false
@@ -117,7 +117,8 @@ func (c *foreignChain) settled(behind int) bool {
 	return true
 }
 
-// put adds our rules behind so many of theirs, and returns what a person would type.
+// put adds our rules behind the given number of others' rules, and returns them as a person would
+// type them.
 func (c *foreignChain) put(conn *nftables.Conn, behind int) (typed []string) {
 	for _, a := range admissions {
 		r := &nftables.Rule{Table: c.Table, Chain: c.Chain, Exprs: a.exprs(), UserData: markData}
@@ -138,7 +139,7 @@ func (c *Firewalls) withdrawNft() error {
 	for _, f := range all {
 		for _, chain := range f.chains {
 			for _, r := range chain.ours {
-				// One by one: a rule that is gone must not keep the others.
+				// One by one: a rule that is gone must not stop the others.
 				derr := c.batch(func(conn *nftables.Conn) { conn.DelRule(r.Rule) })
 				if derr != nil && !errors.Is(derr, os.ErrNotExist) {
 					err = errors.Join(err, heddle.Wrap(heddle.KernelRefused, "remove our accept rule from", chainTitle(chain.Chain), derr, seeRuleset))
@@ -170,8 +171,8 @@ func (c *Firewalls) admittedNft() ([]string, error) {
 	return all, err
 }
 
-// batch commits what fill asks for on a socket of its own: an error leaves
-// unread replies behind, which a lasting one would take for the next's.
+// batch commits the requests of fill on a socket of its own. An error leaves unread replies in the
+// socket, and on a shared socket the next request would read them.
 func (c *Firewalls) batch(fill func(*nftables.Conn)) error {
 	conn, err := nftables.New(nftables.WithNetNSFd(int(c.ns.Fd())))
 	if err != nil {
@@ -181,8 +182,8 @@ func (c *Firewalls) batch(fill func(*nftables.Conn)) error {
 	return conn.Flush()
 }
 
-// filters reads the foreign base chains at the forward hook, and what they lead to.
-// One that cannot be read does not keep the others.
+// filters reads the foreign base chains at the forward hook, and the chains that they lead to. A
+// chain that cannot be read does not stop the others.
 func (c *Firewalls) filters() (all []foreignFilter, err error) {
 	chains, err := c.dump.ListChains()
 	if err != nil {
@@ -202,7 +203,7 @@ func (c *Firewalls) filters() (all []foreignFilter, err error) {
 	return all, err
 }
 
-// readInto reads a chain and those of its table that it leads to.
+// readInto reads a chain and the chains of its table that it leads to.
 func (c *Firewalls) readInto(f foreignFilter, chain *nftables.Chain, all []*nftables.Chain) error {
 	rules, err := c.dump.GetRules(chain.Table, chain)
 	if err != nil {
@@ -247,8 +248,8 @@ func newForeignChain(chain *nftables.Chain, rules []*nftables.Rule) *foreignChai
 	return c
 }
 
-// places are the gaps for our rules.
-func (f foreignFilter) places() (found []insertPosition, shared []string) {
+// insertPositions finds the gaps for our rules.
+func (f foreignFilter) insertPositions() (found []insertPosition, shared []string) {
 	steps := map[string][]step{}
 	for name, c := range f.chains {
 		for _, r := range c.theirs {

@@ -2,15 +2,13 @@ package coexist
 
 import "slices"
 
-// Where our accept rules go among another firewall's: behind what it says of some
-// packets, before what it says of all that are left. What follows knows neither
-// nftables nor iptables.
+// Our accept rules go behind the rules of another firewall that are about certain packets, and
+// before those that drop all other packets. The code below knows neither nftables nor iptables.
 
-// A step is what one rule means to that question.
+// A step is what a rule means for the position of our rules.
 type step struct {
 	does effect
-	// target is the chain that it leads to, if it leads to one, and by how much of
-	// the packet.
+	// target is the chain that the rule leads to, if any; under says for which packets.
 	target string
 	under  condition
 }
@@ -18,10 +16,10 @@ type step struct {
 type effect int
 
 const (
-	decides effect = iota // something about packets that it describes: not our affair
-	tells                 // logs, counts: no packet's way ends here
-	drops                 // under its condition
-	leads                 // to a chain
+	decides effect = iota // something about the packets that it describes, which does not matter here
+	tells                 // logs or counts; the packet goes on
+	drops                 // drops packets under its condition
+	leads                 // leads to a chain
 )
 
 // A condition is how closely a rule looks at a packet before it acts.
@@ -29,30 +27,31 @@ type condition int
 
 const (
 	always      condition = iota
-	byInterface           // alone, and not at one of ours
-	byProtocol            // alone, with an answer of the protocol's own (a TCP reset)
+	byInterface           // it compares only an interface that is not ours
+	byProtocol            // it compares only the protocol, and answers as the protocol does (a TCP reset)
 	closely
 )
 
-// A place is a gap in a chain: before the rule of that index, or at the end.
+// An insertPosition is a gap in a chain: before the rule with that index, or at the end.
 type insertPosition struct {
 	chain  string
 	before int
 }
 
-// chainWalk is another firewall's filter, as far as it matters.
+// chainWalk is a walk through the filter of another firewall.
 type chainWalk struct {
-	// chains are the steps of each, without our own rules.
+	// chains are the steps of each chain, without our own rules.
 	chains map[string][]step
-	// shared are chains that we cannot put rules into: they are reached by what looks
-	// closely, too, whose drops ours would void.
+	// shared are chains that we cannot insert rules into. Rules with a close condition lead to
+	// them, too, and our rules would disable the drops that are meant for those packets.
 	shared []string
 	seen   map[string]bool
 	found  []insertPosition
 }
 
-// insertPositions finds the gaps, from the base chain on, whose policy may be to drop. Chains
-// that are blanket, but cannot have rules of ours, are named.
+// insertPositions finds the gaps, beginning with the base chain; policyDrops says that the policy
+// of the base chain is drop. It returns in shared the chains that drop all packets but cannot have
+// rules of ours.
 func insertPositions(base string, policyDrops bool, chains map[string][]step) (found []insertPosition, shared []string) {
 	b := chainWalk{chains: chains, seen: map[string]bool{}}
 	if !b.walk(base) && policyDrops {
@@ -61,8 +60,8 @@ func insertPositions(base string, policyDrops bool, chains map[string][]step) (f
 	return b.found, b.shared
 }
 
-// walk looks through a chain and those that it leads to, and reports whether it ends
-// with a drop of all that is left.
+// walk looks through a chain and the chains that it leads to, and reports whether it ends with a
+// drop of all remaining packets.
 func (b *chainWalk) walk(chain string) (ends bool) {
 	if b.seen[chain] {
 		return false
@@ -88,7 +87,7 @@ func (b *chainWalk) walk(chain string) (ends bool) {
 	return false
 }
 
-// onlyDrops reports a chain that is a drop under another name.
+// onlyDrops reports whether a chain is only another name for a drop.
 func (b *chainWalk) onlyDrops(chain string) bool {
 	for _, s := range b.chains[chain] {
 		switch {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestPlaces(t *testing.T) {
+func TestInsertPositions(t *testing.T) {
 	drop, log := step{does: drops}, step{does: tells}
 	explicit := step{does: decides}
 	reset := step{does: drops, under: byProtocol}

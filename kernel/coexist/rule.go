@@ -16,15 +16,15 @@ import (
 // admitMark is the comment by which our rules in others' chains are known.
 const admitMark = heddle.Mark + ":admit"
 
-// admitMarkAgain is another such, of rules that take the place of others in a legacy
-// table: iptables deletes the first rule of a wording, so old and new ones differ.
+// admitMarkAgain marks the rules that replace others in a legacy table. iptables deletes the first
+// rule with a given text, so the texts of old and new rules must differ.
 const admitMarkAgain = admitMark + ":again"
 
-// isAdmitMark reports whether a comment is of a rule of ours.
+// isAdmitMark reports whether a comment is the mark of a rule of ours.
 func isAdmitMark(s string) bool { return s == admitMark || s == admitMarkAgain }
 
-// An admission lets pass what comes from, or goes to, the devices whose names
-// start with a prefix of ours.
+// An admission accepts what comes from, or goes to, the devices whose names start with a prefix of
+// ours.
 type admission struct {
 	key    expr.MetaKey
 	prefix string
@@ -38,11 +38,10 @@ var admissions = []admission{
 	{expr.MetaKeyOIFNAME, heddle.PrefixPort},
 }
 
-// exprs is the rule in the only words that iptables-nft reads back: an
-// interface compared without its trailing NUL is its "hb+". A key it does not
-// know, such as iifgroup, makes it fail on the whole table, and dockerd and ufw
-// with it; a set of names it takes for no condition at all, so that a save and
-// restore would turn ours into "accept everything".
+// exprs is the rule in the only form that iptables-nft can read back: it shows an interface name
+// compared without the trailing NUL as "hb+". A key that iptables-nft does not know, such as
+// iifgroup, makes it fail on the whole table, and dockerd and ufw with it. A set of names means no
+// condition to it, so that a save and restore would turn our rule into "accept everything".
 func (a admission) exprs() []expr.Any {
 	return []expr.Any{
 		&expr.Meta{Key: a.key, Register: 1},
@@ -52,21 +51,21 @@ func (a admission) exprs() []expr.Any {
 	}
 }
 
-// nft is what a person would type for the rule in a chain, before the rule with a
-// handle or, without one (0), at the end.
+// nft is the command that a person would type for the rule in a chain, before the rule with a
+// handle. Handle 0 means the end of the chain.
 func (a admission) nft(chain *nftables.Chain, before uint64) string {
 	word := "iifname"
 	if a.key == expr.MetaKeyOIFNAME {
 		word = "oifname"
 	}
-	place := "add rule " + chainTitle(chain)
+	command := "add rule " + chainTitle(chain)
 	if before != 0 {
-		place = fmt.Sprintf("insert rule %s position %d", chainTitle(chain), before)
+		command = fmt.Sprintf("insert rule %s position %d", chainTitle(chain), before)
 	}
-	return fmt.Sprintf(`nft %s %s "%s*" counter accept comment "%s"`, place, word, a.prefix, admitMark)
+	return fmt.Sprintf(`nft %s %s "%s*" counter accept comment "%s"`, command, word, a.prefix, admitMark)
 }
 
-// iptables is the rule in the words of iptables, with one of our marks.
+// iptables is the rule as arguments of iptables, with one of our marks.
 func (a admission) iptables(mark string) []string {
 	flag := "-i"
 	if a.key == expr.MetaKeyOIFNAME {
@@ -89,15 +88,15 @@ func (a admission) is(r *nftables.Rule) bool {
 	return key && prefix
 }
 
-// markData is the mark as nft keeps comments: iptables-nft shows it as a
-// comment match. The reverse does not hold (nft 1.0.6 prints nothing for a
-// comment match), so this is what both show.
+// markData is the mark in the form in which nft keeps comments; iptables-nft shows it as a comment
+// match. The reverse does not hold: nft 1.0.6 prints nothing for a comment match. So this is the
+// form that both programs show.
 var markData = userdata.Append(nil, userdata.TypeComment, []byte(admitMark+"\x00"))
 
-// isAdmission reports whether a rule bears our mark: as we wrote it, or as a
-// comment match, which is what iptables-nft-restore makes of ours.
+// isAdmission reports whether a rule has our mark: as we wrote it, or as the comment match into
+// which iptables-nft-restore turns it.
 func isAdmission(r *nftables.Rule) bool {
-	// Compared whole: others keep bytes in there that are no comments at all.
+	// The whole field is compared: others store bytes in it that are no comments.
 	if bytes.Equal(r.UserData, markData) {
 		return true
 	}
@@ -111,7 +110,7 @@ func isAdmission(r *nftables.Rule) bool {
 	return false
 }
 
-// stepOf is what somebody's rule means to where ours go.
+// stepOf is the step for a rule of somebody else.
 func stepOf(r *nftables.Rule) (s step) {
 	s.does = tells
 	for _, e := range r.Exprs {
@@ -119,7 +118,7 @@ func stepOf(r *nftables.Rule) (s step) {
 		case *expr.Meta:
 			s.under = max(s.under, metaCondition(e))
 		case *expr.Cmp:
-			// An interface of ours is named on purpose.
+			// The rule names an interface of ours on purpose.
 			if s.under == byInterface && (strings.HasPrefix(string(e.Data), heddle.PrefixBridge) || strings.HasPrefix(string(e.Data), heddle.PrefixPort)) {
 				s.under = closely
 			}
@@ -154,7 +153,7 @@ func stepOf(r *nftables.Rule) (s step) {
 
 func metaCondition(m *expr.Meta) condition {
 	if m.SourceRegister {
-		return always // it sets
+		return always // the rule sets a value
 	}
 	switch m.Key {
 	case expr.MetaKeyIIF, expr.MetaKeyOIF, expr.MetaKeyIIFNAME, expr.MetaKeyOIFNAME, expr.MetaKeyIIFGROUP, expr.MetaKeyOIFGROUP:
@@ -177,7 +176,7 @@ func (s *step) verdict(v *expr.Verdict) {
 	}
 }
 
-// xtables is a target of iptables-nft that is no verdict.
+// xtables handles a target of iptables-nft that is not a verdict.
 func (s *step) xtables(target string) {
 	switch {
 	case target == "REJECT" || target == "DROP":
@@ -187,7 +186,7 @@ func (s *step) xtables(target string) {
 	}
 }
 
-// rejects reports a rule that answers what it drops.
+// rejects reports whether a rule answers the packets that it drops.
 func rejects(r *nftables.Rule) bool {
 	for _, e := range r.Exprs {
 		switch e := e.(type) {
@@ -200,8 +199,8 @@ func rejects(r *nftables.Rule) bool {
 	return false
 }
 
-// harmlessTargets are the xtables targets that let a packet go on, or accept it; what
-// is not named here may be a REJECT, or somebody's chain.
+// harmlessTargets are the xtables targets that let a packet go on, or accept it. Any other target
+// may be a REJECT or a chain of somebody.
 var harmlessTargets = map[string]bool{
 	"ACCEPT": true, "RETURN": true, "LOG": true, "NFLOG": true, "AUDIT": true, "TRACE": true,
 	"MARK": true, "CONNMARK": true, "SECMARK": true, "CONNSECMARK": true, "CLASSIFY": true,

@@ -23,7 +23,7 @@ type attempt struct {
 	failed  []error
 }
 
-// side is a namespace with what is wanted there; the space is nil if there is none.
+// side is a namespace with what is wanted there; space is nil if there is none.
 type side struct {
 	*namespace
 	want heddle.State
@@ -48,7 +48,7 @@ func (k *Kernel) Apply(p heddle.Plan, in kernel.Pod) (made []string, err error) 
 	return a.made, nil
 }
 
-// Mend makes what it can of a host's part, and takes nothing back.
+// Mend makes what it can of a host's part, and reverts nothing.
 func (k *Kernel) Mend(want heddle.State) (made []string, err error) {
 	p := heddle.Plan{Host: want}
 	if err := check("apply", p, false); err != nil {
@@ -82,7 +82,7 @@ func check(verb string, p heddle.Plan, inside bool) error {
 	return nil
 }
 
-// of are the objects of one kind.
+// of returns the objects of one kind.
 func (s side) of(kind heddle.ObjectKind) []heddle.Object {
 	from := 0
 	for _, k := range heddle.ObjectKinds {
@@ -95,7 +95,7 @@ func (s side) of(kind heddle.ObjectKind) []heddle.Object {
 	return nil
 }
 
-// run makes the phases, and brings interfaces up between guards and layer 3.
+// run makes the phases, and brings interfaces up between the guards and layer 3.
 func (a *attempt) run() error {
 	for phase := heddle.Frame; phase <= heddle.FastPath; phase++ {
 		if phase == heddle.Layer3 {
@@ -176,8 +176,8 @@ func (a *attempt) recordUndo(key string, back func()) {
 	a.undo = append(a.undo, back)
 }
 
-// recordCreated is did for what was not there before: it goes again, unless another plan wants it
-// by then.
+// recordCreated is recordUndo for a new object. The undo removes the object, unless another plan
+// wants it by then.
 func (a *attempt) recordCreated(s side, key string, remove func()) {
 	a.recordUndo(key, func() {
 		if s.pod || !a.k.shared(key) {

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// standsOn is the link whose deletion also deletes the object, "" for none. Entries of
-// the fast path outlive the links that they refer to.
+// standsOn is the link whose deletion also deletes the object, "" if there is none. Entries of the
+// fast path outlive the links that they refer to.
 func standsOn(o heddle.Object) string {
 	switch o := o.(type) {
 	case heddle.Address:
@@ -36,7 +36,7 @@ func standsOn(o heddle.Object) string {
 	return ""
 }
 
-// linkOfSetting is the interface that a setting is of, "" if it is the namespace's.
+// linkOfSetting is the interface that a setting belongs to, "" if it belongs to the namespace.
 func linkOfSetting(name string) string {
 	for _, folder := range []string{"/conf/", "/neigh/"} {
 		_, rest, is := strings.Cut(name, folder)

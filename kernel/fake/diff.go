@@ -7,8 +7,8 @@ import (
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// Diff lists what the host does not have as planned. Without a container its part is left
-// out.
+// Diff lists the objects of the plan that the host lacks or has differently. Without a container it
+// leaves out the container's part.
 func (k *Kernel) Diff(p heddle.Plan, in kernel.Pod) (found []kernel.Difference, err error) {
 	if err := check("compare", p, true); err != nil {
 		return nil, err

@@ -1,7 +1,7 @@
-// Package fake is a kernel in memory, which makes, compares and removes plans as package
-// kernel does. What is there is a set of objects for the host and one for each container;
-// heddle.ObjectKinds says in which order they come and go. It refuses what lacks what it
-// stands on, takes along what goes with a link, undoes what an Apply has begun, and asks a
+// Package fake is a kernel in memory, which makes, compares and removes plans as package kernel
+// does. Its state is a set of objects for the host and one for each container; heddle.ObjectKinds
+// gives the order in which they are made and removed. It refuses an object whose dependency is
+// missing, deletes with a link what depends on the link, reverts a failed Apply, and calls a
 // tripwire before each step. No packet passes, and nothing takes time.
 //
 // Both kernels keep one contract: see package test/contract.
@@ -15,18 +15,18 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Host is a machine. It lives on when an agent ends.
+// Host is a machine. It outlives an agent.
 type Host struct {
 	mu   sync.Mutex
 	own  *namespace
-	pods map[string]*namespace // by path, those that are alive
-	// count is of namespaces, index of links.
+	pods map[string]*namespace // the living namespaces by path
+	// count is the number of namespaces, index that of links, made so far.
 	count uint64
 	index int
 	facts heddle.HostFacts
 }
 
-// NewHost is a machine that has nothing but its interfaces, which are up.
+// NewHost makes a machine that has only its interfaces, which are up.
 func NewHost(facts heddle.HostFacts) *Host {
 	h := &Host{pods: map[string]*namespace{}, facts: facts}
 	h.own = h.newNamespace("")
@@ -36,7 +36,7 @@ func NewHost(facts heddle.HostFacts) *Host {
 	return h
 }
 
-// newNamespace is a namespace with nothing but its loopback, which is down but for the host's.
+// newNamespace makes a namespace that has only its loopback, which is down except on the host.
 func (h *Host) newNamespace(path string) *namespace {
 	h.count++
 	s := &namespace{host: h, path: path, number: h.count, links: map[string]*link{}, objects: map[string]heddle.Object{}, on: map[string]map[string]bool{}}
@@ -44,8 +44,7 @@ func (h *Host) newNamespace(path string) *namespace {
 	return s
 }
 
-// Begin starts a container: a network namespace at a path, in the place of the one that
-// was there.
+// Begin starts a container: a network namespace at a path. It replaces the one that was there.
 func (h *Host) Begin(path string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -53,8 +52,8 @@ func (h *Host) Begin(path string) {
 	h.pods[path] = h.newNamespace(path)
 }
 
-// End ends a container: its namespace goes, with all that is in it and the far ends of
-// its links.
+// End ends a container: its namespace is deleted, with all objects in it and the far ends of its
+// links.
 func (h *Host) End(path string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -82,7 +81,7 @@ func (h *Host) Lose(key string) bool {
 	return h.own.lose(key)
 }
 
-// Objects are what the host has, by key, but for the interfaces that were there before and
+// Objects are the objects of the host, by key, without the interfaces that were there before and
 // the loopback. The object of a link is its settings.
 func (h *Host) Objects() map[string]heddle.Object {
 	h.mu.Lock()
@@ -90,7 +89,7 @@ func (h *Host) Objects() map[string]heddle.Object {
 	return h.own.all()
 }
 
-// PodObjects is Objects of the container at a path; none if there is none.
+// PodObjects is like Objects for the container at a path; none if there is no container.
 func (h *Host) PodObjects(path string) map[string]heddle.Object {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -8,10 +8,10 @@ import (
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// The other questions that an agent asks a kernel are answered for an idle host: it has no
-// packets, no connections, no NICs to give away and no other firewall.
+// The other queries of an agent are answered for an idle host: it has no packets, no connections,
+// no NICs to give away and no other firewall.
 
-// Facts are those that the host was made with.
+// Facts are the facts that the host was made with.
 func (k *Kernel) Facts() (heddle.HostFacts, error) {
 	f := k.host.facts
 	f.Links = slices.Clone(f.Links)
@@ -68,7 +68,7 @@ func (k *Kernel) DeviceOn(parent, alias string, _ int, in kernel.Pod) (index int
 	return index, nil
 }
 
-// Heard is the number of a parent, on which nobody is but endpoints.
+// Heard returns the index of a parent. Nobody but endpoints is on the parent.
 func (k *Kernel) Heard(parent string) ([]heddle.MAC, int, error) {
 	k.host.mu.Lock()
 	defer k.host.mu.Unlock()
@@ -102,7 +102,7 @@ func (k *Kernel) FastTotals() (heddle.FastCounts, error)       { return heddle.F
 // SwitchOffFastPath is not faked.
 func (k *Kernel) SwitchOffFastPath() error { return unknown("switch off", "the fast path") }
 
-// NICs are not faked: the host gives none away, and has none that are marked.
+// NICs are not faked: the host gives none away, and has none with a mark.
 func (k *Kernel) Snapshot(name string) (heddle.NIC, error) {
 	return heddle.NIC{}, unknown("look at NIC", name)
 }
@@ -113,7 +113,7 @@ func (k *Kernel) Rescue(hold string) ([]string, error)    { return nil, unknown(
 func (k *Kernel) RescueHere(m kernel.MarkedNIC) error     { return unknown("bring back NIC", m.Name) }
 func (k *Kernel) Release(hold string) error               { return nil }
 
-// Gates are other firewalls' chains, of which there are none.
+// Gates are the chains of other firewalls, of which there are none.
 type Gates struct{}
 
 func (Gates) Admit() ([]string, error) { return nil, nil }

@@ -8,10 +8,10 @@ import (
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// Kernel is a handle on a host, as kernel.Kernel is one on the calling thread's namespace.
+// Kernel is a handle on a host, as kernel.Kernel is a handle on the calling thread's namespace.
 type Kernel struct {
-	// Tripwire and Wanted are as those of kernel.Kernel. A tripwire that does not return
-	// is a crash: what was done stays.
+	// Tripwire and Wanted are like those of kernel.Kernel. A tripwire that does not return
+	// simulates a crash: what was done stays.
 	Tripwire func(step string) error
 	Wanted   func(key string) int
 
@@ -21,7 +21,7 @@ type Kernel struct {
 // Open returns a handle on the host.
 func (h *Host) Open() *Kernel { return &Kernel{host: h} }
 
-// Close lets go of the handle. Objects stay.
+// Close closes the handle. Objects stay.
 func (k *Kernel) Close() error { return nil }
 
 func (k *Kernel) trip(verb, key string) error {
@@ -41,7 +41,7 @@ func (k *Kernel) do(what func() error) error {
 	return what()
 }
 
-// shared reports whether another plan wants an object than the one being applied.
+// shared reports whether a plan other than the one being applied wants an object.
 func (k *Kernel) shared(key string) bool { return k.Wanted != nil && k.Wanted(key) > 1 }
 
 // Ours lists everything of the host that bears our mark.
@@ -86,7 +86,7 @@ func (k *Kernel) Ours() (o kernel.Owned, err error) {
 	return o, nil
 }
 
-// Prune removes what bears our mark and for which wanted does not report true.
+// Prune removes the objects that bear our mark, unless wanted reports true.
 func (k *Kernel) Prune(wanted func(key string) bool) (removed []string, err error) {
 	o, err := k.Ours()
 	if err != nil {
@@ -99,12 +99,12 @@ func (k *Kernel) Prune(wanted func(key string) bool) (removed []string, err erro
 	return kernel.Owned{State: left}.Keys(), k.Remove(heddle.Plan{Host: left}, nil, wanted)
 }
 
-// Watch reports nothing: whoever changes the host besides the agent must report it.
+// Watch reports nothing: whoever else changes the host must report it.
 func (k *Kernel) Watch(context.Context) (<-chan kernel.Change, error) {
 	return make(chan kernel.Change), nil
 }
 
-// sorted puts tables before what is in them; the rest needs no order.
+// sorted puts tables before their contents; the other objects need no order.
 func sorted(s *heddle.State) {
 	slices.SortFunc(s.Firewall, func(a, b heddle.Firewall) int {
 		switch {

@@ -32,7 +32,7 @@ func (a *attempt) create(s side, l heddle.Link) error {
 		return unix.ENODEV
 	}
 	if s.links[l.Name] != nil {
-		return nil // settle judges it
+		return nil // settle will judge it
 	}
 	farSide := a.sides[0]
 	if l.PeerInPod {
@@ -77,7 +77,7 @@ func (a *attempt) settle(s side, l heddle.Link) error {
 		return nil
 	}
 	have.Link = want
-	if !a.fresh[have] { // a fresh link goes as a whole
+	if !a.fresh[have] { // a new link is undone as a whole
 		a.recordUndo(l.Key(), func() { have.Link = was })
 	}
 	return nil
@@ -111,7 +111,8 @@ func (a *attempt) checkOwned(s side, l heddle.Link, have *link) error {
 	return nil
 }
 
-// wanted is what the link should be: what the plan says, and for the rest what is there.
+// wanted is the state that the link should have: what the plan says, and otherwise what the link
+// has.
 func wanted(have, l heddle.Link) heddle.Link {
 	want := l
 	if l.MTU == 0 {

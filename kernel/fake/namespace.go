@@ -15,20 +15,19 @@ type namespace struct {
 	number uint64
 	gone   atomic.Bool
 	links  map[string]*link
-	// objects are all but links, by key; on lists those that stand on a link and go with
-	// it.
+	// objects are all objects but links, by key. on lists the objects that depend on a link and are
+	// deleted with it.
 	objects map[string]heddle.Object
 	on      map[string]map[string]bool
 }
 
-// link is an interface: its settings as they are.
+// link is an interface with its present settings.
 type link struct {
 	heddle.Link
 	up        bool
 	number    int
 	namespace *namespace
-	// far is the other end of a pair, parent what a device stands on, and above what
-	// stands on this.
+	// far is the other end of a pair, parent the device below, and above the devices on this one.
 	far, parent *link
 	above       map[*link]bool
 }
@@ -45,7 +44,7 @@ func (s *namespace) add(l *link) {
 	}
 }
 
-// put puts an object, in the place of the one with its key.
+// put stores an object, and replaces the one with its key.
 func (s *namespace) put(key string, o heddle.Object) {
 	s.objects[key] = o
 	if l := standsOn(o); l != "" {
@@ -56,7 +55,7 @@ func (s *namespace) put(key string, o heddle.Object) {
 	}
 }
 
-// take takes an object away, and what is a part of it.
+// take removes an object and its parts.
 func (s *namespace) take(key string) bool {
 	o, there := s.objects[key]
 	if !there {
@@ -73,7 +72,7 @@ func (s *namespace) take(key string) bool {
 	return true
 }
 
-// takeContents takes what is in a table or a set.
+// takeContents removes the contents of a table or a set.
 func (s *namespace) takeContents(f heddle.Firewall) {
 	for key, o := range s.objects {
 		switch o := o.(type) {
@@ -89,8 +88,8 @@ func (s *namespace) takeContents(f heddle.Firewall) {
 	}
 }
 
-// takeSourced takes the IPv4 routes whose source address has gone (fib_sync_down_addr)
-// and, with an interface's last IPv4 address, its routes and neighbours of that family
+// takeSourced removes the IPv4 routes whose source address has gone (fib_sync_down_addr). With an
+// interface's last IPv4 address it removes the interface's IPv4 routes and neighbours
 // (fib_disable_ip, arp_ifdown).
 func (s *namespace) takeSourced(a heddle.Address) {
 	if a.Prefix.Addr().Is6() {
@@ -150,7 +149,7 @@ func (s *namespace) free(bridge string) {
 	}
 }
 
-// drop deletes a link with its far end, the devices that stand on it, and its objects.
+// drop deletes a link with its far end, the devices on it, and its objects.
 func (s *namespace) drop(l *link) {
 	if s.links[l.Name] != l {
 		return
@@ -174,7 +173,7 @@ func (s *namespace) drop(l *link) {
 	}
 }
 
-// lose takes any object away.
+// lose removes any object.
 func (s *namespace) lose(key string) bool {
 	if name, is := linkName(key); is {
 		l := s.links[name]

@@ -8,8 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// object makes one object that is neither a link nor in the firewall, or puts it in the
-// place of one of ours.
+// object makes one object that is neither a link nor in the firewall, or replaces one of ours.
 func (a *attempt) object(s side, key string, o heddle.Object) error {
 	if err := s.missingDependency(o); err != nil {
 		return err
@@ -34,8 +33,8 @@ func (a *attempt) object(s side, key string, o heddle.Object) error {
 	return nil
 }
 
-// before is the object in whose place another comes. An IPv6 address is there once,
-// whatever its prefix; a route has one way with each metric.
+// before is the object that another one replaces. An IPv6 address exists once, whatever its prefix;
+// a route has one next hop for each metric.
 func (s *namespace) before(key string, o heddle.Object) heddle.Object {
 	if old := s.objects[key]; old != nil {
 		return old
@@ -60,7 +59,7 @@ func (s *namespace) before(key string, o heddle.Object) heddle.Object {
 	return nil
 }
 
-// same reports whether what is there is as wanted: of an address only the prefix is.
+// same reports whether an existing object is as wanted. Of an address only the prefix matters.
 func (s *namespace) same(have, want heddle.Object) bool {
 	switch want := want.(type) {
 	case heddle.Address:

@@ -13,7 +13,7 @@ func (p pod) Cookie() (uint64, error) { return p.number, nil }
 func (p pod) Close()                  {}
 func (p pod) Inhabited() bool         { return !p.gone.Load() }
 
-// Is compares the number; a cookie of 0 is not compared.
+// Is compares the inode number; a cookie of 0 is not compared.
 func (p pod) Is(inode, cookie uint64) bool {
 	return p.number == inode && (cookie == 0 || cookie == p.number)
 }
@@ -54,7 +54,7 @@ func (k *Kernel) OpenPod(path string) (kernel.Pod, error) {
 	return pod{s}, nil
 }
 
-// FindPod finds a living namespace by its number; nil if there is none.
+// FindPod finds a living namespace by its inode number; nil if there is none.
 func (k *Kernel) FindPod(inode, cookie uint64) (kernel.Pod, error) {
 	k.host.mu.Lock()
 	defer k.host.mu.Unlock()
@@ -72,7 +72,7 @@ func (k *Kernel) DupPod(p kernel.Pod) (kernel.Pod, error) { return p, nil }
 // IsOwn reports whether it is the host's own namespace, which has no path here.
 func (k *Kernel) IsOwn(kernel.Pod) bool { return false }
 
-// namespaceOf is the namespace of a handle; nil for none, or for one that has ended.
+// namespaceOf is the namespace of a handle; nil for no handle, or if the namespace has ended.
 func (k *Kernel) namespaceOf(p kernel.Pod) (*namespace, error) {
 	switch p := p.(type) {
 	case nil:

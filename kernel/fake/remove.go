@@ -13,8 +13,8 @@ type removal struct {
 	k     *Kernel
 	keep  func(key string) bool
 	sides [2]side // the container's and the host's
-	// dying are the links that go; what lies on them goes with them. Of these, far are
-	// the far ends.
+	// dying are the links that are deleted; the objects on them are deleted with them. Of these
+	// links, far are the far ends.
 	dying, far map[end]bool
 	err        error
 	tripped    bool
@@ -26,9 +26,9 @@ type end struct {
 	name string
 }
 
-// Remove takes the plan's objects away in the reverse order of Apply. What is gone already
-// counts as removed; what wanted reports true of stays, and so do settings, but for
-// heddle.LoopbackWay, and links that are not ours.
+// Remove removes the objects of the plan in the reverse order of Apply. An object that is gone
+// already counts as removed. Objects for which wanted reports true stay. Settings stay, too, except
+// heddle.LoopbackWay, and so do links that are not ours.
 func (k *Kernel) Remove(p heddle.Plan, in kernel.Pod, wanted func(key string) bool) error {
 	if err := check("remove", p, true); err != nil {
 		return err
@@ -109,7 +109,7 @@ func (r *removal) together(s side, key string, all []heddle.Object) {
 	}
 	r.do(key, func() error {
 		for _, o := range all {
-			if !r.keep(o.Key()) { // asked anew
+			if !r.keep(o.Key()) { // wanted is asked again
 				s.take(o.Key())
 			}
 		}

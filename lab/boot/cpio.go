@@ -15,8 +15,9 @@ const (
 	modeFile = 0o100000
 )
 
-// Archive writes a cpio archive in the "newc" form, the one the kernel unpacks as an initramfs.
-// Parent folders are made as needed and a name already there is left alone. The first error sticks and is returned by Close.
+// Archive writes a cpio archive in the "newc" form, which the kernel unpacks as an initramfs.
+// Parent folders are made as needed, and a name that exists already is left as it is. Close returns
+// the first error.
 type Archive struct {
 	w     *bufio.Writer
 	inode int
@@ -47,7 +48,8 @@ func (a *Archive) Close() error {
 	return a.err
 }
 
-// add writes an entry, after its parent folders. Absolute names and names relative to the root are the same.
+// add writes an entry, after its parent folders. Absolute names and names relative to the root mean
+// the same.
 func (a *Archive) add(name string, mode uint32, data []byte) {
 	name = strings.TrimPrefix(path.Clean(name), "/")
 	if a.names[name] {

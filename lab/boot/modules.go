@@ -18,8 +18,9 @@ type Module struct {
 	Data []byte // the object file without its signature
 }
 
-// Modules reads the named modules and everything they depend on from an unpacked kernel package, in the order to load them.
-// A name that is not a module of this kernel (built in, or unknown) is left out.
+// Modules reads the named modules and their dependencies from an unpacked kernel package, in the
+// order to load them. A name that is not a module of this kernel (built in, or unknown) is left
+// out.
 func (k Kernel) Modules(names []string) ([]Module, error) {
 	paths, err := modulePaths(filepath.Join(k.Dir, "lib/modules"))
 	if err != nil {
@@ -59,8 +60,8 @@ func modulePaths(root string) (map[string]string, error) {
 	return paths, nil
 }
 
-// loadOrder returns the names and their dependencies, each after its own dependencies. The function info returns a
-// module's .modinfo section, or fs.ErrNotExist if there is no such module.
+// loadOrder returns the names and their dependencies, each after its own dependencies. The function
+// info returns a module's .modinfo section, or fs.ErrNotExist if there is no such module.
 func loadOrder(names []string, info func(name string) ([]byte, error)) ([]string, error) {
 	var order []string
 	seen := map[string]bool{}
@@ -94,7 +95,8 @@ func loadOrder(names []string, info func(name string) ([]byte, error)) ([]string
 	return order, nil
 }
 
-// dependencies reads the modules to load first from a .modinfo section: "depends=a,b" and "softdep=pre: c d post: e".
+// dependencies reads the modules to load first from a .modinfo section: "depends=a,b" and
+// "softdep=pre: c d post: e".
 func dependencies(modinfo []byte) []string {
 	var names []string
 	for entry := range strings.SplitSeq(string(modinfo), "\x00") {
@@ -110,7 +112,8 @@ func dependencies(modinfo []byte) []string {
 	return names
 }
 
-// readModule returns a module without its signature, and its .modinfo section. An empty path is fs.ErrNotExist.
+// readModule returns a module without its signature, and its .modinfo section. An empty path is
+// fs.ErrNotExist.
 func readModule(path string) (data, info []byte, err error) {
 	if data, err = os.ReadFile(path); err != nil {
 		return nil, nil, err
@@ -128,8 +131,9 @@ func readModule(path string) (data, info []byte, err error) {
 	return data, info, err
 }
 
-// cutSignature removes the signature at the end of a module: on an emulated processor its check takes longer than
-// loading. The end is: the signature, a struct module_signature (12 bytes, the last four the signature's length), a marker.
+// cutSignature removes the signature at the end of a module: on an emulated processor its check
+// takes longer than loading. The end consists of the signature, a struct module_signature (12
+// bytes, of which the last four are the signature's length), and a marker.
 func cutSignature(b []byte) []byte {
 	const header = 12
 	signed, ok := bytes.CutSuffix(b, []byte("~Module signature appended~\n"))
@@ -143,5 +147,5 @@ func cutSignature(b []byte) []byte {
 	return signed[:len(signed)-tail]
 }
 
-// ModuleName writes a module's name as the kernel does: a dash and an underscore are the same.
+// ModuleName writes a module's name as the kernel does, with underscores for dashes.
 func ModuleName(s string) string { return strings.ReplaceAll(s, "-", "_") }

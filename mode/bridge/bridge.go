@@ -1,14 +1,13 @@
-// Package bridge is the mode in which containers are ports of a Linux bridge,
-// with a gateway on the bridge, masqueraded traffic to the outside and
-// published ports.
+// Package bridge is the mode in which containers are ports of a Linux bridge, with a gateway on the
+// bridge, masqueraded traffic to the outside and published ports.
 //
 //	container            host
 //	eth0 ═══ veth ═══ hd… ── hb… (gateway) ── forward ── masquerade ── uplink
 //
-// The bridge neither learns nor floods: every MAC address has a static
-// forwarding entry, and requests for an address (ARP, ND) are turned from
-// broadcast into a frame to the one port that owns it. A bridge has room for
-// 1,023 ports, so a large network has several, joined to the first in a star:
+// The bridge neither learns nor floods. Every MAC address has a static forwarding entry, and a
+// broadcast request for an address (ARP, ND) is changed into a frame to the one port that has the
+// address. A bridge has room for 1,023 ports, so a large network has several bridges, joined to the
+// first in a star:
 //
 //	hd… hd… hd… ─ hb… ── hs…a ═══ hs…b ── hb…01 ─ hd… hd… hd…
 package bridge
@@ -30,14 +29,14 @@ type Mode struct{}
 
 func (Mode) Name() string { return "bridge" }
 
-// NeedsSubnet is heddle.OwnSubnet.
+// NeedsSubnet is true: the mode needs a subnet of its own.
 func (Mode) NeedsSubnet() bool { return true }
 
-// Options of the mode: broadcast=true floods broadcast and multicast frames to
-// all ports; masquerade=false sends containers' own addresses to the outside;
-// fast-path=false has every packet pass the bridge; big-tcp=true lets TCP's IPv4
-// segments grow beyond 64 KB, as in internal networks they do without it;
-// engines=true lets containers call those of other engines on the host.
+// Options of the mode: broadcast=true floods broadcast and multicast frames to all ports;
+// masquerade=false sends containers' own addresses to the outside; fast-path=false sends every
+// packet through the bridge; big-tcp=true allows IPv4 TCP segments of more than 64 KB, which
+// internal networks have without it; engines=true lets containers call containers of other engines
+// on the host.
 var options = []string{"broadcast", "masquerade", "fast-path", "big-tcp", firewall.OptionEngines}
 
 // Check refuses networks without a subnet, and unknown options.

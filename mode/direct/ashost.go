@@ -7,7 +7,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Numbers of linux/rtnetlink.h.
+// Constants of linux/rtnetlink.h.
 const (
 	unicast   = 1
 	mainTable = 254
@@ -15,9 +15,8 @@ const (
 	mtuMetric = 2 // RTAX_MTU
 )
 
-// stateAsOnHost gives the NIC in the container what it had on the host: its addresses,
-// and the routes that somebody made. IPv6 is off if it had only the address
-// that the kernel makes.
+// stateAsOnHost gives the NIC in the container the addresses that it had on the host, and the
+// routes that somebody made. IPv6 is off if the NIC had only the address that the kernel makes.
 func stateAsOnHost(e heddle.Endpoint) heddle.State {
 	link, was := e.Interface(), e.NIC.Was
 	s := heddle.State{Links: []heddle.Link{{Name: "lo"}, {Name: link}}}
@@ -47,16 +46,15 @@ func stateAsOnHost(e heddle.Endpoint) heddle.State {
 	return s
 }
 
-// hasIPv6 reports whether the NIC had an IPv6 address of more than its link.
+// hasIPv6 reports whether the NIC had an IPv6 address that is not link-local.
 func hasIPv6(was heddle.NICState) bool {
 	return slices.ContainsFunc(was.Addrs, func(a heddle.NICAddress) bool {
 		return a.Prefix.Addr().Is6() && !a.Prefix.Addr().IsLinkLocalUnicast()
 	})
 }
 
-// routesAsOnHost are those that a plan can say, the ones that others stand on
-// first. The default route stays behind if another interface of the container
-// has it.
+// routesAsOnHost are the routes that a plan can express. Routes that others depend on come first.
+// The default route is left out if another interface of the container has it.
 func routesAsOnHost(e heddle.Endpoint) []heddle.Route {
 	var direct, through []heddle.Route
 	for _, r := range e.NIC.Was.Routes {

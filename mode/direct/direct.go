@@ -1,12 +1,12 @@
-// Package direct is the mode in which a container gets a whole NIC of the host:
-// it is moved into the container's namespace and renamed, and comes back as it
-// was when the endpoint goes.
+// Package direct is the mode in which a container gets a whole NIC of the host. The NIC is moved
+// into the container's namespace and renamed. When the endpoint is removed, the NIC comes back as
+// it was.
 //
 //	container            host
 //	eth0  ◀── moved ──   eth1   (and back: name, addresses, routes, settings)
 //
-// With a subnet the container's address comes from it; without one the NIC
-// takes the addresses and routes along that it had on the host.
+// With a subnet the container's address comes from it. Without a subnet the NIC keeps the addresses
+// and routes that it had on the host.
 package direct
 
 import (
@@ -23,7 +23,7 @@ type Mode struct{}
 
 func (Mode) Name() string { return "direct" }
 
-// SharesParentSubnet is true: the NIC's own subnet is where it is of use.
+// SharesParentSubnet is true: a NIC is useful in its own subnet.
 func (Mode) SharesParentSubnet() bool { return true }
 
 // Pool lists the network's NICs: the parent, then those of the option nics.
@@ -53,8 +53,8 @@ func findNIC(h heddle.HostFacts, member string) (heddle.LinkFact, bool) {
 	return heddle.LinkFact{}, false
 }
 
-// Check refuses an empty pool, members that the host does not have, and what
-// only a host that sees the traffic could give.
+// Check refuses an empty pool, members that the host does not have, and options that need a host
+// that sees the traffic.
 func (m Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	pool := m.Pool(n)
 	switch {
@@ -83,8 +83,8 @@ func (m Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	return nil
 }
 
-// Complete takes the gateways that were not named from the NICs' own default
-// routes, and reserves the NICs' addresses: those that are on the host use them.
+// Complete takes missing gateways from the NICs' own default routes, and reserves the NICs'
+// addresses: a NIC that is on the host uses its address.
 func (m Mode) Complete(h heddle.HostFacts, n heddle.Network) (heddle.Network, error) {
 	if err := m.Check(h, n); err != nil {
 		return n, err
@@ -115,13 +115,12 @@ func (m Mode) Complete(h heddle.HostFacts, n heddle.Network) (heddle.Network, er
 	return n, nil
 }
 
-// Network plans nothing: the NICs are the host's until a container gets one.
+// Network plans nothing: the NICs belong to the host until a container gets one.
 func (Mode) Network(heddle.HostFacts, heddle.Network) (heddle.Plan, error) {
 	return heddle.Plan{}, nil
 }
 
-// Endpoint plans the move of the NIC that the endpoint was given, and what it
-// has inside.
+// Endpoint plans the move of the endpoint's NIC, and the state of the NIC in the container.
 func (Mode) Endpoint(_ heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
 	if e.NIC == nil {
 		return heddle.Plan{}, heddle.Errorf(heddle.NICTaken, "attach endpoint", e.ID.String(), "it was given no NIC", "detach it and attach it again")

@@ -1,5 +1,5 @@
-// Package host is the mode in which a container shares the host's own stack:
-// nothing is made. It is the yardstick for the others.
+// Package host is the mode in which a container uses the host's own network stack. It makes
+// nothing. Other modes are compared with it.
 package host
 
 import (

@@ -1,18 +1,17 @@
-// Package ipvlan is the mode in which the containers have addresses of their own
-// behind their parent's MAC address: what a cloud delivers to a NIC with several
-// addresses, or a wireless access point to a station.
+// Package ipvlan is the mode in which containers have IP addresses of their own behind their
+// parent's MAC address. A cloud delivers such addresses to a NIC, and a wireless access point to a
+// station.
 //
 //	container                            host
 //	eth0 (one of the NIC's) ──┐
 //	eth0 (one of the NIC's) ──┼── lan0 ── the network
 //	hi… (the node's address) ─┘
 //
-// Among themselves, and with the network, the containers talk past the host's stack.
-// So that host and containers reach each other, the host has a device of its own
-// beside them (the slave) with the node's address, and a route to each container
-// through it. What containers send to services, to addresses that only the host's
-// rules know, is taken on the parent's egress and arrives on the slave, where those
-// rules see it; replies come back to the node's address.
+// Packets between containers, and between containers and the network, bypass the host's stack. For
+// packets between host and containers, the host has a device of its own beside them (the slave)
+// with the node's address, and a route to each container through it. Services are addresses that
+// only the host's rules know. What containers send to them is redirected on the parent's egress to
+// the slave, where those rules see it. Replies come back to the node's address.
 package ipvlan
 
 import (
@@ -28,11 +27,11 @@ type Mode struct{}
 
 func (Mode) Name() string { return "ipvlan" }
 
-// SharesParentSubnet is true: the containers' addresses are the parent's network's.
+// SharesParentSubnet is true: the containers have addresses of the parent's network.
 func (Mode) SharesParentSubnet() bool { return true }
 
-// CommonSubnet is true: several NICs of a host may be in one subnet, each with
-// addresses of its own; the host has a route to each container.
+// CommonSubnet is true: several NICs of a host may be in one subnet, each with addresses of its
+// own. The host has a route to each container.
 func (Mode) CommonSubnet() bool { return true }
 
 // The sub-modes (ip-link(8)).
@@ -54,7 +53,7 @@ func (Mode) Complete(h heddle.HostFacts, n heddle.Network) (heddle.Network, erro
 	return parts.OnLAN(h, n)
 }
 
-// MAC is the parent's own, for all.
+// MAC is the parent's MAC address, for all containers.
 func (Mode) MAC(h heddle.HostFacts, n heddle.Network) heddle.MAC {
 	parent, _ := h.Link(n.Parent)
 	return parent.MAC
@@ -65,7 +64,7 @@ var lanRules = parts.LANWords{
 	NameSubnet: "name the subnet with --subnet, and the router with --gateway",
 }
 
-// Check refuses what the parent or the sub-mode cannot give.
+// Check refuses what the parent or the sub-mode cannot provide.
 func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	if err := parts.CheckParent(h, n); err != nil {
 		return err
@@ -87,9 +86,8 @@ func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	return parts.CheckMTU(h, n)
 }
 
-// options of the mode. Ipvlan_mode is the sub-mode; ipvlan_flag is known for
-// Docker's sake; services names the prefixes that go to the host's stack, redirect
-// how.
+// options of the mode: ipvlan_mode is the sub-mode; ipvlan_flag is accepted for compatibility with
+// Docker; services names the prefixes that go to the host's stack, and redirect how.
 var options = []string{"ipvlan_mode", "ipvlan_flag", "services", "redirect"}
 
 func checkOptions(n heddle.Network) error {
@@ -119,9 +117,9 @@ func checkOptions(n heddle.Network) error {
 	return nil
 }
 
-// Beside refuses a parent with macvlan devices, one with another sub-mode (the kernel
-// has one for all devices on a parent), and services of one network among the
-// containers of the other, which send by the same parent.
+// Beside refuses a parent with macvlan devices, or with ipvlan devices of another sub-mode, since
+// the kernel has one sub-mode for all devices on a parent. It also refuses services of one network
+// whose prefixes contain containers of the other network on the same parent.
 func (Mode) Beside(n, other heddle.Network) error {
 	switch {
 	case n.Mode == "macvlan" || other.Mode == "macvlan":
@@ -140,7 +138,7 @@ func (Mode) Beside(n, other heddle.Network) error {
 	return nil
 }
 
-// Limits says what ipvlan takes out of the host's hands.
+// Limits says what the host cannot control in mode ipvlan.
 func (Mode) Limits(n heddle.Network) []string {
 	all := []string{
 		"no guard on this host sees the traffic between ipvlan neighbours: forged addresses of a container reach the parent's network; a cloud's switch drops those that it has not given to the NIC",

@@ -29,7 +29,7 @@ func option(key, value string) func(*heddle.Network) {
 	return func(n *heddle.Network) { n.Options[key] = value }
 }
 
-// TestCheck: what parent, sub-mode or host cannot give is refused, with the reason.
+// TestCheck: what parent, sub-mode or host cannot provide is refused, with the reason.
 func TestCheck(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*heddle.Network)

@@ -9,14 +9,14 @@ import (
 	"github.com/heddle-network/heddle/mode/parts"
 )
 
-// servicePriority is that of the rules about services, within heddle's band;
-// serviceTable leads nowhere.
+// servicePriority is the priority of the rules about services, within heddle's band. serviceTable
+// has only unreachable routes.
 const (
 	servicePriority = heddle.RulePriorityFrom + 128
 	serviceTable    = (heddle.RouteProtocol + 1) << 16
 )
 
-// Network plans the host's own device on the parent, and the way to services.
+// Network plans the host's own device on the parent, and the redirects to services.
 func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	parent, ok := h.Link(n.Parent)
 	if !ok {
@@ -50,8 +50,8 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	return heddle.Plan{Host: s}, nil
 }
 
-// beside has the guard of the host look at what containers send it by the parent: to
-// the parent's MAC address, which they have themselves, and any address of the host.
+// beside makes the host's guard check what containers send to the host through the parent: to the
+// parent's MAC address, which is theirs, too, and any address of the host.
 func beside(n heddle.Network, parent heddle.LinkFact) []heddle.Element {
 	if subMode(n) != subL2 {
 		return nil
@@ -59,10 +59,10 @@ func beside(n heddle.Network, parent heddle.LinkFact) []heddle.Element {
 	return []heddle.Element{{Family: "inet", Set: "beside", Match: []string{parent.Name, string(parent.MAC)}}}
 }
 
-// sysctls make the slave take what containers send from behind it, and answer no ARP
-// there: neither for the addresses of services (which IPVS has on a device of its own)
-// nor for the node's, for which its own interface answers. What
-// containers send to an address that the parent itself has arrives on the parent.
+// sysctls make the slave accept what containers send to it, and answer no ARP: neither for the
+// addresses of services (which IPVS has on a device of its own) nor for the node's, for which its
+// own interface answers. What containers send to an address that the parent itself has arrives on
+// the parent.
 func sysctls(h heddle.HostFacts, n heddle.Network, slave string) []heddle.Sysctl {
 	conf := "net/ipv4/conf/" + slave + "/"
 	all := []heddle.Sysctl{{Name: conf + "rp_filter", Value: "2"}, {Name: conf + "arp_ignore", Value: "8"}, {Name: conf + "arp_announce", Value: "2"}}
@@ -75,9 +75,9 @@ func sysctls(h heddle.HostFacts, n heddle.Network, slave string) []heddle.Sysctl
 	return all
 }
 
-// nodeAddresses are those that the slave gets: the node's, of the interface with the
-// default route. None if that is the parent: its addresses would arrive on the slave
-// instead, the answers to the host's own ARP among them.
+// nodeAddresses are the addresses that the slave gets: those of the interface with the default
+// route. There are none if that is the parent: packets to its addresses would then arrive on the
+// slave, among them the answers to the host's own ARP.
 func nodeAddresses(h heddle.HostFacts, n heddle.Network) []netip.Addr {
 	up, ok := h.Uplink(heddle.Network{})
 	if !ok || up.Name == n.Parent {
@@ -93,14 +93,15 @@ func nodeAddresses(h heddle.HostFacts, n heddle.Network) []netip.Addr {
 	return all
 }
 
-// ownAddresses are those that the parent itself has on the network.
+// ownAddresses are the addresses that the parent itself has on the network.
 func ownAddresses(h heddle.HostFacts, n heddle.Network) []netip.Addr {
 	parent, _ := h.Link(n.Parent)
 	return parts.AddressesOnLAN(parent, n)
 }
 
-// Endpoint plans the container's device, and the ways between it and the host. In
-// sub-mode l2 both know each other's MAC address, the parent's: nobody has to ask.
+// Endpoint plans the container's device, and the routes between it and the host. In sub-mode l2
+// both have each other's MAC address, which is the parent's, as a permanent neighbour, so no ARP is
+// needed.
 func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
 	if err := lanRules.CheckPorts(e); err != nil {
 		return heddle.Plan{}, err
@@ -152,11 +153,11 @@ func addresses(e heddle.Endpoint) (all []netip.Addr) {
 func pod(n heddle.Network, e heddle.Endpoint) heddle.State {
 	link := heddle.Link{Name: e.Interface(), Kind: "ipvlan", Parent: n.Parent, SubMode: subMode(n), MTU: e.MTU,
 		Group: n.Group(), Alias: e.ID.Alias(), NoAutoAddress: true}
-	// the link-local address comes from one that is the container's alone: two of
-	// one parent may not have the same
+	// the link-local address is derived from a MAC address that is the container's alone: two
+	// devices on one parent may not have the same link-local address
 	e.MAC = e.ID.DefaultMAC(n.ID, 0)
 	s := parts.PodOnSubnet(n, e, link)
-	if subMode(n) != subL2 { // the host routes, and nobody answers ARP
+	if subMode(n) != subL2 { // the host routes, and there is no ARP
 		for i := range s.Routes {
 			s.Routes[i].Via = netip.Addr{}
 		}

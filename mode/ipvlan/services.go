@@ -58,9 +58,9 @@ func checkServices(h heddle.HostFacts, n heddle.Network) error {
 	return nil
 }
 
-// coversHost reports whether a prefix covers any of what the host's interfaces have beside
-// them: what the host itself sends there would come back to it. Single addresses away
-// from the routers may be the services' own (IPVS has them on a device).
+// coversHost reports whether a prefix covers an address or router of the host's interfaces; what
+// the host itself sends there would come back to it. Single addresses away from the routers may be
+// those of services (IPVS has them on a device).
 func coversHost(h heddle.HostFacts, p netip.Prefix) bool {
 	return slices.ContainsFunc(h.Links, func(l heddle.LinkFact) bool {
 		return slices.ContainsFunc(l.Gateways, p.Contains) || slices.ContainsFunc(l.Addrs, func(on netip.Prefix) bool {
@@ -70,10 +70,10 @@ func coversHost(h heddle.HostFacts, p netip.Prefix) bool {
 	})
 }
 
-// overlappingService is a prefix of the network's services that has addresses of the other
+// overlappingService is a prefix of the network's services that contains addresses of the other
 // network.
 func overlappingService(n, other heddle.Network) netip.Prefix {
-	all, _ := services(n) // checked when it was created
+	all, _ := services(n) // the prefixes were checked when the network was created
 	for _, p := range all {
 		if slices.ContainsFunc(other.Subnets, p.Overlaps) {
 			return p

@@ -1,17 +1,16 @@
-// Package macvlan is the mode in which each container has a MAC address of its
-// own on the parent's LAN: a neighbour of the host's neighbours.
+// Package macvlan is the mode in which each container has a MAC address of its own on the parent's
+// LAN, as a neighbour of the host's neighbours.
 //
 //	container                       host
 //	eth0 (LAN address) ──┐
 //	eth0 (LAN address) ──┼── lan0 ── the LAN
 //	hm… (the host's end) ┘
 //
-// The kernel keeps a parent from talking with the macvlan devices on it. So that
-// host and containers reach each other all the same, the host gets a device of
-// its own beside them (the shim) and a route to each container through it. The
-// shim answers ARP for the host's address only to those whom the host reaches
-// through it (arp_filter), and asks nothing itself (permanent neighbours): the
-// LAN goes on seeing one MAC for the host.
+// The kernel forwards no packets between a parent and the macvlan devices on it. So that host and
+// containers can reach each other, the host has a device of its own beside them (the shim), and a
+// route to each container through it. The shim answers ARP for the host's address only to
+// neighbours that the host reaches through it (arp_filter), and sends no ARP itself (permanent
+// neighbours). So the LAN sees one MAC address for the host.
 package macvlan
 
 import (
@@ -27,14 +26,14 @@ type Mode struct{}
 
 func (Mode) Name() string { return "macvlan" }
 
-// SharesParentSubnet is true: the containers' addresses are the LAN's.
+// SharesParentSubnet is true: the containers have addresses of the LAN.
 func (Mode) SharesParentSubnet() bool { return true }
 
-// Options of the mode: macvlan_mode is the sub-mode, host-access=false leaves
-// the host's own device out.
+// Options of the mode: macvlan_mode is the sub-mode; with host-access=false the host has no device
+// of its own.
 var options = []string{"macvlan_mode", "host-access"}
 
-// The sub-modes (ip-link(8)), and why the host cannot have a device beside the
+// The sub-modes (ip-link(8)), and the reasons why the host cannot have a device beside the
 // containers in them.
 const (
 	subBridge   = "bridge"
@@ -66,7 +65,7 @@ var lanRules = parts.LANWords{
 	NameSubnet: "name the subnet with --subnet",
 }
 
-// Check refuses what the LAN or the sub-mode cannot give.
+// Check refuses what the LAN or the sub-mode cannot provide.
 func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	if err := parts.CheckParent(h, n); err != nil {
 		return err
@@ -96,7 +95,7 @@ func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	return parts.CheckMTU(h, n)
 }
 
-// Beside refuses a second network on a parent that a passthru device takes over.
+// Beside refuses a second network on the parent of a passthru device.
 func (Mode) Beside(n, other heddle.Network) error {
 	for _, taker := range []heddle.Network{n, other} {
 		if taker.Mode == "macvlan" && subMode(taker) == subPassthru {
@@ -106,7 +105,7 @@ func (Mode) Beside(n, other heddle.Network) error {
 	return nil
 }
 
-// MAC is the parent's own for passthru, which has no other.
+// MAC is the parent's MAC address for passthru, where the device cannot have another.
 func (Mode) MAC(h heddle.HostFacts, n heddle.Network) heddle.MAC {
 	if subMode(n) != subPassthru {
 		return ""
@@ -115,7 +114,7 @@ func (Mode) MAC(h heddle.HostFacts, n heddle.Network) heddle.MAC {
 	return parent.MAC
 }
 
-// Limits says what macvlan takes out of the host's hands.
+// Limits says what the host cannot control in mode macvlan.
 func (Mode) Limits(n heddle.Network) []string {
 	all := []string{
 		"no guard on this host sees the traffic between macvlan neighbours: forged addresses (MAC, IP, ARP, ND), router advertisements and DHCP answers of a container reach the LAN; only the LAN's switch can stop them",
@@ -136,7 +135,7 @@ func (Mode) Limits(n heddle.Network) []string {
 	return append(all, fmt.Sprintf("host and containers reach each other through %s on %s, which is made for that", heddle.Shim(heddle.LinkFact{Name: n.Parent}).Name, n.Parent))
 }
 
-// wantsShim reports whether host and containers are to reach each other.
+// wantsShim reports whether host and containers shall reach each other.
 func wantsShim(n heddle.Network) bool {
 	return subMode(n) == subBridge && n.Options["host-access"] != "false"
 }

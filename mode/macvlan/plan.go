@@ -23,7 +23,7 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	return heddle.Plan{Host: s}, nil
 }
 
-// Endpoint plans the container's device, and the host's way to it.
+// Endpoint plans the container's device, and the host's route to it.
 func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
 	if err := lanRules.CheckPorts(e); err != nil {
 		return heddle.Plan{}, err
@@ -50,8 +50,8 @@ func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 		plan.Host.Routes = append(plan.Host.Routes, heddle.Route{Dst: heddle.Single(ip), Link: shim.Name, Src: src})
 	}
 	for _, ip := range hostAddrs {
-		// ARP finds the shim by itself; there is no such filter for ND, so the
-		// shim has no address and the container is told
+		// ARP finds the shim by itself. There is no such filter for neighbour discovery, so the
+		// shim has no IPv6 address, and the container has a permanent neighbour
 		if ip.Is6() {
 			plan.Pod.Neighbours = append(plan.Pod.Neighbours, heddle.Neighbour{Link: e.Interface(), Addr: ip, MAC: shim.MAC})
 		}

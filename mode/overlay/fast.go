@@ -8,7 +8,7 @@ import (
 	"github.com/heddle-network/heddle/path"
 )
 
-// The fast path between hosts: what the eBPF programs are told.
+// The fast path between hosts: the entries for the eBPF programs.
 
 func usesFastPath(f *heddle.Fabric) bool {
 	return slices.ContainsFunc(f.Networks, heddle.Network.Fast)

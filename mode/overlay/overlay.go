@@ -1,12 +1,12 @@
-// Package overlay is the mode of networks that span hosts: one subnet, parts of
-// which (blocks) lie on different hosts, routed between them through VXLAN.
+// Package overlay is the mode of networks that span hosts. Parts of the subnet (blocks) are on
+// different hosts, and packets are routed between them through VXLAN.
 //
 //	container ═══ hd… ── host 1 ── hv4… ──(VXLAN)── hv4… ── host 2 ── hd… ═══ container
 //	                     BLOCK via host 2 dev hv4…
 //
-// Each container has its own veth, as in mode routed. A tunnel device has entries for
-// all its peers and sends no queries, so traffic continues if the agent is dead.
-// Without a cluster, or alone in one, the network is on one host.
+// Each container has its own veth, as in mode routed. A tunnel device has entries for all its peers
+// and sends no queries, so traffic continues if the agent is dead. Without a cluster, or as the
+// only host of a cluster, the network is on one host.
 package overlay
 
 import (
@@ -27,17 +27,16 @@ type Mode struct{}
 
 func (Mode) Name() string { return "overlay" }
 
-// NeedsSubnet is heddle.OwnSubnet.
+// NeedsSubnet is true: the mode needs a subnet of its own.
 func (Mode) NeedsSubnet() bool { return true }
 
-// Options of the mode: masquerade=false sends containers' own addresses to the
-// outside; fast-path=false has every packet pass the host's stack; with
-// gwbridge=false Docker's containers go out through the network itself, as others
-// do, instead of through docker_gwbridge; engines=true lets containers
-// call those of other engines on the host.
+// Options of the mode: masquerade=false sends containers' own addresses to the outside;
+// fast-path=false sends every packet through the host's stack; with gwbridge=false Docker's
+// containers reach the outside through the network itself, as others do, instead of through
+// docker_gwbridge; engines=true lets containers call containers of other engines on the host.
 var options = []string{"masquerade", "fast-path", "gwbridge", firewall.OptionEngines}
 
-// Check refuses networks that no host could have, and what does not fit this one.
+// Check refuses networks that no host could have, and networks that do not fit this host.
 func (m Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	if err := m.Fits(n); err != nil {
 		return err
@@ -86,8 +85,8 @@ func (m Mode) checkMTU(h heddle.HostFacts, n heddle.Network) error {
 	return nil
 }
 
-// MTU is that of a container's device on this host: what the underlay carries less
-// the tunnel's overhead. Paths that carry less have it on their routes.
+// MTU is the MTU of a container's device on this host: that of the underlay less the tunnel's
+// overhead. A path with a smaller MTU has it on its routes.
 func (Mode) MTU(h heddle.HostFacts, n heddle.Network) int {
 	if n.MTU != 0 {
 		return min(n.MTU, innerMTU(h))
@@ -95,7 +94,7 @@ func (Mode) MTU(h heddle.HostFacts, n heddle.Network) int {
 	return innerMTU(h)
 }
 
-// innerMTU is what the host's underlay carries besides the tunnel's headers.
+// innerMTU is the MTU of the host's underlay less the tunnel's headers.
 func innerMTU(h heddle.HostFacts) int {
 	mtu := parts.DefaultMTU
 	if up, ok := h.Uplink(heddle.Network{}); ok && up.MTU > 0 {
@@ -142,8 +141,8 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	return heddle.Plan{Host: s}, nil
 }
 
-// Endpoint plans the pair, the host's routes to the container, and the
-// container's through the gateway.
+// Endpoint plans the pair, the host's routes to the container, and the container's routes through
+// the gateway.
 func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
 	p, err := wiring.Wire(h, n, e)
 	p.Host = heddle.Append(p.Host, withoutFastPath(n, e))

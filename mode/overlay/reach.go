@@ -8,7 +8,7 @@ import (
 	"github.com/heddle-network/heddle/path"
 )
 
-// Reach plans what the cluster's path has on this host, and the way to each peer.
+// Reach plans what the cluster's path needs on this host, and the way to each peer.
 func (Mode) Reach(h heddle.HostFacts) heddle.Plan {
 	f := h.Fabric
 	by := path.Of(f)
@@ -24,8 +24,8 @@ func (Mode) Reach(h heddle.HostFacts) heddle.Plan {
 	return heddle.Plan{Host: s}
 }
 
-// addPeerRoutes adds a network's routes to the blocks and addresses of other hosts, and the
-// host's own address as their source.
+// addPeerRoutes adds a network's routes to the blocks and addresses of other hosts, with the host's
+// own address as their source.
 func addPeerRoutes(h heddle.HostFacts, n heddle.Network, s *heddle.State) {
 	f := h.Fabric
 	device := ""
@@ -58,14 +58,14 @@ func addPeerRoutes(h heddle.HostFacts, n heddle.Network, s *heddle.State) {
 	}
 	for _, g := range n.Gateways {
 		if n.Fast() {
-			// every host has them, whoever has the block that they lie in
+			// every host has these routes, whichever host has the block that contains them
 			s.Shortcuts = append(s.Shortcuts, heddle.Shortcut{Prefix: heddle.Single(g), Group: n.Group()})
 		}
 	}
 }
 
-// peerRoute is the route to a prefix that a peer has; none to this host's own, or to
-// those of a host that is no more.
+// peerRoute is the route to a prefix of a peer. There is none to a prefix of this host, or of a
+// host that has left the cluster.
 func peerRoute(f *heddle.Fabric, n heddle.Network, to netip.Prefix, host string) []heddle.Route {
 	by := path.Of(f)
 	for _, p := range f.Peers {

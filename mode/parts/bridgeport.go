@@ -19,11 +19,11 @@ func Bridge(h heddle.HostFacts, n heddle.Network, shard int) heddle.Link {
 		Group: n.Group(), Alias: n.Alias(), NoAutoAddress: true}
 }
 
-// BridgePort is the wiring by a veth whose host end is a port of a bridge of the network.
+// BridgePort is the wiring with a veth whose host end is a port of a bridge of the network.
 type BridgePort struct{}
 
-// Wire plans the pair, the port, what may be sent from it, and the container's
-// addresses and default route.
+// Wire plans the pair, the port, what may be sent from the port, and the container's addresses and
+// default route.
 func (BridgePort) Wire(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
 	shard := e.Slot / portsPerBridge
 	if shard >= maxShards {
@@ -39,8 +39,8 @@ func (BridgePort) Wire(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) 
 	host.Elements = append(host.Elements, bridgeGuard(n, e)...)
 	host.Elements = append(host.Elements, firewall.Publish(e)...)
 	host.Forwards = append(host.Forwards, heddle.Forward{Link: port, MAC: e.MAC})
-	// a port needs no IPv6 of its own; with it, the kernel would give each port a
-	// route to ff00::/8 and search them in line (fib6_add_rt2node)
+	// a port needs no IPv6 of its own; otherwise the kernel would add a route to ff00::/8 for each
+	// port, and search these routes one by one (fib6_add_rt2node)
 	host.Sysctls = append(host.Sysctls,
 		heddle.Sysctl{Name: "net/ipv6/conf/" + port + "/disable_ipv6", Value: "1"},
 		heddle.Sysctl{Name: "net/ipv6/conf/" + port + "/accept_ra", Value: "0"})
@@ -61,7 +61,7 @@ func portLink(n heddle.Network, e heddle.Endpoint, shard int) heddle.Link {
 		Port: &heddle.BridgePort{BroadcastFlood: broadcast, MulticastFlood: broadcast, Hairpin: len(e.Ports) > 0}}
 }
 
-// bridgeGuard lists what the port may send, and who answers for its addresses.
+// bridgeGuard lists what the port may send, and which port answers for its addresses.
 func bridgeGuard(n heddle.Network, e heddle.Endpoint) []heddle.Element {
 	group := fmt.Sprintf("%#x", n.Group())
 	all := firewall.BridgeGuard(e)
@@ -76,8 +76,8 @@ func bridgeGuard(n heddle.Network, e heddle.Endpoint) []heddle.Element {
 	return all
 }
 
-// shardState plans another bridge and its trunk to the first. The leaf sends
-// whatever it does not know up the trunk; the first bridge knows every MAC.
+// shardState plans another bridge and its trunk to the first bridge. The leaf sends frames to
+// unknown addresses to the trunk; the first bridge knows every MAC address.
 func shardState(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint, shard int) heddle.State {
 	root, leaf := n.TrunkNames(shard)
 	trunk := heddle.Link{Kind: "veth", MTU: ResolveMTU(h, n), Group: n.Group(), Alias: n.Alias(), NoAutoAddress: true}
@@ -85,14 +85,13 @@ func shardState(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint, shard i
 	up.Name, up.Master, up.Port = leaf, n.BridgeName(shard), &heddle.BridgePort{Flood: true, MulticastFlood: true, BroadcastFlood: true}
 	broadcast := n.Options["broadcast"] == "true"
 	down.Name, down.Peer, down.Master = root, leaf, n.BridgeName(0)
-	// where bridged frames pass the IP firewall, what a container sends to a
-	// published port of a neighbour on its leaf goes back by the trunk; so would
-	// every broadcast
+	// if bridged frames pass the IP firewall, what a container sends to a published port of a
+	// neighbour on its leaf goes back by the trunk; so would every broadcast
 	down.Port = &heddle.BridgePort{BroadcastFlood: broadcast, MulticastFlood: broadcast, Hairpin: !broadcast}
 	return heddle.State{
 		Links:    []heddle.Link{Bridge(h, n, shard), down, up},
 		Forwards: []heddle.Forward{{Link: root, MAC: e.MAC}},
-		// only the first bridge answers for the gateway; the kernel would answer
+		// only the first bridge answers for the gateway; without this setting the kernel answers
 		// for the host's addresses on any device
 		Sysctls: []heddle.Sysctl{{Name: "net/ipv4/conf/" + n.BridgeName(shard) + "/arp_ignore", Value: "8"}},
 	}

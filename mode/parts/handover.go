@@ -6,11 +6,11 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Some engines move the container's end of a link themselves. The agent tells them its
-// name on the host. Later it is in the container under the engine's own name, with
-// addresses and routes from the engine. The plan of such an endpoint has two forms. Before
-// the handover, both ends are on the host. After it, the plan is like any other, but without
-// the routes in the container: these are the engine's.
+// Some engines move the container's end of a link themselves. The agent tells the engine the name
+// of this end on the host. Later the end is in the container under the engine's own name, with
+// addresses and routes from the engine. The plan of such an endpoint has two forms. Before the
+// handover, both ends are on the host. After it, the plan is like any other, but without the routes
+// in the container, which the engine manages.
 
 // HandOver turns a plan into that of an endpoint that an engine moves. The form after the
 // handover is used if the interface's name in the container is known.
@@ -65,8 +65,8 @@ func afterHandover(p heddle.Plan, e heddle.Endpoint) heddle.Plan {
 	return heddle.Plan{Host: p.Host, Pod: pod}
 }
 
-// EngineRoutes are the routes that an engine has to make in the container: the
-// connected ones first, then those through them. Default routes are left to it.
+// EngineRoutes are the routes that an engine must make in the container: the connected ones first,
+// then those through them. The engine makes default routes itself.
 func EngineRoutes(p heddle.Plan) []heddle.Route {
 	var all []heddle.Route
 	for _, direct := range []bool{true, false} {

@@ -9,8 +9,7 @@ import (
 
 // Parts of the modes whose containers are on their parent's own LAN.
 
-// OnLAN takes the parent, the subnets and the routers that the user left out from
-// the host.
+// OnLAN takes the parent, the subnets and the routers from the host if the user named none.
 func OnLAN(h heddle.HostFacts, n heddle.Network) (heddle.Network, error) {
 	parent, ok := h.Uplink(n)
 	if !ok && n.Parent == "" {
@@ -30,16 +29,16 @@ func OnLAN(h heddle.HostFacts, n heddle.Network) (heddle.Network, error) {
 	return n, nil
 }
 
-// LANWords are a mode's own words for what such modes refuse alike.
+// LANWords are the words of a mode for errors that several modes share.
 type LANWords struct {
-	// Container is one of the mode's, Network what it is on: "the LAN".
+	// Container is a container of the mode, Network the network that it is on: "the LAN".
 	Container, Network string
-	// NameSubnet is the remedy where the parent has no address to take the subnet from.
+	// NameSubnet is the remedy if the parent has no address to take the subnet from.
 	NameSubnet string
 }
 
-// Check refuses a parent that carries no containers, and what cannot be kept from
-// those on its LAN.
+// Check refuses a parent that cannot carry containers, and options that cannot be enforced against
+// others on the LAN.
 func (w LANWords) Check(h heddle.HostFacts, n heddle.Network) error {
 	parent, _ := h.Link(n.Parent)
 	switch {
@@ -66,7 +65,7 @@ func (w LANWords) CheckPorts(e heddle.Endpoint) error {
 		w.Container+" is on "+w.Network+" at its own address and has all its ports there", "leave --publish out")
 }
 
-// ParentConflict refuses a network on the parent that it has in common with another one.
+// ParentConflict refuses a network because of another one on the same parent.
 func ParentConflict(n, other heddle.Network, cause string) error {
 	return heddle.Errorf(heddle.PlanConflict, "create network", n.Name,
 		"network "+other.Name+" is on the same parent "+n.Parent+", and "+cause, "give one of them another parent")
@@ -100,7 +99,7 @@ func routers(parent heddle.LinkFact, n heddle.Network) []netip.Addr {
 	return all
 }
 
-// AddressesOnLAN are the host's own on the network's LAN.
+// AddressesOnLAN are the host's own addresses on the network's LAN.
 func AddressesOnLAN(parent heddle.LinkFact, n heddle.Network) []netip.Addr {
 	var all []netip.Addr
 	for _, p := range parent.Addrs {

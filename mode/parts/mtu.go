@@ -6,11 +6,11 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// DefaultMTU is used on a host that has no interface to stand on.
+// DefaultMTU is used on a host without a suitable interface.
 const DefaultMTU = 1500
 
-// ResolveMTU returns the network's MTU in bytes: the one asked for, else the
-// one of the interface that the network stands on.
+// ResolveMTU returns the network's MTU in bytes: the requested one, otherwise that of the interface
+// that the network uses.
 func ResolveMTU(h heddle.HostFacts, n heddle.Network) int {
 	if n.MTU != 0 {
 		return n.MTU

@@ -1,6 +1,6 @@
-// Package parts holds what the plans of several modes have in common: ports, ways and
-// MTUs, the parts of a LAN, the forms of a plan that is handed over. It is pure, as the
-// modes are.
+// Package parts holds what the plans of several modes have in common: ports, routes and MTUs, the
+// parts of a LAN, and the forms of a plan that is handed over. Like the modes, it has no side
+// effects.
 package parts
 
 import (
@@ -9,9 +9,9 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Forwarding turns on the host's forwarding for the network's families. An
-// interface with a default route from a router advertisement keeps listening
-// (accept_ra 2), since forwarding would otherwise make the kernel forget it.
+// Forwarding turns on the host's forwarding for the network's address families. An interface with a
+// default route from a router advertisement keeps accepting advertisements (accept_ra 2), since
+// with forwarding the kernel would otherwise ignore them.
 func Forwarding(h heddle.HostFacts, n heddle.Network) []heddle.Sysctl {
 	var all []heddle.Sysctl
 	if n.HasFamily(heddle.IPv4) {
@@ -28,9 +28,9 @@ func Forwarding(h heddle.HostFacts, n heddle.Network) []heddle.Sysctl {
 	return all
 }
 
-// UnreachableSubnets makes the network's unused addresses unreachable, at the worst metric:
-// otherwise a packet to an address that nobody has would leave by the host's
-// default route, masqueraded and in clear.
+// UnreachableSubnets makes the network's unused addresses unreachable, with the worst metric.
+// Otherwise a packet to an unused address would leave by the host's default route, masqueraded and
+// unencrypted.
 func UnreachableSubnets(n heddle.Network) []heddle.Route {
 	var all []heddle.Route
 	for _, s := range n.Subnets {
@@ -39,9 +39,8 @@ func UnreachableSubnets(n heddle.Network) []heddle.Route {
 	return all
 }
 
-// podBasics is what every container's end has: the loopback up, no IPv6 but
-// the addresses given (none at all on an IPv4 network), no listening to router
-// advertisements.
+// podBasics is what every container's end has: the loopback is up, IPv6 has only the given
+// addresses (it is off on an IPv4 network), and router advertisements are ignored.
 func podBasics(n heddle.Network, e heddle.Endpoint, link heddle.Link) heddle.State {
 	conf := "net/ipv6/conf/" + e.Interface() + "/"
 	s := heddle.State{Links: []heddle.Link{{Name: "lo"}, link}}
@@ -54,8 +53,8 @@ func podBasics(n heddle.Network, e heddle.Endpoint, link heddle.Link) heddle.Sta
 	return s
 }
 
-// PodOnSubnet is podBasics with the endpoint's addresses on the network's subnets and,
-// if it has the default route, the way out through the network's gateways.
+// PodOnSubnet is podBasics with the endpoint's addresses on the network's subnets and, if the
+// endpoint has the default route, the routes through the network's gateways.
 func PodOnSubnet(n heddle.Network, e heddle.Endpoint, link heddle.Link) heddle.State {
 	s := podBasics(n, e, link)
 	for _, a := range e.Addrs {
@@ -67,7 +66,7 @@ func PodOnSubnet(n heddle.Network, e heddle.Endpoint, link heddle.Link) heddle.S
 	return s
 }
 
-// shortcuts are an endpoint's program and addresses.
+// shortcuts are the fast-path program and addresses of an endpoint.
 func shortcuts(n heddle.Network, e heddle.Endpoint, bridged bool) heddle.State {
 	if !n.Fast() || e.NoFastPath {
 		return heddle.State{}

@@ -10,10 +10,10 @@ import (
 // gatewayLinkLocal is the link-local address of every routed endpoint's host end.
 var gatewayLinkLocal = netip.MustParsePrefix("fe80::1/64")
 
-// RoutedVeth is the wiring by a veth of the container's own, to which it is routed.
+// RoutedVeth is the wiring with a veth for each container, and host routes to the container.
 type RoutedVeth struct{}
 
-// Wire plans the pair, the host's routes to the container, and the container's through the
+// Wire plans the pair, the host's routes to the container, and the container's routes through the
 // gateway.
 //
 //	container                                host
@@ -28,9 +28,9 @@ func (RoutedVeth) Wire(_ heddle.HostFacts, n heddle.Network, e heddle.Endpoint) 
 	}
 	if n.HasFamily(heddle.IPv4) {
 		host.Sysctls = append(host.Sysctls, heddle.Sysctl{Name: "net/ipv4/conf/" + port + "/rp_filter", Value: "2"},
-			// to answer a request enters the asker into the host's neighbour table,
-			// which is one for all interfaces: only the container's own addresses
-			// are answered, for they are routed to this port
+			// when the kernel answers an ARP request, it adds the sender to the host's neighbour
+			// table, which all interfaces share; with arp_filter it answers only the container's
+			// own addresses, since only these are routed to this port
 			heddle.Sysctl{Name: "net/ipv4/conf/" + port + "/arp_filter", Value: "1"})
 		host.Sysctls = append(host.Sysctls, heddle.LoopbackWay(port, e.Ports)...)
 	}
@@ -75,8 +75,8 @@ func routedPod(n heddle.Network, e heddle.Endpoint) heddle.State {
 	return s
 }
 
-// subnetHalves splits a subnet in two. Routes to both halves win over a connected
-// route to the whole, without replacing it.
+// subnetHalves splits a subnet in two. Routes to both halves take precedence over a connected route
+// to the whole subnet, without replacing it.
 func subnetHalves(p netip.Prefix) [2]netip.Prefix {
 	b := p.Masked().Addr().AsSlice()
 	low := netip.PrefixFrom(p.Masked().Addr(), p.Bits()+1)

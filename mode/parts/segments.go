@@ -2,8 +2,8 @@ package parts
 
 import "github.com/heddle-network/heddle"
 
-// bigSegment is three times what an IP header can tell, in bytes: with 4 KB pages the
-// most that a packet's fragments hold (Linux, include/linux/skbuff.h, MAX_SKB_FRAGS).
+// bigSegment is three times the largest length in an IP header, in bytes. With 4 KB pages it is the
+// most that the fragments of a packet hold (Linux, include/linux/skbuff.h, MAX_SKB_FRAGS).
 const bigSegment = 196608
 
 // BigSegments lets an endpoint's TCP send IPv4 segments of more than 64 KB (BIG TCP, since

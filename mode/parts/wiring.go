@@ -2,10 +2,10 @@ package parts
 
 import "github.com/heddle-network/heddle"
 
-// Wiring is how a container's link hangs on its host. A mode picks one, apart from what its
-// network is. It is pure.
+// Wiring is how a container's link is connected to its host. A mode chooses one. A wiring has no
+// side effects.
 type Wiring interface {
-	// Wire plans both ends of an endpoint's link, its guard and published ports, and what
-	// the container has inside.
+	// Wire plans both ends of an endpoint's link, its guard and published ports, and the objects in
+	// the container.
 	Wire(heddle.HostFacts, heddle.Network, heddle.Endpoint) (heddle.Plan, error)
 }

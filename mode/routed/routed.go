@@ -1,13 +1,12 @@
-// Package routed is the mode in which each container hangs on a veth of its
-// own and the host routes: a /32 and a /128 to every container, no bridge, no
-// neighbour discovery, no proxy.
+// Package routed is the mode in which each container has a veth of its own, and the host routes a
+// /32 and a /128 to it. There is no bridge, no neighbour discovery and no proxy.
 //
 //	container                                host
 //	eth0 10.0.0.5/32 ═══ veth ═══ hd… (gateway /32, permanent neighbour)
 //	  halves of the subnet and default via the gateway
 //
-// With a table of its own, the network's traffic leaves by its parent whatever
-// the main table says ("policy routing"):
+// With a routing table of its own, the network's traffic leaves by its parent, whatever the main
+// table says ("policy routing"):
 //
 //	to   SUBNET lookup main      containers are found by their host routes
 //	from SUBNET lookup TABLE     default via the parent's next hop
@@ -42,18 +41,17 @@ type Mode struct{}
 
 func (Mode) Name() string { return "routed" }
 
-// NeedsSubnet is heddle.OwnSubnet.
+// NeedsSubnet is true: the mode needs a subnet of its own.
 func (Mode) NeedsSubnet() bool { return true }
 
-// SharesParentSubnet is true: a cloud's NIC has several addresses of one subnet.
+// SharesParentSubnet is true: the NIC of a cloud has several addresses of one subnet.
 func (Mode) SharesParentSubnet() bool { return true }
 
-// Options of the mode: masquerade=true hides the containers behind the host's
-// address; table=auto or a number gives the parent a routing table of its own,
-// next-hop names its gateways where the parent has no default route;
-// fast-path=false has every packet pass the host's stack; big-tcp=true lets TCP's
-// IPv4 segments grow beyond 64 KB, as in internal networks they do without it;
-// engines=true lets containers call those of other engines on the host.
+// Options of the mode: masquerade=true hides the containers behind the host's address; table=auto
+// or a number gives the parent a routing table of its own; next-hop names its gateways if the
+// parent has no default route; fast-path=false sends every packet through the host's stack;
+// big-tcp=true allows IPv4 TCP segments of more than 64 KB, which internal networks have without
+// it; engines=true lets containers call containers of other engines on the host.
 var options = []string{"masquerade", "table", "next-hop", "fast-path", "big-tcp", firewall.OptionEngines}
 
 // Check refuses networks without a subnet, and malformed options.
@@ -76,8 +74,7 @@ func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	return parts.CheckMTU(h, n)
 }
 
-// table returns the number of the parent's own table (0: none) and its default
-// routes.
+// table returns the number of the parent's own table (0: none) and the table's default routes.
 func table(h heddle.HostFacts, n heddle.Network) (int, []heddle.Route, error) {
 	option := n.Options["table"]
 	if option == "" {
@@ -150,7 +147,7 @@ func masquerades(n heddle.Network) bool { return n.Options["masquerade"] == "tru
 // Limits says what the firewall does not prevent.
 func (Mode) Limits(n heddle.Network) []string { return firewall.Limits(n, masquerades(n)) }
 
-// Network plans the chains, the floor, and the parent's table with its rules.
+// Network plans the chains, the unreachable routes, and the parent's table with its rules.
 func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	s := heddle.State{
 		Firewall: append(firewall.Base(), firewall.RoutedChains(n, masquerades(n))...),
@@ -171,8 +168,8 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	return heddle.Plan{Host: s}, nil
 }
 
-// Endpoint plans the pair, the host's routes to the container, and the
-// container's through the gateway.
+// Endpoint plans the pair, the host's routes to the container, and the container's routes through
+// the gateway.
 func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
 	p, err := wiring.Wire(h, n, e)
 	return parts.BigSegments(n, p), err

@@ -183,10 +183,10 @@ func (s *scene) control(t *testing.T, a attack) {
 const mark = "attack-mark"
 
 // atVictim watches for the frames at the victim.
-func atVictim(t *testing.T, s *scene) func() bool { return s.arrives(t, s.victim.Place, "eth0") }
+func atVictim(t *testing.T, s *scene) func() bool { return s.arrives(t, s.victim.Netns, "eth0") }
 
 // atOther watches for them at a container of another network.
-func atOther(t *testing.T, s *scene) func() bool { return s.arrives(t, s.other.Place, "eth0") }
+func atOther(t *testing.T, s *scene) func() bool { return s.arrives(t, s.other.Netns, "eth0") }
 
 // atOutside watches for them outside.
 func atOutside(t *testing.T, s *scene) func() bool { return s.arrives(t, s.w.Outside, "eth0") }

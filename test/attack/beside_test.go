@@ -71,8 +71,8 @@ func (b beside) mount(t *testing.T, mode string, open bool) bool {
 				for _, h := range s.Hosts {
 					h.FastPath(t, fast)
 				}
-				frame, to := b.write(s, hardware(t, intruder.Place, "eth0"))
-				seen := s.arrives(t, to.Place, "eth0")
+				frame, to := b.write(s, hardware(t, intruder.Netns, "eth0"))
+				seen := s.arrives(t, to.Netns, "eth0")
 				// the host that routes for it says that it has dropped it
 				if err := intruder.TrySend("eth0", frame); err != nil && !errors.Is(err, unix.ENOBUFS) {
 					t.Fatal(err)
@@ -99,7 +99,7 @@ func (b beside) scene(t *testing.T, mode string, f heddle.Family) (*spanScene, *
 	s.net = s.Network(t, 1, nil)
 	s.victim = s.Pod(t, "victim", 0, s.net, func(p netip.Prefix) netip.Addr { return span.Addr(p, 0, 1) })
 	s.remote = s.Pod(t, "remote", 1, s.net, func(p netip.Prefix) netip.Addr { return span.Addr(p, 1, 0) })
-	s.mac, s.macSecond = hardware(t, s.first.Place, "eth0"), hardware(t, s.second.Place, "eth0")
+	s.mac, s.macSecond = hardware(t, s.first.Netns, "eth0"), hardware(t, s.second.Netns, "eth0")
 	var m heddle.Mode = macvlan.Mode{}
 	options := map[string]string{}
 	if mode == isIPvlan {

@@ -199,7 +199,7 @@ func (h *hall) detach(t *testing.T, pod string) {
 // left over.
 func (h *hall) sound(t *testing.T) {
 	t.Helper()
-	one := world.Place{Name: "one", Path: "/run/netns/" + h.one.ID.Container}
+	one := world.Netns{Name: "one", Path: "/run/netns/" + h.one.ID.Container}
 	for _, a := range h.two.Addrs {
 		one.Reaches(t, a.Addr())
 	}

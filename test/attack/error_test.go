@@ -125,9 +125,9 @@ func icmpError(e *layers.Ethernet, src, dst netip.Addr, head, quoted []byte) []b
 	return build(e, internet(src, dst, layers.IPProtocolICMPv6), gopacket.Payload(message))
 }
 
-// connected opens a UDP socket of a place that is connected, so that it hears of
+// connected opens a UDP socket of a namespace that is connected, so that it hears of
 // errors. It says nothing: a true answer could be taken for the attack's.
-func connected(t *testing.T, p world.Place, from, to netip.Addr, port uint16) *net.UDPConn {
+func connected(t *testing.T, p world.Netns, from, to netip.Addr, port uint16) *net.UDPConn {
 	t.Helper()
 	var c *net.UDPConn
 	cell.Must(t, p.Do(func() (err error) {
@@ -157,14 +157,14 @@ func hostAddr(like netip.Addr) netip.Addr {
 	return world.Host6
 }
 
-func theHost(s *scene) world.Place               { return s.w.Host }
-func theVictim(s *scene) world.Place             { return s.victim.Place }
+func theHost(s *scene) world.Netns               { return s.w.Host }
+func theVictim(s *scene) world.Netns             { return s.victim.Netns }
 func fixed(a netip.Addr) func(*scene) netip.Addr { return func(*scene) netip.Addr { return a } }
 
-// ends watches whether a place is told that nobody is at the other end of its connection.
-func ends(place func(s *scene) world.Place, from, to func(s *scene) netip.Addr, port uint16) func(t *testing.T, s *scene) func() bool {
+// ends watches whether a namespace is told that nobody is at the other end of its connection.
+func ends(ns func(s *scene) world.Netns, from, to func(s *scene) netip.Addr, port uint16) func(t *testing.T, s *scene) func() bool {
 	return func(t *testing.T, s *scene) func() bool {
-		c := connected(t, place(s), from(s), to(s), port)
+		c := connected(t, ns(s), from(s), to(s), port)
 		return func() bool {
 			defer c.Close()
 			c.SetReadDeadline(time.Now().Add(s.limit()))
@@ -204,7 +204,7 @@ func TestOwnErrors(t *testing.T) {
 			s := newScene(t, setting)
 			for _, a := range s.victim.Addrs() {
 				refused(t, s.w.Host, hostAddr(a), a)
-				refused(t, s.witness.Place, s.witness.Addr(a), a)
+				refused(t, s.witness.Netns, s.witness.Addr(a), a)
 				if setting == "routed" || s.onLAN() { // elsewhere the outside reaches published ports only
 					refused(t, s.w.Outside, map[bool]netip.Addr{true: world.Outside4, false: world.Outside6}[a.Is4()], a)
 				}
@@ -213,8 +213,8 @@ func TestOwnErrors(t *testing.T) {
 	}
 }
 
-// refused fails the test unless a place hears that nobody listens at an address.
-func refused(t *testing.T, from world.Place, own, to netip.Addr) {
+// refused fails the test unless a namespace hears that nobody listens at an address.
+func refused(t *testing.T, from world.Netns, own, to netip.Addr) {
 	t.Helper()
 	c := connected(t, from, own, to, kinPort)
 	defer c.Close()

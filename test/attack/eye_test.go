@@ -49,7 +49,7 @@ func (e *eye) saw(c *world.Capture, is func(world.Frame) bool) bool {
 }
 
 // arrives watches for the attack's frames on a link.
-func (e *eye) arrives(t *testing.T, at world.Place, link string) func() bool {
+func (e *eye) arrives(t *testing.T, at world.Netns, link string) func() bool {
 	c := at.Capture(t, link)
 	return func() bool {
 		return e.saw(c, func(f world.Frame) bool { return !f.Out && world.Contains(mark)(f) })

@@ -40,8 +40,8 @@ func newWired(t *testing.T) *wired {
 	t.Cleanup(func() { w.Host.TrySh("ip link del nic1 || ip link del nic2") })
 	_, _, err := w.CreateNetwork(heddle.Network{Name: "net", Mode: isDirect, Options: map[string]string{"nics": "nic1,nic2"}}, false)
 	cell.Must(t, err)
-	place := world.Namespace(t, "captive")
-	return &wired{w: w, outer: start(t, w.Host, 0), Pod: w.PodIn(t, place, "net", withNIC("nic1"))}
+	ns := world.NewNetns(t, "captive")
+	return &wired{w: w, outer: start(t, w.Host, 0), Pod: w.PodIn(t, ns, "net", withNIC("nic1"))}
 }
 
 func withNIC(name string) world.PodOption { return func(r *heddle.AttachRequest) { r.NIC = name } }
@@ -82,7 +82,7 @@ func (c *wired) comesHome(t *testing.T) {
 func keepsEnd(disguise, change, back string) func(t *testing.T, mode string, open bool) bool {
 	return func(t *testing.T, _ string, open bool) bool {
 		c := newWired(t)
-		world.Namespace(t, "users")
+		world.NewNetns(t, "users")
 		c.Sh(t, "ip link set eth0 down; ip link set eth0 name own0; %s; ip link set own0 up", disguise)
 		c.w.Host.Sh(t, "%s", change)
 		kept := c.kept(t, open)
@@ -100,7 +100,7 @@ func keepsEnd(disguise, change, back string) func(t *testing.T, mode string, ope
 func keepsOfTwo(disguise string) func(t *testing.T, mode string, open bool) bool {
 	return func(t *testing.T, _ string, open bool) bool {
 		c := newWired(t)
-		other := c.w.PodIn(t, world.Namespace(t, "other"), "net", withNIC("nic2"))
+		other := c.w.PodIn(t, world.NewNetns(t, "other"), "net", withNIC("nic2"))
 		c.Sh(t, "ip link set eth0 down; ip link set eth0 name own0; %s; ip link set own0 up", disguise)
 		kept := c.kept(t, open)
 		other.Leave(t)
@@ -118,7 +118,7 @@ func keepsOfTwo(disguise string) func(t *testing.T, mode string, open bool) bool
 // that those do not keep them in quarantine.
 func impostorOfTwo(t *testing.T, _ string, open bool) bool {
 	c := newWired(t)
-	other := c.w.PodIn(t, world.Namespace(t, "other"), "net", withNIC("nic2"))
+	other := c.w.PodIn(t, world.NewNetns(t, "other"), "net", withNIC("nic2"))
 	c.w.Network(t, "hub", "bridge")
 	c.Join(t, "hub", world.As("eth1"))
 	other.Join(t, "hub", world.As("eth1"))

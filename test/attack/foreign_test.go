@@ -122,13 +122,13 @@ func foreignScene(t *testing.T, mode string, options ...world.NetworkOption) (*w
 
 // metadataScene is a container that could call the metadata services, were it not for
 // the rules that the host's user has given.
-func metadataScene(t *testing.T, mode, rules string, options ...world.NetworkOption) world.Place {
+func metadataScene(t *testing.T, mode, rules string, options ...world.NetworkOption) world.Netns {
 	w, p := foreignScene(t, mode, options...)
 	w.Outside.Sh(t, "ip address add %s/32 dev lo; ip address add %s/128 dev lo nodad", metadata4, metadata6)
 	w.Outside.Serve(t, 80, metadata4, metadata6, world.Outside4, world.Outside6)
 	w.Host.Sh(t, "%s", rules)
 	p.Gets(t, "outside", 80, world.Outside4, world.Outside6) // once ours are admitted
-	return p.Place
+	return p.Netns
 }
 
 // byUserRule calls a metadata service although the user has a rule against it; open,
@@ -170,7 +170,7 @@ func toEngine(t *testing.T, mode string, open bool) bool {
 		options = append(options, world.With(firewall.OptionEngines+"=true"))
 	}
 	w, p := foreignScene(t, mode, options...)
-	engine := world.Namespace(t, "engine")
+	engine := world.NewNetns(t, "engine")
 	v4, v6 := netip.MustParseAddr("172.17.0.2"), netip.MustParseAddr("fd17::2")
 	w.Host.Sh(t, `ip link add docker0 type bridge; ip link set docker0 up; ip address add 172.17.0.1/16 dev docker0; ip address add fd17::1/64 dev docker0 nodad
 		ip link add veth0 master docker0 type veth peer name eth0 netns engine; ip link set veth0 up
@@ -185,12 +185,12 @@ func toEngine(t *testing.T, mode string, open bool) bool {
 	w.Host.Gets(t, "engine", 80, v4, v6)
 	w.Outside.Serve(t, 80, world.Outside4, world.Outside6)
 	p.Gets(t, "outside", 80, world.Outside4, world.Outside6) // once ours are admitted
-	return callsOn(p.Place, open, v4, v6) || open && within(world.Patience, func() bool { return callsOn(p.Place, true, v4, v6) })
+	return callsOn(p.Netns, open, v4, v6) || open && within(world.Patience, func() bool { return callsOn(p.Netns, true, v4, v6) })
 }
 
 // callsOn reports whether the service on port 80 of one of the addresses answers or, if
 // they should, of all.
-func callsOn(from world.Place, should bool, at ...netip.Addr) bool {
+func callsOn(from world.Netns, should bool, at ...netip.Addr) bool {
 	count := 0
 	for _, a := range at {
 		if _, err := from.AskFrom("tcp", netip.AddrPort{}, netip.AddrPortFrom(a, 80), 5*world.Refusal); err == nil {

@@ -275,7 +275,7 @@ func (s *freezer) duties(t *testing.T, limit time.Duration) time.Duration {
 	}
 	cell.Sh(t, "nft flush ruleset")
 	attached := make(chan error, 1)
-	req := s.Request(world.Namespace(t, fmt.Sprint("next", s.rounds)), "own")
+	req := s.Request(world.NewNetns(t, fmt.Sprint("next", s.rounds)), "own")
 	go func() {
 		_, err := s.Attach(ctx, req)
 		attached <- err

@@ -74,6 +74,6 @@ func oversized(t *testing.T, s *scene) bool {
 	s.attacker.Sh(t, "ip link set eth0 mtu 9000")
 	defer s.attacker.Sh(t, "ip link set eth0 mtu %d", s.net.MTU)
 	came := atVictim(t, s)
-	say(t, s.attacker.Place, s.victim.V4(), mark+strings.Repeat(".", 4000))
+	say(t, s.attacker.Netns, s.victim.V4(), mark+strings.Repeat(".", 4000))
 	return came()
 }

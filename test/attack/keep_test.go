@@ -56,7 +56,7 @@ type captive struct {
 	w *world.World
 	// inner is the process that has the inner namespace, outer one of the host.
 	inner, outer int
-	nest         world.Place
+	nest         world.Netns
 	// to is an address that everybody on the network reaches.
 	to netip.Addr
 	// ear is a device of the host that hears the container where no answer can come; "" if none.
@@ -78,17 +78,17 @@ func newCaptive(t *testing.T, mode string) *captive {
 	default:
 		c.to = w.Network(t, "net", mode).Gateways[0]
 	}
-	place := world.Namespace(t, "captive")
-	c.inner, c.outer = start(t, place, unix.CLONE_NEWNET), start(t, w.Host, 0)
-	c.nest = world.Place{Name: "nest", Path: fmt.Sprintf("/proc/%d/ns/net", c.inner)}
-	c.Pod = w.PodIn(t, place, "net")
+	ns := world.NewNetns(t, "captive")
+	c.inner, c.outer = start(t, ns, unix.CLONE_NEWNET), start(t, w.Host, 0)
+	c.nest = world.Netns{Name: "nest", Path: fmt.Sprintf("/proc/%d/ns/net", c.inner)}
+	c.Pod = w.PodIn(t, ns, "net")
 	c.Reaches(t, c.to)
 	return c
 }
 
-// start runs a program in the place, or in a new namespace of its making, until the
+// start runs a program in the namespace, or in a new namespace of its making, until the
 // test ends.
-func start(t *testing.T, in world.Place, flags uintptr) (pid int) {
+func start(t *testing.T, in world.Netns, flags uintptr) (pid int) {
 	t.Helper()
 	cmd := exec.Command("sleep", "600")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: flags}
@@ -104,7 +104,7 @@ func start(t *testing.T, in world.Place, flags uintptr) (pid int) {
 // package, which run beside: a device that has it, wherever it is, may be the NIC.
 func newNIC(t *testing.T, w *world.World) netip.Addr {
 	t.Helper()
-	world.Namespace(t, "wire")
+	world.NewNetns(t, "wire")
 	w.Host.Sh(t, `ip link add nic1 index 4711 address 02:00:00:0a:01:01 type veth peer name lan0 netns wire
 		ip address add 10.60.0.2/24 dev nic1; ip link set nic1 up
 		ip -n wire address add 10.60.0.1/24 dev lan0; ip -n wire link set lan0 up`)
@@ -117,7 +117,7 @@ func newNIC(t *testing.T, w *world.World) netip.Addr {
 // reached reports whether anything in the container, or within, reaches the LAN: it is
 // answered, or has been heard under the stranger's MAC address.
 func (c *captive) reached() bool {
-	for _, p := range []world.Place{c.Place, c.nest} {
+	for _, p := range []world.Netns{c.Netns, c.nest} {
 		if p.Ping(c.to, fmt.Sprintf("-W%.1f", world.Refusal.Seconds())) == nil {
 			return true
 		}
@@ -234,7 +234,7 @@ func whileItFails(t *testing.T, mode string, open bool) bool {
 	if open {
 		c.w.TripAt(nil)
 	}
-	_, err := c.w.Attach(t.Context(), c.w.Request(c.Place, "net"))
+	_, err := c.w.Attach(t.Context(), c.w.Request(c.Netns, "net"))
 	t.Logf("attach: %v", err)
 	if open {
 		cell.Must(t, err)

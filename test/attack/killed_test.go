@@ -34,9 +34,9 @@ func TestQuarantineKilled(t *testing.T) {
 		id := heddle.EndpointID{Container: container, IfName: "eth0"}
 		reply, err := a.Attach(ctx, heddle.AttachRequest{Network: n.Name, ID: id, Netns: cell.Netns(t, container), Force: true})
 		cell.Must(t, err)
-		place := world.Namespace(t, "secret-"+container)
-		cell.Sh(t, "ip -n %s link set eth0 netns %s name own0 && ip -n %s link set own0 up", container, place.Name, place.Name)
-		finds[container] = hide(t, place)
+		ns := world.NewNetns(t, "secret-"+container)
+		cell.Sh(t, "ip -n %s link set eth0 netns %s name own0 && ip -n %s link set own0 up", container, ns.Name, ns.Name)
+		finds[container] = hide(t, ns)
 		if container == "part" {
 			there[container] = fmt.Sprintf("bridge fdb show dev up0 | grep %s", reply.Endpoint.MAC)
 		}

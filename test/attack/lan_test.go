@@ -32,7 +32,7 @@ func lanAttacks() []attack {
 			return fmt.Sprintf("nft add element inet heddle any4 { tcp . 8080 : %s . 80 }", s.attacker.V4())
 		}},
 		{class: "portmap", name: "same port of another address", modes: both, try: func(t *testing.T, s *scene) bool {
-			return s.answers(s.victim.Place, "attacker", netip.AddrPortFrom(world.Outside4, 8081))
+			return s.answers(s.victim.Netns, "attacker", netip.AddrPortFrom(world.Outside4, 8081))
 		}, unguard: func(s *scene) string {
 			return fmt.Sprintf("nft insert rule inet heddle dstnat meta nfproto ipv4 tcp dport 8081 dnat ip to %s:80", s.attacker.V4())
 		}},
@@ -46,7 +46,7 @@ func victim6(s *scene) netip.Addr { return s.victim.V6() }
 func openGates(*scene) string { return "nft flush chain inet heddle input" }
 
 // answers reports whether the server of that name answers.
-func (s *scene) answers(from world.Place, server string, at netip.AddrPort) bool {
+func (s *scene) answers(from world.Netns, server string, at netip.AddrPort) bool {
 	got, err := from.AskFrom("tcp", netip.AddrPort{}, at, max(s.limit(), world.Refusal))
 	return err == nil && got.Server == server
 }
@@ -58,8 +58,8 @@ func fromLAN(gateway func(s *scene) netip.Addr) func(t *testing.T, s *scene) boo
 	}
 }
 
-// macOf is the MAC address of a link of the place.
-func macOf(t *testing.T, p world.Place, link string) heddle.MAC {
+// macOf is the MAC address of a link of the namespace.
+func macOf(t *testing.T, p world.Netns, link string) heddle.MAC {
 	t.Helper()
 	var l *net.Interface
 	err := p.Do(func() (err error) {

@@ -50,7 +50,7 @@ func localAttacks() []spanAttack {
 // engineAttacks come from a container of another engine on the first host, which
 // may bind any port of its own.
 func engineAttacks() []spanAttack {
-	frame := func(s *spanScene, src, dst netip.Addr) (world.Place, [][]byte) {
+	frame := func(s *spanScene, src, dst netip.Addr) (world.Netns, [][]byte) {
 		e := ether(strangerMAC, s.engineMAC, kindOf(src))
 		return s.engine, [][]byte{s.outer(e, src, dst, vxlan(span.VNI, s.back()))}
 	}
@@ -58,10 +58,10 @@ func engineAttacks() []spanAttack {
 		return s.like(netip.MustParseAddr("172.31.0.2"), netip.MustParseAddr("fd31::2"))
 	}
 	return []spanAttack{
-		{name: "another engine's container, to another address of the peer", reason: "tunnel", watch: inDevice(1), frames: func(s *spanScene) (world.Place, [][]byte) {
+		{name: "another engine's container, to another address of the peer", reason: "tunnel", watch: inDevice(1), frames: func(s *spanScene) (world.Netns, [][]byte) {
 			return frame(s, own(s), s.elsewhere())
 		}},
-		{name: "another engine's container as a peer, to a peer", reason: "tunnel", watch: leaving, frames: func(s *spanScene) (world.Place, [][]byte) {
+		{name: "another engine's container as a peer, to a peer", reason: "tunnel", watch: leaving, frames: func(s *spanScene) (world.Netns, [][]byte) {
 			return frame(s, s.third, s.second.Outer())
 		}},
 	}
@@ -77,9 +77,9 @@ func leaving(t *testing.T, s *spanScene) func() bool {
 
 // userPort is VXLAN of a peer from a port that everybody may use.
 func userPort() spanAttack {
-	return spanAttack{name: "a peer's VXLAN from a user's port", reason: "spoofed-peer", watch: spanVictim, frames: func(s *spanScene) (world.Place, [][]byte) {
+	return spanAttack{name: "a peer's VXLAN from a user's port", reason: "spoofed-peer", watch: spanVictim, frames: func(s *spanScene) (world.Netns, [][]byte) {
 		payload := vxlan(span.VNI, s.frame(s.of(s.remote), s.of(s.victim)))
-		return s.second.Place, [][]byte{s.outerFrom(ether(s.macSecond, s.mac, kindOf(s.first.Outer())), s.second.Outer(), s.first.Outer(), 33333, payload)}
+		return s.second.Netns, [][]byte{s.outerFrom(ether(s.macSecond, s.mac, kindOf(s.first.Outer())), s.second.Outer(), s.first.Outer(), 33333, payload)}
 	}}
 }
 

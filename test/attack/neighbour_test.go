@@ -112,7 +112,7 @@ func newLAN(t *testing.T, mode string) *scene {
 func newWire(t *testing.T) *scene {
 	t.Helper()
 	s := &scene{w: world.New(t), mode: isDirect}
-	wire := world.Namespace(t, "wire")
+	wire := world.NewNetns(t, "wire")
 	wire.Sh(t, `ip link add sw type bridge mcast_snooping 0; ip link set sw up
 		ip address add 10.60.0.1/24 dev sw; ip address add fd60::1/64 dev sw nodad`)
 	nics := []string{"nic1", "nic2", "nic3", "nic4"}

@@ -55,7 +55,7 @@ func networkAttacks() []attack {
 			if addresses := s.prey.Sh(t, "ip -6 -o address show dev eth0"); addresses != "" {
 				t.Errorf("IPv6 on an IPv4-only network: %s", addresses)
 			}
-			came := s.arrives(t, s.prey.Place, "eth0")
+			came := s.arrives(t, s.prey.Netns, "eth0")
 			own, to := s.lone.Endpoint.MAC, s.prey.Endpoint.MAC
 			s.lone.Send(t, "eth0", datagram(ether(own, to, ip6), own.LinkLocal(), to.LinkLocal()))
 			return came()

@@ -36,14 +36,14 @@ func ownEndAttacks() []attack {
 // noFastPath has frames pass the bridge, which would flood them.
 const noFastPath = `ip -o link show type veth | sed -n 's/^[0-9]*: \(hd[^@]*\)@.*/\1/p' | while read -r port; do tc filter delete dev "$port" ingress; done`
 
-// say sends a marked datagram through the sockets of the place.
-func say(t *testing.T, from world.Place, to netip.Addr, words string) {
+// say sends a marked datagram through the sockets of the namespace.
+func say(t *testing.T, from world.Netns, to netip.Addr, words string) {
 	t.Helper()
 	sayAs(t, from, netip.Addr{}, to, words)
 }
 
 // sayAs is say from a given address.
-func sayAs(t *testing.T, from world.Place, source, to netip.Addr, words string) {
+func sayAs(t *testing.T, from world.Netns, source, to netip.Addr, words string) {
 	t.Helper()
 	err := from.Do(func() error {
 		d := net.Dialer{}
@@ -80,7 +80,7 @@ func asRogue(change string, back func(s *scene) string) func(t *testing.T, s *sc
 		defer s.rogue.Sh(t, "%s", back(s))
 		knows(t, s)
 		came := atVictim(t, s)
-		say(t, s.rogue.Place, s.victim.V4(), mark)
+		say(t, s.rogue.Netns, s.victim.V4(), mark)
 		return came()
 	}
 }
@@ -91,7 +91,7 @@ func borrowed(t *testing.T, s *scene) bool {
 	defer s.rogue.Sh(t, "ip address del %s/32 dev eth0", s.witness.V4())
 	knows(t, s)
 	came := atVictim(t, s)
-	sayAs(t, s.rogue.Place, s.witness.V4(), s.victim.V4(), mark)
+	sayAs(t, s.rogue.Netns, s.witness.V4(), s.victim.V4(), mark)
 	return came()
 }
 
@@ -101,7 +101,7 @@ func translated(t *testing.T, s *scene) bool {
 	defer s.rogue.Sh(t, "nft delete table ip own")
 	knows(t, s)
 	came := atVictim(t, s)
-	say(t, s.rogue.Place, s.victim.V4(), mark)
+	say(t, s.rogue.Netns, s.victim.V4(), mark)
 	return came()
 }
 
@@ -141,7 +141,7 @@ func proxy(t *testing.T, s *scene) bool {
 	s.rogue.Sh(t, `ip link add own0 type veth peer name own1; ip link set own0 up; ip link set own1 up; ip route add %s dev own0
 		sysctl -qw net.ipv4.conf.eth0.proxy_arp=1 net.ipv4.conf.eth0.forwarding=1 net.ipv4.neigh.eth0.proxy_delay=0`, absent)
 	defer s.rogue.Sh(t, "ip link del own0; sysctl -qw net.ipv4.conf.eth0.proxy_arp=0 net.ipv4.conf.eth0.forwarding=0")
-	say(t, s.victim.Place, absent, mark)
+	say(t, s.victim.Netns, absent, mark)
 	return s.sees(func() bool {
 		return strings.Contains(s.victim.Sh(t, "ip neigh show %s dev eth0", absent), string(s.rogue.Endpoint.MAC))
 	})
@@ -151,7 +151,7 @@ func proxy(t *testing.T, s *scene) bool {
 func listening(t *testing.T, s *scene) bool {
 	s.witness.Sh(t, "ip neigh replace %s lladdr %s dev eth0 nud permanent", s.victim.V4(), s.victim.Endpoint.MAC)
 	defer s.witness.Sh(t, "ip neigh del %s dev eth0", s.victim.V4())
-	came := s.arrives(t, s.rogue.Place, "eth0")
-	say(t, s.witness.Place, s.victim.V4(), mark)
+	came := s.arrives(t, s.rogue.Netns, "eth0")
+	say(t, s.witness.Netns, s.victim.V4(), mark)
 	return came()
 }

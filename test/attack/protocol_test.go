@@ -120,7 +120,7 @@ func (s *scene) atHost(v6 bool) netip.Addr {
 type ear struct{ net.PacketConn }
 
 // listenRaw listens to "ip4:50" or "ip6:50", a protocol, or to "udp4:4500", a port.
-func listenRaw(t *testing.T, p world.Place, network string) ear {
+func listenRaw(t *testing.T, p world.Netns, network string) ear {
 	t.Helper()
 	address := "0.0.0.0"
 	if strings.HasPrefix(network, "ip6") {

@@ -17,7 +17,7 @@ import (
 
 // hide is a namespace that lives by a descriptor on its way between two sockets: no
 // process is in it, and no path leads there. What it returns gives the way back.
-func hide(t *testing.T, p world.Place) (find func() *os.File) {
+func hide(t *testing.T, p world.Netns) (find func() *os.File) {
 	t.Helper()
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	cell.Must(t, err)
@@ -42,9 +42,9 @@ func hide(t *testing.T, p world.Place) (find func() *os.File) {
 	}
 }
 
-// through is the place that an open file leads to.
-func through(f *os.File) world.Place {
-	return world.Place{Name: f.Name(), Path: fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), f.Fd())}
+// through is the namespace that an open file leads to.
+func through(f *os.File) world.Netns {
+	return world.Netns{Name: f.Name(), Path: fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), f.Fd())}
 }
 
 // tuckedAway has the container move its device to a namespace that nobody finds.
@@ -94,7 +94,7 @@ func (c *captive) heard(t *testing.T, mode string, open bool, network, hide, del
 	t.Helper()
 	c.Leave(t)
 	accomplice := c.w.Pod(t, "accomplice", network)
-	inner := start(t, accomplice.Place, unix.CLONE_NEWNET)
+	inner := start(t, accomplice.Netns, unix.CLONE_NEWNET)
 	script := func(s string) string {
 		if strings.Contains(s, "%") {
 			return fmt.Sprintf(s, inner)
@@ -112,10 +112,10 @@ func (c *captive) heard(t *testing.T, mode string, open bool, network, hide, del
 // the container reaches the LAN.
 func (c *captive) tuckAway(t *testing.T, mode string, open bool, mac heddle.MAC) bool {
 	t.Helper()
-	place := world.Namespace(t, "secret")
+	ns := world.NewNetns(t, "secret")
 	c.Sh(t, `ip link set eth0 down; ip link set eth0 address %s
 		ip link set eth0 netns secret name own0 && ip -n secret link set own0 up && ip -n secret address add %s/24 dev own0`, mac, c.V4())
-	find := hide(t, place)
+	find := hide(t, ns)
 	defer func() { // once it is found, it is taken away
 		world.Soon(t, "detach", func() error {
 			_, err := c.w.Detach(t.Context(), c.Endpoint.ID)
@@ -172,14 +172,14 @@ func ledAway(t *testing.T, mode string, open bool) bool {
 func TestWayToUsers(t *testing.T) {
 	c := newCaptive(t, isMacvlan)
 	c.Leave(t)
-	users, ctx := world.Namespace(t, "users"), t.Context()
+	users, ctx := world.NewNetns(t, "users"), t.Context()
 	device := func(name string) {
 		t.Helper()
 		c.w.Host.Sh(t, "ip link add link up0 name %[1]s type macvlan mode bridge && ip link set %[1]s netns users && ip -n users link set %[1]s up", name)
 	}
 	attach := func() heddle.EndpointID {
 		t.Helper()
-		reply, err := c.w.Attach(ctx, c.w.Request(c.Place, "net"))
+		reply, err := c.w.Attach(ctx, c.w.Request(c.Netns, "net"))
 		cell.Must(t, err)
 		return reply.Endpoint.ID
 	}
@@ -211,9 +211,9 @@ func TestQuarantine(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			c := newCaptive(t, mode)
 			id, ctx := c.Endpoint.ID, t.Context()
-			place := world.Namespace(t, "secret")
+			ns := world.NewNetns(t, "secret")
 			c.Sh(t, "ip link set eth0 netns secret name own0 && ip -n secret link set own0 up")
-			find, another := hide(t, place), world.Namespace(t, "another")
+			find, another := hide(t, ns), world.NewNetns(t, "another")
 			held := func(when string) {
 				t.Helper()
 				_, err := c.w.Detach(ctx, id)
@@ -228,7 +228,7 @@ func TestQuarantine(t *testing.T) {
 				if p := c.w.Status().Part("quarantine"); p.State != "warn" || !strings.Contains(p.Detail, id.String()) {
 					t.Errorf("%s: status: %+v", when, p)
 				}
-				if _, err := c.w.Attach(ctx, c.w.Request(c.Place, "net")); !errors.Is(err, heddle.InQuarantine.Sentinel()) {
+				if _, err := c.w.Attach(ctx, c.w.Request(c.Netns, "net")); !errors.Is(err, heddle.InQuarantine.Sentinel()) {
 					t.Errorf("%s: attach of the same id: %v", when, err)
 				}
 				other := c.w.Request(another, "net")
@@ -266,7 +266,7 @@ func TestQuarantine(t *testing.T) {
 // there, and goes at detach; a device of the user's, in a namespace of his, stays.
 func TestOthersOnParent(t *testing.T) {
 	c := newCaptive(t, isMacvlan)
-	users := world.Namespace(t, "users")
+	users := world.NewNetns(t, "users")
 	c.w.Host.Sh(t, "ip link add link up0 name users0 type macvlan mode bridge && ip link set users0 netns users && ip -n users link set users0 up")
 	c.w.AuditEmpty(t)
 	c.Sh(t, "ip link add link eth0 name own0 type macvlan mode bridge && ip link set own0 up")

@@ -23,7 +23,7 @@ import (
 // agent is gone, and its keys write what the attacker likes.
 type recordScene struct {
 	forger             *forge.Forger
-	world.Place        // the first host
+	world.Netns        // the first host
 	agent              *client.Client
 	heddle             func(args ...string) (string, error)
 	second             heddle.Host
@@ -85,7 +85,7 @@ func newRecordScene(t *testing.T) *recordScene {
 		}
 	})
 	first, second := l.Hosts[0], l.Hosts[1]
-	s := &recordScene{Place: world.Place{Name: first.Name, Path: first.Netns}, agent: client.New(first.Socket)}
+	s := &recordScene{Netns: world.Netns{Name: first.Name, Path: first.Netns}, agent: client.New(first.Socket)}
 	s.heddle = func(args ...string) (string, error) {
 		cmd := exec.Command(program, append([]string{"--socket", first.Socket}, args...)...)
 		out, err := cmd.CombinedOutput()

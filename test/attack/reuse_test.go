@@ -99,8 +99,8 @@ func inherits(t *testing.T, mode string, open bool, end func(*testing.T, *world.
 	return took == len(outside) || !open && took > 0
 }
 
-// bind opens a UDP socket in a place.
-func bind(t *testing.T, p world.Place, at netip.AddrPort) (c *net.UDPConn) {
+// bind opens a UDP socket in a namespace.
+func bind(t *testing.T, p world.Netns, at netip.AddrPort) (c *net.UDPConn) {
 	t.Helper()
 	err := p.Do(func() (err error) {
 		c, err = net.ListenUDP("udp", net.UDPAddrFromAddrPort(at))
@@ -124,8 +124,8 @@ func heardFrom(t *testing.T, c *net.UDPConn) netip.AddrPort {
 	return from
 }
 
-// flowsOf are the UDP connections that a place tracks from the addresses.
-func flowsOf(t *testing.T, p world.Place, from []netip.Addr) (all []*netlink.ConntrackFlow) {
+// flowsOf are the UDP connections that a namespace tracks from the addresses.
+func flowsOf(t *testing.T, p world.Netns, from []netip.Addr) (all []*netlink.ConntrackFlow) {
 	t.Helper()
 	for _, family := range []netlink.InetFamily{unix.AF_INET, unix.AF_INET6} {
 		err := p.Do(func() error {

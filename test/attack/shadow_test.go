@@ -53,7 +53,7 @@ func at(port uint16, addrs ...netip.Addr) (all []netip.AddrPort) {
 // caller is somebody who sends frames of his own making: from his MAC address, to
 // that of the host.
 type caller struct {
-	world.Place
+	world.Netns
 	mac, hop heddle.MAC
 	addrs    []netip.Addr
 	// calls are the host's addresses that he calls.
@@ -83,11 +83,11 @@ func newShadow(t *testing.T, mode string, open bool) *shadow {
 		if mode == "bridge" {
 			hop = n.GatewayMAC()
 		}
-		return caller{Place: p.Place, mac: p.Endpoint.MAC, hop: hop, addrs: p.Addrs(), calls: n.Gateways}
+		return caller{Netns: p.Netns, mac: p.Endpoint.MAC, hop: hop, addrs: p.Addrs(), calls: n.Gateways}
 	}
 	s.attacker = as(s.w.Pod(t, "attacker", "net"))
 	s.neighbour = as(s.w.Pod(t, "neighbour", "net", publish(neighbourPort, peerPort)...))
-	s.outside = caller{Place: s.w.Outside, mac: macOf(t, s.w.Outside, "eth0"), hop: macOf(t, s.w.Host, "up0"),
+	s.outside = caller{Netns: s.w.Outside, mac: macOf(t, s.w.Outside, "eth0"), hop: macOf(t, s.w.Host, "up0"),
 		addrs: []netip.Addr{world.Outside4, world.Outside6}, calls: []netip.Addr{world.Host4, world.Host6}}
 	victim := s.w.Pod(t, "victim", "net", append(publish(publishedPort, publishedPort), publish(publishedHigh, publishedHigh)...)...)
 	victim.Serve(t, publishedPort, victim.Addrs()...)

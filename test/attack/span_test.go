@@ -25,7 +25,7 @@ type spanScene struct {
 	remote, stranger        *span.Pod
 	sealed                  *span.Pod  // on the second host, of the internal network
 	third                   netip.Addr // of a host that is away
-	engine                  world.Place
+	engine                  world.Netns
 	first, second           *span.Host
 	mac, macSecond, macWire heddle.MAC
 	engineMAC               heddle.MAC
@@ -48,7 +48,7 @@ func newSpanScene(t *testing.T, f heddle.Family) *spanScene {
 	s.remote, s.stranger = s.Pod(t, "remote", 1, s.net, at(1, 0)), s.Pod(t, "stranger", 0, s.other, at(0, 0))
 	s.sealed = s.Pod(t, "sealed", 1, s.internal, at(1, 0))
 	s.second.Sh(t, "ip address add %s dev eth0 nodad", s.elsewhere())
-	s.mac, s.macSecond, s.macWire = hardware(t, s.first.Place, "eth0"), hardware(t, s.second.Place, "eth0"), hardware(t, s.LAN, "br0")
+	s.mac, s.macSecond, s.macWire = hardware(t, s.first.Netns, "eth0"), hardware(t, s.second.Netns, "eth0"), hardware(t, s.LAN, "br0")
 	s.addEngine(t)
 	s.listen(t)
 	s.attacker.Reaches(t, append(s.remote.Addrs(), s.victim.Addrs()...)...)
@@ -58,7 +58,7 @@ func newSpanScene(t *testing.T, f heddle.Family) *spanScene {
 // addEngine gives the first host a container of another engine, which that one
 // masquerades.
 func (s *spanScene) addEngine(t *testing.T) {
-	s.engine = world.Namespace(t, "engine")
+	s.engine = world.NewNetns(t, "engine")
 	s.first.Sh(t, `ip link add eng0 type veth peer name eth0 netns engine; ip link set eng0 up
 		ip address add 172.31.0.1/24 dev eng0; ip address add fd31::1/64 dev eng0 nodad
 		nft 'add table inet engine; add chain inet engine post { type nat hook postrouting priority srcnat; }
@@ -68,10 +68,10 @@ func (s *spanScene) addEngine(t *testing.T) {
 	for _, a := range s.second.Underlays() { // once both ends carry packets
 		world.Soon(t, "the engine's container reaches the second host", func() error { return s.engine.Ping(a, "-W1") })
 	}
-	s.engineMAC = hardware(t, s.first.Place, "eng0")
+	s.engineMAC = hardware(t, s.first.Netns, "eng0")
 }
 
-func hardware(t *testing.T, p world.Place, link string) heddle.MAC {
+func hardware(t *testing.T, p world.Netns, link string) heddle.MAC {
 	t.Helper()
 	_, rest, _ := strings.Cut(p.Sh(t, "ip -o link show dev %s", link), "link/ether ")
 	return heddle.MAC(strings.Fields(rest)[0])

@@ -27,9 +27,9 @@ type spanAttack struct {
 	// counted is how many packets the reason counts, if not all that are sent.
 	counted uint64
 	certain string
-	// frames are put on a link of the place; act does something else, which is one
+	// frames are put on a link of the namespace; act does something else, which is one
 	// packet.
-	frames func(s *spanScene) (world.Place, [][]byte)
+	frames func(s *spanScene) (world.Netns, [][]byte)
 	act    func(t *testing.T, s *spanScene)
 	watch  func(t *testing.T, s *spanScene) func() bool
 }
@@ -51,12 +51,12 @@ func (s *spanScene) outerFrom(e *layers.Ethernet, src, dst netip.Addr, port uint
 func inDevice(host int) func(t *testing.T, s *spanScene) func() bool {
 	return func(t *testing.T, s *spanScene) func() bool {
 		h := s.Hosts[host]
-		return s.arrives(t, h.Place, h.Tunnel())
+		return s.arrives(t, h.Netns, h.Tunnel())
 	}
 }
 
 func atPod(pick func(s *spanScene) *span.Pod) func(t *testing.T, s *spanScene) func() bool {
-	return func(t *testing.T, s *spanScene) func() bool { return s.arrives(t, pick(s).Place, "eth0") }
+	return func(t *testing.T, s *spanScene) func() bool { return s.arrives(t, pick(s).Netns, "eth0") }
 }
 
 var (
@@ -81,7 +81,7 @@ func peerNarrows(t *testing.T, s *spanScene) func() bool {
 // spanHears watches whether the first host hears the attack, see listenRaw.
 func spanHears(network string) func(t *testing.T, s *spanScene) func() bool {
 	return func(t *testing.T, s *spanScene) func() bool {
-		e := listenRaw(t, s.first.Place, network)
+		e := listenRaw(t, s.first.Netns, network)
 		return func() bool {
 			defer e.Close()
 			e.SetReadDeadline(time.Now().Add(s.limit()))
@@ -94,10 +94,10 @@ func spanHears(network string) func(t *testing.T, s *spanScene) func() bool {
 // wireAttacks come from a machine on the underlay that is no host.
 func wireAttacks() []spanAttack {
 	return []spanAttack{
-		{name: "VXLAN from an unknown machine", reason: "unknown-peer", watch: spanVictim, frames: func(s *spanScene) (world.Place, [][]byte) {
+		{name: "VXLAN from an unknown machine", reason: "unknown-peer", watch: spanVictim, frames: func(s *spanScene) (world.Netns, [][]byte) {
 			return s.LAN, [][]byte{s.fromWire(vxlan(span.VNI, s.frame(s.of(s.remote), s.of(s.victim))))}
 		}},
-		{name: "VXLAN from an unknown machine in fragments", reason: "unknown-peer", counted: 1, watch: spanVictim, frames: func(s *spanScene) (world.Place, [][]byte) {
+		{name: "VXLAN from an unknown machine in fragments", reason: "unknown-peer", counted: 1, watch: spanVictim, frames: func(s *spanScene) (world.Netns, [][]byte) {
 			return s.LAN, pieces(s.fromWire(vxlan(span.VNI, s.frame(s.of(s.remote), s.of(s.victim)))))
 		}},
 	}
@@ -106,8 +106,8 @@ func wireAttacks() []spanAttack {
 // peerAttacks come from a host of the cluster that somebody has taken over.
 func peerAttacks() []spanAttack {
 	inner := func(name, reason string, watch func(*testing.T, *spanScene) func() bool, frame func(s *spanScene) []byte) spanAttack {
-		return spanAttack{name: name, reason: reason, watch: watch, frames: func(s *spanScene) (world.Place, [][]byte) {
-			return s.second.Place, [][]byte{s.fromPeer(vxlan(span.VNI, frame(s)))}
+		return spanAttack{name: name, reason: reason, watch: watch, frames: func(s *spanScene) (world.Netns, [][]byte) {
+			return s.second.Netns, [][]byte{s.fromPeer(vxlan(span.VNI, frame(s)))}
 		}}
 	}
 	typed := func(kind layers.EthernetType) func(s *spanScene) []byte {
@@ -142,16 +142,16 @@ func peerAttacks() []spanAttack {
 		}),
 		inner("a peer to everybody", "isolated", atService, to("255.255.255.255", "")),
 		inner("a peer to the loopback", "loopback", atService, to("127.0.0.1", "::1")),
-		{name: "a peer as a container of another host, in fragments", reason: "spoofed-inner", counted: 1, watch: spanVictim, frames: func(s *spanScene) (world.Place, [][]byte) {
-			return s.second.Place, pieces(s.fromPeer(vxlan(span.VNI, s.frame(s.of(s.attacker), s.of(s.victim)))))
+		{name: "a peer as a container of another host, in fragments", reason: "spoofed-inner", counted: 1, watch: spanVictim, frames: func(s *spanScene) (world.Netns, [][]byte) {
+			return s.second.Netns, pieces(s.fromPeer(vxlan(span.VNI, s.frame(s.of(s.attacker), s.of(s.victim)))))
 		}},
-		{name: "a peer's container to its network's host address by ESP", only4: true, reason: "protocol", watch: spanHears("ip4:50"), frames: func(s *spanScene) (world.Place, [][]byte) {
+		{name: "a peer's container to its network's host address by ESP", only4: true, reason: "protocol", watch: spanHears("ip4:50"), frames: func(s *spanScene) (world.Netns, [][]byte) {
 			e := ether(s.second.Record.TunnelMAC(), s.first.Record.TunnelMAC(), ip4)
 			head := internet(s.of(s.remote), span.Source(s.net.Subnets[0], 0), layers.IPProtocolESP)
-			return s.second.Place, [][]byte{s.fromPeer(vxlan(span.VNI, build(e, head, gopacket.Payload(mark+mark))))}
+			return s.second.Netns, [][]byte{s.fromPeer(vxlan(span.VNI, build(e, head, gopacket.Payload(mark+mark))))}
 		}},
-		{name: "another cluster's number", certain: "no device has the number", watch: inDevice(0), frames: func(s *spanScene) (world.Place, [][]byte) {
-			return s.second.Place, [][]byte{s.fromPeer(vxlan(span.VNI+1, s.frame(s.of(s.remote), s.of(s.victim))))}
+		{name: "another cluster's number", certain: "no device has the number", watch: inDevice(0), frames: func(s *spanScene) (world.Netns, [][]byte) {
+			return s.second.Netns, [][]byte{s.fromPeer(vxlan(span.VNI+1, s.frame(s.of(s.remote), s.of(s.victim))))}
 		}},
 	}
 	for i := range all {
@@ -170,8 +170,8 @@ func peerAttacks() []spanAttack {
 // podAttacks come from containers.
 func podAttacks() []spanAttack {
 	pod := func(name, reason string, watch func(*testing.T, *spanScene) func() bool, frame func(s *spanScene) []byte) spanAttack {
-		return spanAttack{name: name, reason: reason, watch: watch, frames: func(s *spanScene) (world.Place, [][]byte) {
-			return s.attacker.Place, [][]byte{frame(s)}
+		return spanAttack{name: name, reason: reason, watch: watch, frames: func(s *spanScene) (world.Netns, [][]byte) {
+			return s.attacker.Netns, [][]byte{frame(s)}
 		}}
 	}
 	return []spanAttack{
@@ -185,18 +185,18 @@ func podAttacks() []spanAttack {
 			return s.fromPod(s.attacker, s.second.Outer(), s.first.Outer(), vxlan(span.VNI, s.frame(s.of(s.remote), s.of(s.victim))))
 		}),
 		pod("a container's VXLAN to a peer, masqueraded", "tunnel", inDevice(1), toSecond),
-		{name: "another engine's container, masqueraded", reason: "tunnel", watch: inDevice(1), frames: func(s *spanScene) (world.Place, [][]byte) {
+		{name: "another engine's container, masqueraded", reason: "tunnel", watch: inDevice(1), frames: func(s *spanScene) (world.Netns, [][]byte) {
 			src := s.like(netip.MustParseAddr("172.31.0.2"), netip.MustParseAddr("fd31::2"))
 			return s.engine, [][]byte{s.outer(ether(strangerMAC, s.engineMAC, kindOf(src)), src, s.second.Outer(), vxlan(span.VNI, s.back()))}
 		}},
-		{name: "another engine's container as a peer", reason: "spoofed-peer", watch: spanVictim, frames: func(s *spanScene) (world.Place, [][]byte) {
+		{name: "another engine's container as a peer", reason: "spoofed-peer", watch: spanVictim, frames: func(s *spanScene) (world.Netns, [][]byte) {
 			e := ether(strangerMAC, s.engineMAC, kindOf(s.first.Outer()))
 			return s.engine, [][]byte{s.outer(e, s.second.Outer(), s.first.Outer(), vxlan(span.VNI, s.frame(s.of(s.remote), s.of(s.victim))))}
 		}},
 		pod("a container as one of another host", "spoofed-ip", spanVictim, func(s *spanScene) []byte {
 			return datagram(ether(s.attacker.Endpoint.MAC, s.attacker.Endpoint.ID.PortMAC(), kindOf(s.of(s.remote))), s.of(s.remote), s.of(s.victim))
 		}),
-		{name: "a container's error about the tunnel to a peer", only4: true, reason: "spoofed-error", watch: peerNarrows, frames: func(s *spanScene) (world.Place, [][]byte) {
+		{name: "a container's error about the tunnel to a peer", only4: true, reason: "spoofed-error", watch: peerNarrows, frames: func(s *spanScene) (world.Netns, [][]byte) {
 			to, head := s.first.Outer(), tooBig4
 			if to.Is6() {
 				head = tooBig6
@@ -204,15 +204,15 @@ func podAttacks() []spanAttack {
 			// not the port of the others' packets, which may be translated
 			quoted := raw(between(to, s.second.Outer(), hostPort, path.Default().Port(), vxlan(span.VNI, s.back()))...)
 			e := ether(s.attacker.Endpoint.MAC, s.attacker.Endpoint.ID.PortMAC(), kindOf(to))
-			return s.attacker.Place, [][]byte{icmpError(e, s.ownOuter(s.attacker), to, head, quoted)}
+			return s.attacker.Netns, [][]byte{icmpError(e, s.ownOuter(s.attacker), to, head, quoted)}
 		}},
-		{name: "a container to another network's host address", reason: "isolated", watch: atService, frames: func(s *spanScene) (world.Place, [][]byte) {
+		{name: "a container to another network's host address", reason: "isolated", watch: atService, frames: func(s *spanScene) (world.Netns, [][]byte) {
 			e := s.stranger.Endpoint
-			return s.stranger.Place, [][]byte{datagram(ether(e.MAC, e.ID.PortMAC(), kindOf(s.of(s.stranger))), s.of(s.stranger), span.Source(s.net.Subnets[s.inner], 0))}
+			return s.stranger.Netns, [][]byte{datagram(ether(e.MAC, e.ID.PortMAC(), kindOf(s.of(s.stranger))), s.of(s.stranger), span.Source(s.net.Subnets[s.inner], 0))}
 		}},
-		{name: "a container to one of another network on another host", reason: "isolated", watch: inDevice(1), frames: func(s *spanScene) (world.Place, [][]byte) {
+		{name: "a container to one of another network on another host", reason: "isolated", watch: inDevice(1), frames: func(s *spanScene) (world.Netns, [][]byte) {
 			e := s.stranger.Endpoint
-			return s.stranger.Place, [][]byte{datagram(ether(e.MAC, e.ID.PortMAC(), kindOf(s.of(s.stranger))), s.of(s.stranger), s.of(s.remote))}
+			return s.stranger.Netns, [][]byte{datagram(ether(e.MAC, e.ID.PortMAC(), kindOf(s.of(s.stranger))), s.of(s.stranger), s.of(s.remote))}
 		}},
 	}
 }

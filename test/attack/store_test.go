@@ -48,7 +48,7 @@ func answersStore(t *testing.T, mode string, open bool, at []netip.Addr, options
 	ports := []uint16{heddle.DoorPort, heddle.StoreClientPort, heddle.StorePeerPort}
 	for _, port := range ports {
 		for _, p := range []struct {
-			world.Place
+			world.Netns
 			addrs []netip.Addr
 		}{{w.Host, []netip.Addr{world.Host4, world.Host6}}, {w.Outside, []netip.Addr{world.Outside4, world.Outside6}}} {
 			for _, a := range p.addrs {

@@ -47,7 +47,7 @@ func TestErrorsAfterUpgrade(t *testing.T) {
 			}
 			for _, a := range victim.Addrs() {
 				refused(t, w.Host, hostAddr(a), a)
-				refused(t, witness.Place, witness.Addr(a), a)
+				refused(t, witness.Netns, witness.Addr(a), a)
 			}
 			victim.Leave(t)
 			if n := elements(); n != before/2 {

@@ -74,9 +74,9 @@ func TestPortMappings(t *testing.T) {
 		{"hostPort": 18081, "containerPort": 80, "protocol": "TCP", "hostIP": hostAddress},
 	}}
 	h.mustAdd(l, c)
-	serve(t, world.Place{Name: "c1", Path: c.NetNS})
+	serve(t, world.Netns{Name: "c1", Path: c.NetNS})
 	for _, address := range []string{net.JoinHostPort(hostAddress, "18080"), net.JoinHostPort(hostAddress, "18081"), net.JoinHostPort(hostAddress6, "18080")} {
-		for _, from := range []world.Place{h.outside, {Name: "host"}} {
+		for _, from := range []world.Netns{h.outside, {Name: "host"}} {
 			world.Soon(t, "the server by "+address+" from "+from.Name, func() error { return hear(from, address) })
 		}
 	}
@@ -95,8 +95,8 @@ func TestPortMappings(t *testing.T) {
 	}
 }
 
-// serve greets on port 80 in the place.
-func serve(t *testing.T, in world.Place) {
+// serve greets on port 80 in the namespace.
+func serve(t *testing.T, in world.Netns) {
 	t.Helper()
 	var l net.Listener
 	if err := in.Do(func() (err error) { l, err = net.Listen("tcp", ":80"); return err }); err != nil {
@@ -115,7 +115,7 @@ func serve(t *testing.T, in world.Place) {
 	}()
 }
 
-func hear(from world.Place, address string) error {
+func hear(from world.Netns, address string) error {
 	return from.Do(func() error {
 		c, err := net.DialTimeout("tcp", address, time.Second)
 		if err != nil {

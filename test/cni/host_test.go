@@ -34,7 +34,7 @@ type host struct {
 	t       *testing.T
 	dir     string
 	plugins string
-	outside world.Place
+	outside world.Netns
 }
 
 const hostAddress, hostAddress6 = "192.0.2.1", "2001:db8::1"
@@ -44,7 +44,7 @@ const hostAddress, hostAddress6 = "192.0.2.1", "2001:db8::1"
 func newHost(t *testing.T) *host {
 	t.Helper()
 	cell.Need(t)
-	h := &host{t: t, dir: t.TempDir(), outside: world.Namespace(t, "outside")}
+	h := &host{t: t, dir: t.TempDir(), outside: world.NewNetns(t, "outside")}
 	cell.Sh(t, `ip link add up0 type veth peer name eth0 netns outside
 		ip address add %s/24 dev up0; ip address add %s/64 dev up0 nodad; ip link set up0 up
 		ip -n outside address add 192.0.2.2/24 dev eth0; ip -n outside address add 2001:db8::2/64 dev eth0 nodad

@@ -26,15 +26,15 @@ func TestHandedOver(t *testing.T) {
 		move, quiet bool
 	}{{"never moved", false, false}, {"moved", true, false}, {"moved while the agent is away", true, true}} {
 		t.Run(c.name, func(t *testing.T) {
-			place := world.Namespace(t, "pod")
-			reply := w.HandOver(t, place, "net")
+			ns := world.NewNetns(t, "pod")
+			reply := w.HandOver(t, ns, "net")
 			if reply.Source != "lan1" {
 				t.Fatalf("the engine is told to take %q", reply.Source)
 			}
 			take := func() {
 				if c.move {
-					place.Take(t, reply, "eth0")
-					place.Reaches(t, addr("10.51.0.1"))
+					ns.Take(t, reply, "eth0")
+					ns.Reaches(t, addr("10.51.0.1"))
 				}
 			}
 			if c.quiet {

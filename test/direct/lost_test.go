@@ -103,9 +103,9 @@ func TestHoldUndone(t *testing.T) {
 	newNIC(t, "nic1", 1)
 	before := dump(t, "nic1")
 	network(t, w, "lan", nil, "nic1")
-	place := world.Namespace(t, "c1")
+	ns := world.NewNetns(t, "c1")
 	for _, wait := range []bool{true, false} {
-		pod := w.PodIn(t, place, "lan")
+		pod := w.PodIn(t, ns, "lan")
 		held := func() string {
 			return strings.TrimSpace(cell.Sh(t, "grep -o '[^ ]*/netns/heddle-[0-9a-f]* ' /proc/mounts || true"))
 		}

@@ -47,9 +47,9 @@ func wantRefused(t *testing.T, err error, code heddle.Code, words string) {
 
 // newNIC makes an interface as a host may have one, with all that a move takes
 // away. Its LAN is a namespace with a neighbour on it.
-func newNIC(t testing.TB, name string, number int) (lan world.Place) {
+func newNIC(t testing.TB, name string, number int) (lan world.Netns) {
 	t.Helper()
-	lan = world.Namespace(t, "lan-"+name)
+	lan = world.NewNetns(t, "lan-"+name)
 	sh(t, name, number, `ip link add NAME index 50NUM address 02:00:00:00:0NUM:01 mtu 1450 txqueuelen 777 type veth peer name lan0 netns lan-NAME address 02:00:00:00:0NUM:02
 		ip -n lan-NAME link set lan0 mtu 1450 up
 		ip -n lan-NAME address add 10.5NUM.0.1/24 dev lan0; ip -n lan-NAME address add fd5NUM::1/64 dev lan0 nodad

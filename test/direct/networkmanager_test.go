@@ -27,7 +27,7 @@ func TestNetworkManager(t *testing.T) {
 		}
 	}
 	startNetworkManager(t)
-	lan := world.Namespace(t, "c1")
+	lan := world.NewNetns(t, "c1")
 	cell.Sh(t, `for i in 1 2; do ip link add nic$i address 02:00:00:00:0$i:01 type veth peer name far$i; ip link set far$i up; done`)
 	t.Cleanup(func() { cell.TrySh("ip link del nic1; ip link del nic2") })
 	managed := func(name string, want bool) error {

@@ -16,7 +16,7 @@ func TestPair(t *testing.T) {
 	t.Cleanup(func() { cell.TrySh("ip link del nica; ip link del nicb") })
 	network(t, w, "pair", nil, "nica", "nicb")
 	before := map[string]string{"nica": dump(t, "nica"), "nicb": dump(t, "nicb")}
-	place := map[string]world.Place{"nica": world.Namespace(t, "ca"), "nicb": world.Namespace(t, "cb")}
+	ns := map[string]world.Netns{"nica": world.NewNetns(t, "ca"), "nicb": world.NewNetns(t, "cb")}
 	away := map[string]heddle.EndpointID{}
 	// each letter lets that end leave, or come home
 	for _, end := range "abaabb" + "abab" + "babbaa" + "aabb" {
@@ -28,7 +28,7 @@ func TestPair(t *testing.T) {
 			cell.Sh(t, "ip link show dev %s", nic)
 			continue
 		}
-		req := w.Request(place[nic], "pair")
+		req := w.Request(ns[nic], "pair")
 		req.NIC = nic
 		reply, err := w.Attach(ctx, req)
 		cell.Must(t, err)

@@ -30,7 +30,7 @@ func TestPhysical(t *testing.T) {
 	cell.Must(t, err)
 	t.Logf("%s is driven by %s", nic, filepath.Base(driver))
 	w := world.New(t)
-	lan := world.Namespace(t, "lan-"+nic)
+	lan := world.NewNetns(t, "lan-"+nic)
 	sh(t, far, number, `ip link set NAME netns lan-`+nic+` name lan0; ip -n lan-`+nic+` link set lan0 up
 		ip -n lan-`+nic+` address add 10.5NUM.0.1/24 dev lan0; ip -n lan-`+nic+` address add fd5NUM::1/64 dev lan0 nodad`)
 	t.Cleanup(func() {
@@ -42,14 +42,14 @@ func TestPhysical(t *testing.T) {
 	before := dump(t, nic)
 	network(t, w, "lan", nil, nic)
 
-	place := world.Namespace(t, "c1")
-	pod := w.PodIn(t, place, "lan")
-	place.Reaches(t, router, router6)
+	ns := world.NewNetns(t, "c1")
+	pod := w.PodIn(t, ns, "lan")
+	ns.Reaches(t, router, router6)
 	pod.Leave(t)
 	same(t, "after the detach", before, func() string { return dump(t, nic) })
 
 	// the container dies, the agent holds its namespace
-	req := w.Request(world.Place{Name: "c2", Path: cell.Netns(t, "c2")}, "lan")
+	req := w.Request(world.Netns{Name: "c2", Path: cell.Netns(t, "c2")}, "lan")
 	_, err = w.Attach(ctx, req)
 	cell.Must(t, err)
 	cell.Sh(t, "ip netns del c2")
@@ -59,7 +59,7 @@ func TestPhysical(t *testing.T) {
 	// nobody holds it: the kernel puts the NIC into the first namespace, down,
 	// bare, and named as in the container or by number
 	for _, taken := range []bool{false, true} {
-		req = w.Request(world.Place{Name: "c3", Path: cell.Netns(t, "c3")}, "lan")
+		req = w.Request(world.Netns{Name: "c3", Path: cell.Netns(t, "c3")}, "lan")
 		req.ID.IfName = "inner0"
 		_, err = w.Attach(ctx, req)
 		cell.Must(t, err)

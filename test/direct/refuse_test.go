@@ -30,13 +30,13 @@ func TestRefused(t *testing.T) {
 	cell.Must(t, err)
 	own := w.Network(t, "owned", "routed")
 	port := w.Pod(t, "c9", own.Name).Port()
-	place := world.Namespace(t, "c1")
+	ns := world.NewNetns(t, "c1")
 	look := func() string {
 		return dump(t, "nic1") + cell.Sh(t, `ip route | sed 's/ linkdown//'; ip link | grep -o '^[0-9]*: [^:]*'; ip link | grep alias || true`)
 	}
 	before := look()
 	attach := func(nic string, change func(*heddle.AttachRequest)) error {
-		req := w.Request(place, "pool")
+		req := w.Request(ns, "pool")
 		req.NIC = nic
 		if change != nil {
 			change(&req)
@@ -67,11 +67,11 @@ func TestRefused(t *testing.T) {
 		{"nic1", heddle.BadOption, "has no subnet", func(q *heddle.AttachRequest) { q.IPs = append(q.IPs, addr("10.51.0.9")) }},
 		{"nic1", heddle.BadArgument, "keeps its MAC", func(q *heddle.AttachRequest) { q.MAC = "02:00:00:00:00:99" }},
 		{"nic2", heddle.BadArgument, "name a NIC of the network: lo, br7", nil},
-		{"nic1", heddle.IfNameTaken, "--ifname", func(q *heddle.AttachRequest) { place.Sh(t, "ip link add eth0 type veth peer name x0") }},
+		{"nic1", heddle.IfNameTaken, "--ifname", func(q *heddle.AttachRequest) { ns.Sh(t, "ip link add eth0 type veth peer name x0") }},
 	} {
 		wantRefused(t, attach(c.nic, c.change), c.code, c.words)
 	}
-	place.Sh(t, "ip link del eth0")
+	ns.Sh(t, "ip link del eth0")
 	same(t, "after all refusals", before, look)
 	for _, c := range []struct {
 		n     heddle.Network
@@ -106,16 +106,16 @@ func TestRefused(t *testing.T) {
 // refuses what would not fit together.
 func TestSeveral(t *testing.T) {
 	w := world.New(t)
-	lan := map[string]world.Place{}
+	lan := map[string]world.Netns{}
 	before := map[string]string{}
 	for i, name := range []string{"nic1", "nic2", "nic3"} {
 		lan[name] = newNIC(t, name, i+1)
 		before[name] = dump(t, name)
 	}
 	network(t, w, "pool", nil, "nic1", "02:00:00:00:02:01", "nic3")
-	place := world.Namespace(t, "c1")
+	ns := world.NewNetns(t, "c1")
 	attach := func(ifname string, change func(*heddle.AttachRequest)) (heddle.Endpoint, error) {
-		req := w.Request(place, "pool")
+		req := w.Request(ns, "pool")
 		req.ID.IfName = ifname
 		if change != nil {
 			change(&req)
@@ -134,8 +134,8 @@ func TestSeveral(t *testing.T) {
 			t.Errorf("%s got %s (default route %v), want %s", e.ID, e.NIC.Name, e.DefaultRoute, nic)
 		}
 	}
-	place.Reaches(t, addr("10.51.0.1"), addr("10.52.0.1"), addr("10.53.0.1"), addr("fd51::1"), addr("fd52::1"), addr("fd53::1"))
-	if out := place.Sh(t, "ip route show default"); strings.Count(out, "default") != 1 || !strings.Contains(out, "eth0") {
+	ns.Reaches(t, addr("10.51.0.1"), addr("10.52.0.1"), addr("10.53.0.1"), addr("fd51::1"), addr("fd52::1"), addr("fd53::1"))
+	if out := ns.Sh(t, "ip route show default"); strings.Count(out, "default") != 1 || !strings.Contains(out, "eth0") {
 		t.Errorf("default routes: %s", out)
 	}
 	_, err = attach("eth3", nil)
@@ -144,7 +144,7 @@ func TestSeveral(t *testing.T) {
 	// an endpoint that would overlap is refused before anything is touched
 	_, _, err = w.CreateNetwork(heddle.Network{Name: "over", Mode: "bridge", Subnets: prefixes("10.63.5.0/24")}, false)
 	cell.Must(t, err)
-	req := w.Request(place, "over")
+	req := w.Request(ns, "over")
 	req.ID.IfName = "eth4"
 	_, err = w.Attach(ctx, req)
 	wantRefused(t, err, heddle.RoutesClash, "overlap")
@@ -163,7 +163,7 @@ func TestNameTaken(t *testing.T) {
 	w := world.New(t)
 	lan := newNIC(t, "nic1", 1)
 	network(t, w, "lan", nil, "nic1")
-	pod := w.PodIn(t, world.Namespace(t, "c1"), "lan")
+	pod := w.PodIn(t, world.NewNetns(t, "c1"), "lan")
 	cell.Sh(t, "ip link add nic1 index 501 type veth peer name other1")
 	pod.Leave(t)
 	found, err := w.Audit()

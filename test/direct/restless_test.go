@@ -14,11 +14,11 @@ func TestRenamedOnItsWay(t *testing.T) {
 	newNIC(t, "nic1", 1)
 	before := dump(t, "nic1")
 	network(t, w, "lan", nil, "nic1")
-	place := world.Namespace(t, "c1")
-	pod := w.PodIn(t, place, "lan")
+	ns := world.NewNetns(t, "c1")
+	pod := w.PodIn(t, ns, "lan")
 	w.TripAt(func(step string) error {
 		if step == "return nic/nic1/move" {
-			place.Sh(t, "ip link set eth0 down; ip link set eth0 name own0")
+			ns.Sh(t, "ip link set eth0 down; ip link set eth0 name own0")
 		}
 		return nil
 	})
@@ -33,13 +33,13 @@ func TestUsedAtOnce(t *testing.T) {
 	w := world.New(t)
 	newNIC(t, "nic1", 1)
 	network(t, w, "lan", nil, "nic1")
-	place := world.Namespace(t, "c1")
+	ns := world.NewNetns(t, "c1")
 	for use, end := range map[string]string{
 		"ip link add used0 type bridge; ip link set nic1 master used0": "ip link set nic1 nomaster; ip link del used0",
 		"ip link add link nic1 name used0 type macvlan mode bridge":    "ip link del used0",
 	} {
-		pod := w.PodIn(t, place, "lan")
-		place.Sh(t, "ip link set eth0 netns %d name nic1", os.Getpid())
+		pod := w.PodIn(t, ns, "lan")
+		ns.Sh(t, "ip link set eth0 netns %d name nic1", os.Getpid())
 		cell.Sh(t, "%s", "ip link set nic1 up; "+use)
 		pod.Leave(t)
 		cell.Sh(t, "%s", "ip link show used0; ip -o link show nic1 | grep 02:00:00:00:01:01; ip -o link show nic1 | grep 'the third socket'; "+end)

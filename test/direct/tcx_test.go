@@ -29,19 +29,19 @@ func TestTCX(t *testing.T) {
 	}
 	cell.Must(t, err)
 	defer users.Close()
-	place := world.Namespace(t, "c1")
-	pod := w.PodIn(t, place, "lan")
+	ns := world.NewNetns(t, "c1")
+	pod := w.PodIn(t, ns, "lan")
 	newer := passing(t)
 	cell.Must(t, users.Update(newer))
-	cell.Must(t, place.Do(func() error { return leaveTCX(t, "eth0") }))
+	cell.Must(t, ns.Do(func() error { return leaveTCX(t, "eth0") }))
 	pod.Leave(t)
 	wantTCX(t, "nic1", ebpf.AttachTCXIngress, newer)
 	wantTCX(t, "nic1", ebpf.AttachTCXEgress)
 
 	bare := passing(t)
 	cell.Must(t, attachBare(t, "nic1", bare))
-	pod = w.PodIn(t, place, "lan")
-	cell.Must(t, place.Do(func() error {
+	pod = w.PodIn(t, ns, "lan")
+	cell.Must(t, ns.Do(func() error {
 		return link.RawDetachProgram(link.RawDetachProgramOptions{Target: indexOf(t, "eth0"), Program: bare, Attach: ebpf.AttachTCXEgress})
 	}))
 	pod.Leave(t)

@@ -24,24 +24,24 @@ func TestRoundTrip(t *testing.T) {
 	lan := newNIC(t, "nic1", 1)
 	before := dump(t, "nic1")
 	network(t, w, "lan", nil, "nic1")
-	place, inner := world.Namespace(t, "c1"), world.Namespace(t, "inner")
+	ns, inner := world.NewNetns(t, "c1"), world.NewNetns(t, "inner")
 	for _, byLink := range []bool{true, false} { // the second time all begins anew
-		pod := w.PodIn(t, place, "lan")
+		pod := w.PodIn(t, ns, "lan")
 		if e := pod.Endpoint; e.MTU != 1450 || e.MAC != "02:00:00:00:01:01" || e.NIC == nil || !e.DefaultRoute {
 			t.Errorf("endpoint %+v", e)
 		}
 		if out, err := cell.TrySh("ip link show nic1"); err == nil {
 			t.Errorf("the host still has it: %s", out)
 		}
-		place.Reaches(t, addr("10.51.0.1"), addr("fd51::1"), addr("203.0.113.51"))
+		ns.Reaches(t, addr("10.51.0.1"), addr("fd51::1"), addr("203.0.113.51"))
 		lan.Reaches(t, addr("10.51.0.2"), addr("10.51.0.4"), addr("fd51::2"), addr("fd51::3"))
-		place.Sh(t, "ip route show table 51 | grep 'default via 10.51.0.1 dev eth0'; ip route | grep 'default via 10.51.0.1'; ip -6 route | grep 'default via fd51::1'")
+		ns.Sh(t, "ip route show table 51 | grep 'default via 10.51.0.1 dev eth0'; ip route | grep 'default via 10.51.0.1'; ip -6 route | grep 'default via fd51::1'")
 		w.AuditEmpty(t)
 		if found, err := w.Check(pod.Endpoint.ID); err != nil || len(found) > 0 {
 			t.Errorf("check: %v %v", found, err)
 		}
 		// the container's administrator leaves his traces
-		place.Sh(t, `ip link set eth0 promisc off allmulticast on mtu 1400 txqueuelen 5 arp off
+		ns.Sh(t, `ip link set eth0 promisc off allmulticast on mtu 1400 txqueuelen 5 arp off
 			ip address add 172.31.0.1/16 dev eth0; ip route add 172.30.0.0/16 dev eth0
 			sysctl -qw net/ipv4/conf/eth0/rp_filter=0; ip link add link eth0 name eth0.7 type macvlan
 			ip link set eth0 mode dormant multicast off gso_max_size 30000 gso_max_segs 7 gro_max_size 30000
@@ -49,7 +49,7 @@ func TestRoundTrip(t *testing.T) {
 			tc qdisc add dev eth0 clsact; tc filter add dev eth0 ingress protocol all u32 match u32 0 0 flowid 1:1
 			ip link add link eth0 name eth0.8 type macvlan; ip link set eth0.8 netns inner; ip -n inner link set eth0.8 up
 			ip link set eth0 down; ip link set eth0 address 02:00:00:00:09:09 alias mine name eth9`)
-		letGo := attachXDP(t, place, "eth9", byLink)
+		letGo := attachXDP(t, ns, "eth9", byLink)
 		pod.Leave(t)
 		same(t, "after the detach", before, func() string { return dump(t, "nic1") })
 		letGo()
@@ -65,14 +65,14 @@ func TestRoundTrip(t *testing.T) {
 // attachXDP attaches a generic program that lets all pass: by a BPF link, which netlink
 // does not take off and which lives as long as it is held, or by netlink. Another link of
 // that program, on the loopback, is older.
-func attachXDP(t *testing.T, place world.Place, name string, byLink bool) (letGo func()) {
+func attachXDP(t *testing.T, ns world.Netns, name string, byLink bool) (letGo func()) {
 	t.Helper()
 	program, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.XDP, License: "Apache-2.0",
 		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 2), asm.Return()}}) // XDP_PASS
 	cell.Must(t, err)
 	defer program.Close()
 	letGo = func() {}
-	cell.Must(t, place.Do(func() error {
+	cell.Must(t, ns.Do(func() error {
 		nic, err := netlink.LinkByName(name)
 		if err != nil {
 			return err
@@ -100,14 +100,14 @@ func TestAddressed(t *testing.T) {
 	if len(n.Gateways) != 2 || n.Gateways[0] != addr("10.51.0.1") || n.Gateways[1] != addr("fd51::1") {
 		t.Errorf("gateways %v, want those of the NIC's default routes", n.Gateways)
 	}
-	place := world.Namespace(t, "c1")
-	pod := w.PodIn(t, place, "lan")
+	ns := world.NewNetns(t, "c1")
+	pod := w.PodIn(t, ns, "lan")
 	for _, a := range pod.Addrs() {
 		if a == addr("10.51.0.2") || a == addr("fd51::2") {
 			t.Errorf("%s is an address of the NIC on the host", a)
 		}
 	}
-	place.Reaches(t, addr("10.51.0.1"), addr("fd51::1"), addr("203.0.113.51"))
+	ns.Reaches(t, addr("10.51.0.1"), addr("fd51::1"), addr("203.0.113.51"))
 	// created again while its NIC is away, the network is the same
 	again := heddle.Network{Name: "lan", Mode: "direct", Options: n.Options, Subnets: n.Subnets}
 	if old, _, err := w.CreateNetwork(again, false); err != nil || old.ID != n.ID {

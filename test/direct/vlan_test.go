@@ -34,8 +34,8 @@ func TestTagged(t *testing.T) {
 	})
 	before := dump(t, "nic20")
 	network(t, w, "tags", nil, "nic10", "nic20")
-	first, second := world.Namespace(t, "c1"), world.Namespace(t, "c2")
-	give := func(in world.Place, nic string) {
+	first, second := world.NewNetns(t, "c1"), world.NewNetns(t, "c2")
+	give := func(in world.Netns, nic string) {
 		t.Helper()
 		req := w.Request(in, "tags")
 		req.NIC = nic
@@ -50,7 +50,7 @@ func TestTagged(t *testing.T) {
 	if out, err := second.TrySh("ip -d link show eth0"); err != nil || !strings.Contains(out, "id 20") {
 		t.Fatalf("the other container has lost its VLAN: %v %s", err, out)
 	}
-	world.Namespace(t, "c3")
+	world.NewNetns(t, "c3")
 	second.Sh(t, "ip link set eth0 down; ip link set eth0 address 02:00:00:00:99:99 alias mine")
 	number := regexp.MustCompile(`(?m)^(\d+): eth0`).FindStringSubmatch(second.Sh(t, "ip -o link show eth0"))[1]
 	cell.Sh(t, "ip -n c3 link add taken0 index %s type bridge; ip -n c2 link set eth0 netns c3 name own0", number)

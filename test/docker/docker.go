@@ -54,7 +54,7 @@ type Lab struct {
 type Host struct {
 	*lab.Host
 	*client.Client
-	world.Place
+	world.Netns
 	args   []string // of the agent
 	daemon *daemon
 	// DockerArgs are given to dockerd at its next start, beside the usual ones.
@@ -122,7 +122,7 @@ func NewBare(t testing.TB, hosts int, change ...func(*lab.Options)) *Lab {
 	l := &Lab{Lab: up}
 	t.Cleanup(func() { l.end(t) })
 	for _, h := range up.Hosts {
-		l.Hosts = append(l.Hosts, &Host{Host: h, Client: client.New(h.Socket), Place: world.Place{Name: h.Name, Path: h.Netns}})
+		l.Hosts = append(l.Hosts, &Host{Host: h, Client: client.New(h.Socket), Netns: world.Netns{Name: h.Name, Path: h.Netns}})
 	}
 	return l
 }

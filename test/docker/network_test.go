@@ -243,7 +243,7 @@ func TestNamedWhileUsed(t *testing.T) {
 	world.Within(t, time.Minute, "and have them after kill -9", named)
 	for _, name := range []string{"mybridge", "myrouted"} {
 		at := netip.MustParseAddr(h.Docker(t, "inspect", "--format", "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}", name))
-		world.Within(t, time.Minute, name+" answers its host", func() error { return h.Place.Ping(at, "-W1") })
+		world.Within(t, time.Minute, name+" answers its host", func() error { return h.Netns.Ping(at, "-W1") })
 		h.Docker(t, "rm", "-f", name)
 		h.Docker(t, "network", "rm", name)
 	}

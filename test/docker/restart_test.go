@@ -36,7 +36,7 @@ func (r resident) back(t *testing.T, h *docker.Host, after string) {
 		if err != nil {
 			return err
 		}
-		return h.Place.Ping(netip.MustParseAddr(r.ip), "-W1")
+		return h.Netns.Ping(netip.MustParseAddr(r.ip), "-W1")
 	})
 }
 

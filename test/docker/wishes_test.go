@@ -32,7 +32,7 @@ func TestWishes(t *testing.T) {
 		t.Errorf("asked for addresses of both families:\n%s", out)
 	}
 	for _, at := range []string{"10.61.0.9", "fd61::9"} {
-		world.Within(t, time.Minute, at+" answers", func() error { return h.Place.Ping(netip.MustParseAddr(at)) })
+		world.Within(t, time.Minute, at+" answers", func() error { return h.Netns.Ping(netip.MustParseAddr(at)) })
 	}
 	gone("named", "both")
 

@@ -80,7 +80,7 @@ func (s *scene) used(t *testing.T, w way, paths []string, before map[string]uint
 
 func (s *scene) bulk(t *testing.T, from, to *span.Pod) {
 	for _, a := range to.Addrs() {
-		if err := echo(from.Place, netip.AddrPortFrom(a, 7000), bulk()); err != nil {
+		if err := echo(from.Netns, netip.AddrPortFrom(a, 7000), bulk()); err != nil {
 			t.Error(err)
 		}
 	}
@@ -150,13 +150,13 @@ func (s *scene) apart(t *testing.T) {
 }
 
 func (s *scene) published(t *testing.T) {
-	for _, from := range []world.Place{s.LAN, s.first.Place, s.second.Place, s.a.Place, s.b.Place, s.far.Place, s.stranger.Place} {
+	for _, from := range []world.Netns{s.LAN, s.first.Netns, s.second.Netns, s.a.Netns, s.b.Netns, s.far.Netns, s.stranger.Netns} {
 		from.Gets(t, "b", 8080, s.first.Underlays()...)
 	}
 	s.a.Gets(t, "b", 8080, s.net.Gateways...)
 	for _, a := range s.first.Underlays() {
 		for _, from := range []*span.Pod{s.a, s.far} {
-			if err := echo(from.Place, netip.AddrPortFrom(a, 8080), bulk()/10); err != nil {
+			if err := echo(from.Netns, netip.AddrPortFrom(a, 8080), bulk()/10); err != nil {
 				t.Error(err)
 			}
 		}

@@ -73,12 +73,12 @@ func (s *scene) received(t *testing.T, family int, outer, inner byte) string {
 	d := datagram{src: s.far.Addrs()[family], dst: s.a.Addrs()[family], ttl: 9, tos: 0x28 | inner, mark: "golden-mark"}
 	frame := s.tunnelled(t, tunnel{outer: s.second.Outer(), vni: span.VNI, tos: outer}, d)
 	comes := outer != 3 || inner != 0 // RFC 6040, section 4.2
-	got := s.one(t, "received", s.a.Place, "eth0", comes, func() { s.LAN.Send(t, "br0", frame) })
+	got := s.one(t, "received", s.a.Netns, "eth0", comes, func() { s.LAN.Send(t, "br0", frame) })
 	return fmt.Sprintf("received, family %d, outer ECN %d, inner %d: % x", family, outer, inner, got)
 }
 
 // one is the only frame with a mark that comes by a link; it is waited for if it comes.
-func (s *scene) one(t *testing.T, what string, p world.Place, link string, comes bool, send func()) []byte {
+func (s *scene) one(t *testing.T, what string, p world.Netns, link string, comes bool, send func()) []byte {
 	t.Helper()
 	capture := p.Capture(t, link)
 	send()

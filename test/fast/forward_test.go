@@ -13,7 +13,7 @@ import (
 // whatever the segmentation of the devices before it. TestForwards: so does a
 // container that calls another one by way of a third.
 func TestNested(t *testing.T) {
-	forwarding(t, func(s *scene, nested world.Place) (errs []error) {
+	forwarding(t, func(s *scene, nested world.Netns) (errs []error) {
 		for _, to := range append(s.a.Addrs(), s.b.Addrs()...) {
 			errs = append(errs, echo(nested, netip.AddrPortFrom(to, 7000), bulk()))
 		}
@@ -22,9 +22,9 @@ func TestNested(t *testing.T) {
 }
 
 func TestForwards(t *testing.T) {
-	s := forwarding(t, func(s *scene, _ world.Place) (errs []error) {
+	s := forwarding(t, func(s *scene, _ world.Netns) (errs []error) {
 		for _, to := range s.far.Addrs() {
-			errs = append(errs, echo(s.b.Place, netip.AddrPortFrom(to, 9000), bulk()))
+			errs = append(errs, echo(s.b.Netns, netip.AddrPortFrom(to, 9000), bulk()))
 		}
 		return errs
 	})
@@ -34,7 +34,7 @@ func TestForwards(t *testing.T) {
 }
 
 // forwarding tries with all ways and segmentations.
-func forwarding(t *testing.T, try func(*scene, world.Place) []error) *scene {
+func forwarding(t *testing.T, try func(*scene, world.Netns) []error) *scene {
 	s := newScene(t)
 	nested := nest(t, s.far, s.a)
 	for _, offload := range []string{"off", "on"} {
@@ -53,9 +53,9 @@ func forwarding(t *testing.T, try func(*scene, world.Place) []error) *scene {
 
 // nest makes a namespace behind the container router, which masquerades it, and has
 // the router send on what comes to its port 9000 to another container.
-func nest(t *testing.T, router, to *span.Pod) world.Place {
+func nest(t *testing.T, router, to *span.Pod) world.Netns {
 	t.Helper()
-	nested := world.Namespace(t, "nested")
+	nested := world.NewNetns(t, "nested")
 	router.Sh(t, `sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
 		ip link add nest0 type veth peer name eth0 netns nested; ip link set nest0 up
 		ip address add 172.30.0.1/24 dev nest0; ip address add fd30::1/64 dev nest0 nodad
@@ -88,7 +88,7 @@ func TestForwardsBetween(t *testing.T) {
 		t.Run(w.name, func(t *testing.T) {
 			defer s.set(t, w)()
 			for _, to := range s.far.Addrs() {
-				if err := echo(s.b.Place, netip.AddrPortFrom(to, 9000), bulk()); err != nil {
+				if err := echo(s.b.Netns, netip.AddrPortFrom(to, 9000), bulk()); err != nil {
 					t.Error(err)
 				}
 			}

@@ -66,7 +66,7 @@ func (s *scene) tunnelled(t *testing.T, o tunnel, d datagram) []byte {
 	inner := d.frame(t, s.second.Record.TunnelMAC(), s.first.Record.TunnelMAC())
 	header := binary.BigEndian.AppendUint32([]byte{8, 0, 0, 0}, o.vni<<8)
 	ip := datagram{src: o.outer, dst: s.first.Outer(), ttl: 64, tos: o.tos}
-	src, dst := hardware(t, s.second.Place, "eth0"), hardware(t, s.first.Place, "eth0")
+	src, dst := hardware(t, s.second.Netns, "eth0"), hardware(t, s.first.Netns, "eth0")
 	b := world.Build(t, append([]gopacket.SerializableLayer{ether(src, dst, o.outer)}, ip.layers(path.Default().Port(), append(header, inner...))...)...)
 	check := 40
 	if o.outer.Is6() {
@@ -77,14 +77,14 @@ func (s *scene) tunnelled(t *testing.T, o tunnel, d datagram) []byte {
 	return b
 }
 
-func hardware(t *testing.T, p world.Place, link string) heddle.MAC {
+func hardware(t *testing.T, p world.Netns, link string) heddle.MAC {
 	t.Helper()
 	_, rest, _ := strings.Cut(p.Sh(t, "ip -o link show dev %s", link), "link/ether ")
 	return heddle.MAC(strings.Fields(rest)[0])
 }
 
 // dropped sends a frame that must not come to a container, and must be counted.
-func (s *scene) dropped(t *testing.T, what string, from world.Place, link string, frame []byte, to *span.Pod, reason string) {
+func (s *scene) dropped(t *testing.T, what string, from world.Netns, link string, frame []byte, to *span.Pod, reason string) {
 	t.Helper()
 	before := s.first.Drops(t)
 	capture := to.Capture(t, "eth0")
@@ -108,13 +108,13 @@ func (s *scene) dropped(t *testing.T, what string, from world.Place, link string
 func (s *scene) spoofed(t *testing.T) {
 	for i := range s.a.Addrs() {
 		d := datagram{src: s.b.Addrs()[i], dst: s.far.Addrs()[i], ttl: 64, mark: "forged-mark"}
-		s.dropped(t, "b's address from a to far", s.a.Place, "eth0", d.fromPod(t, s.a), s.far, "spoofed-ip")
+		s.dropped(t, "b's address from a to far", s.a.Netns, "eth0", d.fromPod(t, s.a), s.far, "spoofed-ip")
 		d.src, d.dst = s.far.Addrs()[i], s.b.Addrs()[i]
-		s.dropped(t, "far's address from a to b", s.a.Place, "eth0", d.fromPod(t, s.a), s.b, "spoofed-ip")
+		s.dropped(t, "far's address from a to b", s.a.Netns, "eth0", d.fromPod(t, s.a), s.b, "spoofed-ip")
 		d.src = s.a.Addrs()[i]
 		tagged := slices.Insert(d.fromPod(t, s.a), 12, 0x81, 0, 0, 5)
-		s.dropped(t, "a VLAN tag", s.a.Place, "eth0", tagged, s.b, "")
-		s.dropped(t, "another MAC address", s.a.Place, "eth0", d.frame(t, "0a:66:66:66:66:66", s.a.Endpoint.ID.PortMAC()), s.b, "spoofed-mac")
+		s.dropped(t, "a VLAN tag", s.a.Netns, "eth0", tagged, s.b, "")
+		s.dropped(t, "another MAC address", s.a.Netns, "eth0", d.frame(t, "0a:66:66:66:66:66", s.a.Endpoint.ID.PortMAC()), s.b, "spoofed-mac")
 	}
 }
 

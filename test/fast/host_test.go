@@ -35,7 +35,7 @@ func oneHost(t *testing.T, mode, option string) {
 		p.Serve(t, 7000, p.Addrs()...)
 	}
 	for _, to := range b.Addrs() {
-		if err := echo(a.Place, netip.AddrPortFrom(to, 7000), bulk()); err != nil {
+		if err := echo(a.Netns, netip.AddrPortFrom(to, 7000), bulk()); err != nil {
 			t.Error(err)
 		}
 		if err := a.Ping(to, "-s", "8000"); err != nil {
@@ -49,7 +49,7 @@ func oneHost(t *testing.T, mode, option string) {
 	b.Gets(t, "a", 7000, a.Addrs()...)
 	a.Gets(t, "friend", 7000, friend.Addrs()...)
 	a.Silent(t, stranger.Addrs()...)
-	for _, from := range []world.Place{w.Host, w.Outside, a.Place, b.Place, stranger.Place} {
+	for _, from := range []world.Netns{w.Host, w.Outside, a.Netns, b.Netns, stranger.Netns} {
 		from.Gets(t, "b", 8080, world.Host4, world.Host6)
 	}
 	a.Gets(t, "b", 8080, n.Gateways...)

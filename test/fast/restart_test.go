@@ -26,7 +26,7 @@ func TestReplaced(t *testing.T) {
 	s := newScene(t)
 	var streams []*stream
 	for _, to := range append(s.b.Addrs(), s.far.Addrs()...) {
-		streams = append(streams, newStream(t, s.a.Place, netip.AddrPortFrom(to, 7000)))
+		streams = append(streams, newStream(t, s.a.Netns, netip.AddrPortFrom(to, 7000)))
 	}
 	for i := range 20 {
 		s.first.FastPath(t, i%2 == 1)
@@ -62,14 +62,14 @@ func agents(t *testing.T, kills int) {
 type pair struct {
 	agent          *cell.Agent
 	dir            string
-	client, server world.Place
+	client, server world.Netns
 	streams        []*stream
 	port           string // the client's host end
 }
 
 func newPair(t *testing.T, mode string) *pair {
 	t.Helper()
-	p := &pair{dir: t.TempDir(), client: world.Namespace(t, "client"), server: world.Namespace(t, "server")}
+	p := &pair{dir: t.TempDir(), client: world.NewNetns(t, "client"), server: world.NewNetns(t, "server")}
 	p.agent = cell.Start(t, p.dir)
 	_, _, err := p.agent.CreateNetwork(context.Background(), heddle.Network{Name: "net", Mode: mode,
 		Subnets: []netip.Prefix{netip.MustParsePrefix("10.20.0.0/24"), netip.MustParsePrefix("fd20::/64")}}, false)
@@ -125,7 +125,7 @@ func (p *pair) end(t *testing.T) {
 		st.end(t)
 	}
 	p.agent.AuditEmpty(t)
-	for _, c := range []world.Place{p.client, p.server} {
+	for _, c := range []world.Netns{p.client, p.server} {
 		if _, err := p.agent.Detach(context.Background(), heddle.EndpointID{Container: c.Name, IfName: "eth0"}); err != nil {
 			t.Error(err)
 		}
@@ -176,7 +176,7 @@ func seed(t *testing.T) uint64 {
 	return n
 }
 
-func attached(t *testing.T, a *cell.Agent, p world.Place) heddle.Endpoint {
+func attached(t *testing.T, a *cell.Agent, p world.Netns) heddle.Endpoint {
 	t.Helper()
 	reply, err := a.Attach(context.Background(), heddle.AttachRequest{Network: "net", ID: heddle.EndpointID{Container: p.Name, IfName: "eth0"}, Netns: p.Path})
 	if err != nil {

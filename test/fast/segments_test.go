@@ -42,14 +42,14 @@ func bigSegments(t *testing.T, mode, fast string) {
 		}
 		w.Outside.Serve(t, 7000, outside[i])
 		for _, way := range []struct {
-			from, to world.Place
+			from, to world.Netns
 			addr     netip.Addr
 			big      bool
 		}{
-			{a.Place, b.Place, b.Addrs()[i], i == 0 && bigTCP(t)},
-			{a.Place, old.Place, old.Addrs()[i], false},
-			{old.Place, a.Place, a.Addrs()[i], false},
-			{a.Place, w.Outside, outside[i], false},
+			{a.Netns, b.Netns, b.Addrs()[i], i == 0 && bigTCP(t)},
+			{a.Netns, old.Netns, old.Addrs()[i], false},
+			{old.Netns, a.Netns, a.Addrs()[i], false},
+			{a.Netns, w.Outside, outside[i], false},
 		} {
 			got := longest(t, way.from, way.to, way.addr)
 			for try := 1; try < 20 && way.big && got <= fullSegment; try++ { // where the processor is busy, a window may stay small for a whole stream
@@ -75,9 +75,9 @@ func bigTCP(t *testing.T) bool {
 	return major > 6 || major == 6 && minor >= 3
 }
 
-// longest sends much from one place to another, and returns the length of the longest
+// longest sends much from one namespace to another, and returns the length of the longest
 // frame that came there.
-func longest(t *testing.T, from, to world.Place, addr netip.Addr) (most int) {
+func longest(t *testing.T, from, to world.Netns, addr netip.Addr) (most int) {
 	t.Helper()
 	capture := to.Capture(t, "eth0")
 	if err := echo(from, netip.AddrPortFrom(addr, 7000), 5*bulk()); err != nil {

@@ -30,7 +30,7 @@ func bulk() int {
 
 // echo sends random bytes to a server of package world, which sends them back, and
 // compares what comes.
-func echo(from world.Place, to netip.AddrPort, size int) error {
+func echo(from world.Netns, to netip.AddrPort, size int) error {
 	c, err := from.Dial("tcp", netip.AddrPort{}, to, 5*world.Patience)
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ type stream struct {
 	result chan error
 }
 
-func newStream(t *testing.T, from world.Place, to netip.AddrPort) *stream {
+func newStream(t *testing.T, from world.Netns, to netip.AddrPort) *stream {
 	t.Helper()
 	c, err := from.Dial("tcp", netip.AddrPort{}, to, 5*world.Patience)
 	if err != nil {

@@ -33,7 +33,7 @@ func TestThirdHost(t *testing.T) {
 						send("our own block", a.Addrs()[i].Next().Next(), "spoofed-inner")
 						own := datagram{src: span.ThirdAddr(subnet), dst: a.Addrs()[i], ttl: 64, mark: "golden-mark"}
 						frame := s.tunnelled(t, tunnel{outer: third.Underlay[0], vni: span.VNI}, own)
-						if got := s.one(t, "its own block", a.Place, "eth0", true, func() { s.LAN.Send(t, "br0", frame) }); got == nil {
+						if got := s.one(t, "its own block", a.Netns, "eth0", true, func() { s.LAN.Send(t, "br0", frame) }); got == nil {
 							t.Error("what the third host sends from its own block did not come: the test proves nothing")
 						}
 					}

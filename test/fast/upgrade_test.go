@@ -17,7 +17,7 @@ func TestUpgraded(t *testing.T) {
 	s := newScene(t)
 	var streams []*stream
 	for _, to := range append(s.b.Addrs(), s.far.Addrs()...) {
-		streams = append(streams, newStream(t, s.a.Place, netip.AddrPortFrom(to, 7000)))
+		streams = append(streams, newStream(t, s.a.Netns, netip.AddrPortFrom(to, 7000)))
 	}
 	seen := [2][]ebpf.ProgramID{s.attached(t, 0), s.attached(t, 1)}
 	for i := range 20 {

@@ -58,7 +58,7 @@ func (h *host) softly() error {
 func (f *fleet) spoil(t *testing.T, name string) {
 	t.Helper()
 	sw := f.lab.Switches[0]
-	in := world.Place{Name: sw.Name, Path: sw.Netns}
+	in := world.Netns{Name: sw.Name, Path: sw.Netns}
 	in.Sh(t, `ip link set %s nomaster; ip link add spoil0 mtu 1500 type veth peer name spoil1; ip link set spoil1 master %s
 		for d in %[1]s spoil0 spoil1; do sysctl -qw net.ipv6.conf.$d.disable_ipv6=1; ip link set $d up; done`, name, sw.Name)
 	in.Splice(t, [2]string{name, "spoil0"}, finished)

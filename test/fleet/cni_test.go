@@ -42,7 +42,7 @@ func TestCNI(t *testing.T) {
 	const each = 4
 	var mu sync.Mutex
 	var all []netip.Addr
-	var places []world.Place
+	var namespaces []world.Netns
 	f.parallel(func(h *host) {
 		for i := range each {
 			name := fmt.Sprintf("%s-%d", h.Host.Name, i)
@@ -68,7 +68,7 @@ func TestCNI(t *testing.T) {
 			for _, ip := range result.IPs {
 				all = append(all, ip.Address.Addr())
 			}
-			places = append(places, world.Place{Name: name, Path: fmt.Sprintf("/proc/%d/root/run/netns/%s", h.Pid, name)})
+			namespaces = append(namespaces, world.Netns{Name: name, Path: fmt.Sprintf("/proc/%d/root/run/netns/%s", h.Pid, name)})
 			mu.Unlock()
 		}
 	})
@@ -82,7 +82,7 @@ func TestCNI(t *testing.T) {
 	if len(seen) != 2*3*each {
 		t.Fatalf("%d addresses, want %d", len(seen), 2*3*each)
 	}
-	for _, p := range places[:3] {
+	for _, p := range namespaces[:3] {
 		for _, a := range all {
 			world.Within(t, time.Minute, p.Name+" reaches "+a.String(), func() error { return p.Ping(a, "-W1") })
 		}

@@ -36,7 +36,7 @@ type fleet struct {
 type host struct {
 	*lab.Host
 	*client.Client
-	world.Place
+	world.Netns
 	args []string
 }
 
@@ -92,7 +92,7 @@ func fleetOf(t *testing.T, l *lab.Lab) *fleet {
 	f := &fleet{lab: l}
 	t.Cleanup(func() { f.end(t) })
 	for _, h := range l.Hosts {
-		f.hosts = append(f.hosts, &host{Host: h, Client: client.New(h.Socket), Place: world.Place{Name: h.Name, Path: h.Netns}})
+		f.hosts = append(f.hosts, &host{Host: h, Client: client.New(h.Socket), Netns: world.Netns{Name: h.Name, Path: h.Netns}})
 	}
 	return f
 }

@@ -38,7 +38,7 @@ func TestIPsec(t *testing.T) {
 			f.demand(t, 0, c.first...)
 			f.demand(t, 1, c.far...)
 			one.fast(t, two, false, c.path)
-			wire, inside := c.from.on.Place.Capture(t, "eth0"), c.to.Capture(t, "eth0")
+			wire, inside := c.from.on.Netns.Capture(t, "eth0"), c.to.Capture(t, "eth0")
 			c.from.Silent(t, c.to.addrs()...)
 			if n := world.Count(wire.Stop(), tunnelled); (n > 0) != c.leavesClear {
 				t.Errorf("%d packets left in clear", n)

@@ -29,7 +29,7 @@ type stream struct {
 func newStream(t *testing.T, client, server *pod, port uint16) *stream {
 	t.Helper()
 	at := netip.AddrPortFrom(server.addrs()[0], port)
-	echo(t, server.Place, at)
+	echo(t, server.Netns, at)
 	client.finds(t, at.Addr())
 	c, err := client.Dial("tcp", netip.AddrPort{}, at, time.Minute)
 	if err != nil {
@@ -62,7 +62,7 @@ func newStream(t *testing.T, client, server *pod, port uint16) *stream {
 }
 
 // echo sends back whatever comes, for the length of the test.
-func echo(t *testing.T, in world.Place, at netip.AddrPort) {
+func echo(t *testing.T, in world.Netns, at netip.AddrPort) {
 	t.Helper()
 	err := in.Do(func() error {
 		l, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))

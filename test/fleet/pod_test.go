@@ -14,7 +14,7 @@ import (
 
 // pod is a container of a host.
 type pod struct {
-	world.Place
+	world.Netns
 	on *host
 	heddle.Endpoint
 }
@@ -30,8 +30,8 @@ func (h *host) attach(t testing.TB, name, network string, options ...world.PodOp
 }
 
 func (h *host) tryAttach(name, network string, options ...world.PodOption) (*pod, error) {
-	place := world.Place{Name: name, Path: fmt.Sprintf("/proc/%d/root/run/netns/%s", h.Pid, name)}
-	if _, err := os.Stat(place.Path); err != nil {
+	ns := world.Netns{Name: name, Path: fmt.Sprintf("/proc/%d/root/run/netns/%s", h.Pid, name)}
+	if _, err := os.Stat(ns.Path); err != nil {
 		cmd, err := h.Command(context.Background(), "ip", "netns", "add", name)
 		if err != nil {
 			return nil, err
@@ -45,7 +45,7 @@ func (h *host) tryAttach(name, network string, options ...world.PodOption) (*pod
 		o(&q)
 	}
 	r, err := h.Attach(context.Background(), q)
-	return &pod{place, h, r.Endpoint}, err
+	return &pod{ns, h, r.Endpoint}, err
 }
 
 // onePod attaches a container on each host: p1, p2, …

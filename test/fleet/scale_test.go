@@ -36,9 +36,9 @@ func TestSoakScale(t *testing.T) {
 func roomForNeighbours(t *testing.T) {
 	for _, family := range []string{"ipv4", "ipv6"} {
 		name := "net." + family + ".neigh.default.gc_thresh3"
-		before := strings.TrimSpace(world.Place{}.Sh(t, "nsenter -t %d -n sysctl -n %s", os.Getppid(), name))
-		world.Place{}.Sh(t, "nsenter -t %d -n sysctl -w %s=16384", os.Getppid(), name)
-		t.Cleanup(func() { world.Place{}.Sh(t, "nsenter -t %d -n sysctl -w %s=%s", os.Getppid(), name, before) })
+		before := strings.TrimSpace(world.Netns{}.Sh(t, "nsenter -t %d -n sysctl -n %s", os.Getppid(), name))
+		world.Netns{}.Sh(t, "nsenter -t %d -n sysctl -w %s=16384", os.Getppid(), name)
+		t.Cleanup(func() { world.Netns{}.Sh(t, "nsenter -t %d -n sysctl -w %s=%s", os.Getppid(), name, before) })
 	}
 }
 
@@ -73,7 +73,7 @@ func scale(t *testing.T, hosts, each, probes int, limit time.Duration) {
 		p := h.attach(t, fmt.Sprint("new", i), "app")
 		at := time.Now()
 		for _, other := range f.hosts {
-			reached(t, other.Place, p.addrs()[i%2])
+			reached(t, other.Netns, p.addrs()[i%2])
 		}
 		took = append(took, time.Since(at))
 		p.detach(t)
@@ -110,7 +110,7 @@ func noTwins(t *testing.T, pods []*pod) {
 
 // reached waits until a connection to a closed port is refused, which takes a
 // packet there and one back.
-func reached(t *testing.T, from world.Place, to netip.Addr) {
+func reached(t *testing.T, from world.Netns, to netip.Addr) {
 	t.Helper()
 	world.Within(t, time.Minute, from.Name+" reaches "+to.String(), func() error {
 		c, err := from.Dial("tcp", netip.AddrPort{}, netip.AddrPortFrom(to, 9), 100*time.Millisecond)

@@ -45,7 +45,7 @@ func TestCreateOnce(t *testing.T) {
 			web.Serve(t, 80, a)
 		}
 		h := f.hosts[1]
-		for _, client := range []world.Place{f.hosts[0].Place, f.hosts[2].Place, pods[0].Place, pods[2].Place} {
+		for _, client := range []world.Netns{f.hosts[0].Netns, f.hosts[2].Netns, pods[0].Netns, pods[2].Netns} {
 			client.Gets(t, "web", 8080, h.Addr4)
 		}
 		web.detach(t)

@@ -86,10 +86,10 @@ func TestTaken(t *testing.T) {
 		whole(t, w, a, b)
 
 		var c *world.Pod
-		place := world.Namespace(t, "c")
-		reply := w.HandOver(t, place, "net")
+		ns := world.NewNetns(t, "c")
+		reply := w.HandOver(t, ns, "net")
 		w.Restart(t, func() {
-			c = &world.Pod{Place: place, Endpoint: reply.Endpoint}
+			c = &world.Pod{Netns: ns, Endpoint: reply.Endpoint}
 			c.Take(t, reply, "eth0")
 			reaches(t, w, a, c)
 		})
@@ -99,7 +99,7 @@ func TestTaken(t *testing.T) {
 		reaches(t, w, c, b)
 		w.AuditEmpty(t)
 		whole(t, w, a, b, c)
-		again, err := w.Attach(ctx, w.HandOverRequest(place, reply))
+		again, err := w.Attach(ctx, w.HandOverRequest(ns, reply))
 		if err != nil || !again.Existed || again.Source != reply.Source || len(again.Routes) != len(reply.Routes) {
 			t.Errorf("asked again: %+v, %v", again, err)
 		}
@@ -114,7 +114,7 @@ func TestNoticed(t *testing.T) {
 	each(t, func(t *testing.T, w *world.World, mode string) {
 		var again []string
 		for try := range 4 {
-			if again = remade(t, w, world.Namespace(t, fmt.Sprintf("a%d", try))); len(again) == 0 {
+			if again = remade(t, w, world.NewNetns(t, fmt.Sprintf("a%d", try))); len(again) == 0 {
 				return
 			}
 		}
@@ -124,9 +124,9 @@ func TestNoticed(t *testing.T) {
 
 // remade hands an endpoint over, and lists the steps that are made on its host's end
 // until the agent knows that it is taken.
-func remade(t *testing.T, w *world.World, place world.Place) (again []string) {
+func remade(t *testing.T, w *world.World, ns world.Netns) (again []string) {
 	t.Helper()
-	reply := w.HandOver(t, place, "net")
+	reply := w.HandOver(t, ns, "net")
 	var mu sync.Mutex
 	steps := 0
 	w.TripAt(func(step string) error {
@@ -137,7 +137,7 @@ func remade(t *testing.T, w *world.World, place world.Place) (again []string) {
 		}
 		return nil
 	})
-	p := &world.Pod{Place: place, Endpoint: reply.Endpoint}
+	p := &world.Pod{Netns: ns, Endpoint: reply.Endpoint}
 	p.Take(t, reply, "eth0")
 	noticed(t, w, p)
 	w.TripAt(nil)
@@ -225,10 +225,10 @@ func inhabit(t *testing.T, namespace string) {
 // both families.
 func TestNoIPv6(t *testing.T) {
 	each(t, func(t *testing.T, w *world.World, mode string) {
-		place := world.Namespace(t, "a")
-		place.Sh(t, "sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1")
-		reply := w.HandOver(t, place, "net")
-		a, v4 := &world.Pod{Place: place, Endpoint: reply.Endpoint}, reply
+		ns := world.NewNetns(t, "a")
+		ns.Sh(t, "sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1")
+		reply := w.HandOver(t, ns, "net")
+		a, v4 := &world.Pod{Netns: ns, Endpoint: reply.Endpoint}, reply
 		v4.Endpoint.Addrs = slices.DeleteFunc(slices.Clone(reply.Endpoint.Addrs), func(p netip.Prefix) bool { return p.Addr().Is6() })
 		v4.Routes = slices.DeleteFunc(slices.Clone(reply.Routes), func(r heddle.Route) bool { return r.Dst.Addr().Is6() })
 		v4.Gateways = slices.DeleteFunc(slices.Clone(reply.Gateways), netip.Addr.Is6)
@@ -248,12 +248,12 @@ func TestBrought(t *testing.T) {
 		a := w.Engine(t, "a", "net")
 		noticed(t, w, a)
 		a.Sh(t, "ip link set eth0 down; ip link set eth0 name back")
-		world.Place{}.Sh(t, "ip -n a link set back netns %d; ip link set back name %s", os.Getpid(), a.Endpoint.ID.HandName())
+		world.Netns{}.Sh(t, "ip -n a link set back netns %d; ip link set back name %s", os.Getpid(), a.Endpoint.ID.HandName())
 		gone(t, w, a)
 
-		place := world.Namespace(t, "b")
-		reply := w.HandOver(t, place, "net")
-		b := &world.Pod{Place: place, Endpoint: reply.Endpoint}
+		ns := world.NewNetns(t, "b")
+		reply := w.HandOver(t, ns, "net")
+		b := &world.Pod{Netns: ns, Endpoint: reply.Endpoint}
 		w.AuditEmpty(t)
 		gone(t, w, b) // offered, and never taken
 	})
@@ -265,18 +265,18 @@ func TestBrought(t *testing.T) {
 func TestVanished(t *testing.T) {
 	each(t, func(t *testing.T, w *world.World, mode string) {
 		a, b := w.Engine(t, "a", "net"), w.Engine(t, "b", "net")
-		place := world.Namespace(t, "c")
-		reply := w.HandOver(t, place, "net")
-		offered := w.HandOver(t, world.Namespace(t, "d"), "net")
-		c := &world.Pod{Place: place, Endpoint: reply.Endpoint}
+		ns := world.NewNetns(t, "c")
+		reply := w.HandOver(t, ns, "net")
+		offered := w.HandOver(t, world.NewNetns(t, "d"), "net")
+		c := &world.Pod{Netns: ns, Endpoint: reply.Endpoint}
 		c.Take(t, reply, "eth0")
 		for _, p := range []*world.Pod{a, b, c} {
 			noticed(t, w, p)
 		}
-		world.Place{}.Sh(t, "touch /run/netns/unseen; mount --bind /run/netns/a /run/netns/unseen; umount -l /run/netns/a")
+		world.Netns{}.Sh(t, "touch /run/netns/unseen; mount --bind /run/netns/a /run/netns/unseen; umount -l /run/netns/a")
 		b.Sh(t, "ip link set eth0 down; ip link set eth0 name back")
-		world.Place{}.Sh(t, "ip -n b link set back netns %d; ip link set back name %s", os.Getpid(), b.Endpoint.ID.HandName())
-		place.Delete()
+		world.Netns{}.Sh(t, "ip -n b link set back netns %d; ip link set back name %s", os.Getpid(), b.Endpoint.ID.HandName())
+		ns.Delete()
 		world.Within(t, 20*world.Patience, "only what lives is left", func() error {
 			for _, e := range w.Endpoints() {
 				if e.ID != a.Endpoint.ID && e.ID != offered.Endpoint.ID {
@@ -285,14 +285,14 @@ func TestVanished(t *testing.T) {
 			}
 			return nil
 		})
-		world.Place{}.Sh(t, "mount --bind /run/netns/unseen /run/netns/a; umount -l /run/netns/unseen; rm /run/netns/unseen")
+		world.Netns{}.Sh(t, "mount --bind /run/netns/unseen /run/netns/a; umount -l /run/netns/unseen; rm /run/netns/unseen")
 		w.AuditEmpty(t)
-		place = world.Namespace(t, "e")
-		q := w.HandOverRequest(place, reply)
+		ns = world.NewNetns(t, "e")
+		q := w.HandOverRequest(ns, reply)
 		q.ID.Container = "e"
 		again, err := w.Attach(ctx, q)
 		cell.Must(t, err)
-		e := &world.Pod{Place: place, Endpoint: again.Endpoint}
+		e := &world.Pod{Netns: ns, Endpoint: again.Endpoint}
 		e.Take(t, again, "eth0")
 		reaches(t, w, a, e)
 		for _, id := range []heddle.EndpointID{offered.Endpoint.ID, e.Endpoint.ID} {
@@ -330,14 +330,14 @@ func TestRefused(t *testing.T) {
 	w := world.New(t)
 	_, _, err := w.CreateNetwork(heddle.Network{Name: "stack", Mode: "host"}, false)
 	cell.Must(t, err)
-	place := world.Namespace(t, "a")
-	q := w.Request(place, "stack")
+	ns := world.NewNetns(t, "a")
+	q := w.Request(ns, "stack")
 	q.Handover = true
 	_, err = w.Attach(ctx, q)
 	wantCode(t, err, heddle.BadOption)
 	w.Network(t, "net", "bridge")
-	reply := w.HandOver(t, place, "net")
-	q = w.HandOverRequest(place, reply)
+	reply := w.HandOver(t, ns, "net")
+	q = w.HandOverRequest(ns, reply)
 	q.ID.Container = "other"
 	_, err = w.Attach(ctx, q)
 	wantCode(t, err, heddle.AddressTaken)

@@ -59,8 +59,8 @@ func TestPool(t *testing.T) {
 func TestFreeSubnets(t *testing.T) {
 	w := world.New(t)
 	w.Network(t, "net", "bridge", func(n *heddle.Network) { n.Subnets[0] = prefix("10.128.0.0/10") })
-	world.Place{}.Sh(t, "ip link add far type veth peer name further; ip link set further up; ip link set far up; ip route add 10.192.0.0/11 dev far; ip address add 10.224.0.1/12 dev far")
-	t.Cleanup(func() { world.Place{}.TrySh("ip link del far") })
+	world.Netns{}.Sh(t, "ip link add far type veth peer name further; ip link set further up; ip link set far up; ip route add 10.192.0.0/11 dev far; ip address add 10.224.0.1/12 dev far")
+	t.Cleanup(func() { world.Netns{}.TrySh("ip link del far") })
 	var all []netip.Prefix
 	for i := range 40 {
 		p, err := w.RequestPool(agent.PoolRequest{V6: i%2 == 1})
@@ -104,7 +104,7 @@ func TestLease(t *testing.T) {
 	}
 	_, err = w.Lease(ctx, p.ID, netip.Addr{}, "")
 	wantCode(t, err, heddle.PoolExhausted)
-	_, err = w.Attach(ctx, w.Request(world.Namespace(t, "b"), "net"))
+	_, err = w.Attach(ctx, w.Request(world.NewNetns(t, "b"), "net"))
 	wantCode(t, err, heddle.PoolExhausted)
 	_, err = w.Lease(ctx, p.ID, early.Addr(), "0a:00:00:00:00:01")
 	wantCode(t, err, heddle.AddressTaken)
@@ -187,19 +187,19 @@ func TestAgain(t *testing.T) {
 func TestTakenOver(t *testing.T) {
 	w := world.New(t)
 	w.Network(t, "net", "bridge")
-	place := world.Namespace(t, "a")
-	reply := w.HandOver(t, place, "net")
-	a := &world.Pod{Place: place, Endpoint: reply.Endpoint}
+	ns := world.NewNetns(t, "a")
+	reply := w.HandOver(t, ns, "net")
+	a := &world.Pod{Netns: ns, Endpoint: reply.Endpoint}
 	a.Take(t, reply, "eth0")
 	noticed(t, w, a)
-	q := w.HandOverRequest(world.Namespace(t, "b"), reply)
+	q := w.HandOverRequest(world.NewNetns(t, "b"), reply)
 	q.ID.Container = "b"
 	_, err := w.Attach(ctx, q)
 	wantCode(t, err, heddle.AddressTaken)
-	place.Delete()
+	ns.Delete()
 	// the kernel takes the namespaces of the whole machine down one after another
 	world.Within(t, 20*world.Patience, "the kernel has removed the link", func() error {
-		if out, err := (world.Place{}).TrySh("ip link show dev " + reply.Endpoint.ID.PortName()); err == nil {
+		if out, err := (world.Netns{}).TrySh("ip link show dev " + reply.Endpoint.ID.PortName()); err == nil {
 			return errors.New(out)
 		}
 		return nil
@@ -242,11 +242,11 @@ func TestForgotten(t *testing.T) {
 func TestCutOff(t *testing.T) {
 	w := world.New(t)
 	n := w.Network(t, "net", "overlay")
-	place := world.Namespace(t, "a")
+	ns := world.NewNetns(t, "a")
 	pool, ip := n.Subnets[0].String(), addr("10.20.0.9")
 	ip6 := addr("fd20::9")
 	var reply heddle.AttachReply
-	request := w.Request(place, "net", world.IP(ip.String()), world.IP(ip6.String()))
+	request := w.Request(ns, "net", world.IP(ip.String()), world.IP(ip6.String()))
 	request.ID.IfName, request.Handover = "eth", true
 	id := request.ID
 	for _, op := range []struct {
@@ -258,8 +258,8 @@ func TestCutOff(t *testing.T) {
 		{"lease v6", func() error { _, err := w.Lease(ctx, n.Subnets[1].String(), ip6, ""); return err }},
 		{"attach", func() (err error) { reply, err = w.Attach(ctx, request); return err }},
 		{"take", func() error {
-			if _, err := place.TrySh("ip link show dev eth0"); err != nil {
-				place.Take(t, reply, "eth0")
+			if _, err := ns.TrySh("ip link show dev eth0"); err != nil {
+				ns.Take(t, reply, "eth0")
 			}
 			return w.Noticed(id, "eth0")
 		}},

@@ -35,9 +35,9 @@ func crowd(t *testing.T, size, callers int) {
 	for number, g := range terrains {
 		g.prepare(t, number, pairs)
 	}
-	places := make([]world.Place, size)
-	for i := range places {
-		places[i] = world.Namespace(t, fmt.Sprint("crowd", i))
+	namespaces := make([]world.Netns, size)
+	for i := range namespaces {
+		namespaces[i] = world.NewNetns(t, fmt.Sprint("crowd", i))
 	}
 	before := world.NewFootprint(t)
 	a := cell.Start(t, dir)
@@ -50,7 +50,7 @@ func crowd(t *testing.T, size, callers int) {
 	}
 	timed(t, fmt.Sprintf("%d attaches by %d callers", size, callers), func() {
 		together(t, size, callers, func(i int) error {
-			_, err := tryAttach(a, i%len(terrains), places[i].Name)
+			_, err := tryAttach(a, i%len(terrains), namespaces[i].Name)
 			return err
 		})
 	})
@@ -63,9 +63,9 @@ func crowd(t *testing.T, size, callers int) {
 	a.AuditEmpty(t)
 	timed(t, fmt.Sprintf("%d detaches by %d callers", size, callers), func() {
 		together(t, size, callers, func(i int) error {
-			found, err := a.Detach(ctx, endpointID(places[i].Name))
+			found, err := a.Detach(ctx, endpointID(namespaces[i].Name))
 			if err == nil && !found {
-				err = fmt.Errorf("%s is not there", places[i].Name)
+				err = fmt.Errorf("%s is not there", namespaces[i].Name)
 			}
 			return err
 		})

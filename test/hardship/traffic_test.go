@@ -18,7 +18,7 @@ import (
 // times a second.
 func startPing(t testing.TB, pod string, to heddle.Endpoint) (end func()) {
 	t.Helper()
-	end = world.Place{Name: pod, Path: "/run/netns/" + pod}.Stream(t, 20*time.Millisecond, addressesOf(to)...)
+	end = world.Netns{Name: pod, Path: "/run/netns/" + pod}.Stream(t, 20*time.Millisecond, addressesOf(to)...)
 	time.Sleep(100 * time.Millisecond)
 	return end
 }

@@ -56,9 +56,9 @@ func newNICs() map[string]*nic {
 // ARP and neighbour discovery are answered by the switch with one MAC address,
 // packets go by address, and what does not come from the NIC's own MAC address and
 // one of its addresses is dropped.
-func routedCloud(t testing.TB, nics map[string]*nic) world.Place {
+func routedCloud(t testing.TB, nics map[string]*nic) world.Netns {
 	t.Helper()
-	p := world.Namespace(t, "cloud")
+	p := world.NewNetns(t, "cloud")
 	p.Sh(t, `ip link set lo up; ip address add %s/32 dev lo; ip address add %s/128 dev lo
 		sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1 net.ipv4.conf.all.send_redirects=0 net.ipv4.conf.default.send_redirects=0
 		nft 'table inet cloud { chain in { type filter hook prerouting priority -300; }; }'`, gateway4, gateway6)
@@ -88,9 +88,9 @@ E`, guard.String())
 }
 
 // bridgedCloud is a plain switch: a Linux bridge, with the router on it.
-func bridgedCloud(t testing.TB, nics map[string]*nic) world.Place {
+func bridgedCloud(t testing.TB, nics map[string]*nic) world.Netns {
 	t.Helper()
-	p := world.Namespace(t, "cloud")
+	p := world.NewNetns(t, "cloud")
 	p.Sh(t, `ip link set lo up; ip link add br0 type bridge mcast_snooping 0; ip link set br0 up
 		ip address add %s/16 dev br0; ip address add %s/64 dev br0 nodad`, gateway4, gateway6)
 	for _, n := range nics {

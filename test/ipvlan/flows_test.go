@@ -76,7 +76,7 @@ func TestFlows(t *testing.T) {
 }
 
 // follow captures the flows of one cloud.
-func follow(t *testing.T, cloud func(testing.TB, map[string]*nic) world.Place) *scene {
+func follow(t *testing.T, cloud func(testing.TB, map[string]*nic) world.Netns) *scene {
 	t.Helper()
 	s := newScene(t, cloud)
 	s.populate(t, map[string]string{"services": servicePrefixes})
@@ -98,7 +98,7 @@ func follow(t *testing.T, cloud func(testing.TB, map[string]*nic) world.Place) *
 	}
 	for i, f := range flows {
 		for family, to := range s.destination(f.to) {
-			if err := ask(s.place(f.from), to, words("ask", i, family), 5*world.Patience); err != nil {
+			if err := ask(s.netns(f.from), to, words("ask", i, family), 5*world.Patience); err != nil {
 				t.Errorf("%s: %v", f.name, err)
 			}
 		}
@@ -130,7 +130,7 @@ func (s *scene) byFirstNIC(t *testing.T) {
 	n.Sh(t, "ip route add %s dev %s table 77; ip rule add to %[1]s lookup 77 priority 100; conntrack -F 2>/dev/null || true", to, slave)
 	defer n.Sh(t, "ip rule del priority 100; ip route flush table 77")
 	capture := s.cloud.Capture(t, s.nics["a"].port())
-	if err := ask(s.pods["a1"].Place, s.destination("service b1")[0], "by the first", world.Patience); err == nil {
+	if err := ask(s.pods["a1"].Netns, s.destination("service b1")[0], "by the first", world.Patience); err == nil {
 		t.Error("a service's container on NIC b answers by NIC a's device")
 	}
 	isRequest := world.Contains("by the first")
@@ -163,11 +163,11 @@ func hops(frames map[string][]world.Frame, text string) string {
 	return strings.Join(in, "+") + " → " + strings.Join(out, "+")
 }
 
-func (s *scene) place(name string) world.Place {
+func (s *scene) netns(name string) world.Netns {
 	if n, ok := s.nodes[name]; ok {
-		return n.Place
+		return n.Netns
 	}
-	return s.pods[name].Place
+	return s.pods[name].Netns
 }
 
 // own are the node's addresses.
@@ -190,10 +190,10 @@ func (s *scene) destination(name string) []netip.AddrPort {
 }
 
 // echo answers datagrams that ask with the same words that say.
-func (n *node) echo(t testing.TB, port uint16, at ...netip.Addr) { echo(t, n.Place, port, at...) }
-func (p *pod) echo(t testing.TB, port uint16, at ...netip.Addr)  { echo(t, p.Place, port, at...) }
+func (n *node) echo(t testing.TB, port uint16, at ...netip.Addr) { echo(t, n.Netns, port, at...) }
+func (p *pod) echo(t testing.TB, port uint16, at ...netip.Addr)  { echo(t, p.Netns, port, at...) }
 
-func echo(t testing.TB, p world.Place, port uint16, at ...netip.Addr) {
+func echo(t testing.TB, p world.Netns, port uint16, at ...netip.Addr) {
 	t.Helper()
 	for _, a := range at {
 		var c *net.UDPConn
@@ -219,7 +219,7 @@ func echo(t testing.TB, p world.Place, port uint16, at ...netip.Addr) {
 }
 
 // ask sends one datagram and waits for the answer.
-func ask(p world.Place, to netip.AddrPort, text string, limit time.Duration) error {
+func ask(p world.Netns, to netip.AddrPort, text string, limit time.Duration) error {
 	var c net.Conn
 	err := p.Do(func() (err error) {
 		c, err = net.Dial("udp", to.String())

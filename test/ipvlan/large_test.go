@@ -16,7 +16,7 @@ import (
 const large = 2 << 20
 
 // echoes sends a large text and compares what comes back.
-func echoes(from world.Place, to netip.AddrPort) error {
+func echoes(from world.Netns, to netip.AddrPort) error {
 	c, err := from.Dial("tcp", netip.AddrPort{}, to, 5*world.Patience)
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func (s *scene) transfers(t *testing.T) {
 		to := s.pods[name]
 		for _, a := range to.addrs {
 			captures := map[*pod]*world.Capture{from: from.Capture(t, "eth0"), to: to.Capture(t, "eth0")}
-			if err := echoes(from.Place, netip.AddrPortFrom(a, 8080)); err != nil {
+			if err := echoes(from.Netns, netip.AddrPortFrom(a, 8080)); err != nil {
 				t.Error(err)
 			}
 			for p, c := range captures {

@@ -18,13 +18,13 @@ import (
 
 // node is a host with its agent.
 type node struct {
-	world.Place
+	world.Netns
 	*agent.Agent
 }
 
 // scene is two nodes on a cloud's network.
 type scene struct {
-	cloud world.Place
+	cloud world.Netns
 	nics  map[string]*nic
 	nodes map[string]*node
 	pods  map[string]*pod
@@ -32,7 +32,7 @@ type scene struct {
 
 // pod is a container on a NIC.
 type pod struct {
-	world.Place
+	world.Netns
 	nic   *nic
 	addrs []netip.Addr
 }
@@ -49,12 +49,12 @@ func needIPvlan(t testing.TB) {
 }
 
 // newScene makes the nodes on a network of the kind given.
-func newScene(t testing.TB, cloud func(testing.TB, map[string]*nic) world.Place) *scene {
+func newScene(t testing.TB, cloud func(testing.TB, map[string]*nic) world.Netns) *scene {
 	t.Helper()
 	needIPvlan(t)
 	s := &scene{nics: newNICs(), nodes: map[string]*node{}, pods: map[string]*pod{}}
 	for _, name := range []string{"node1", "node2"} {
-		s.nodes[name] = &node{Place: world.Namespace(t, name)}
+		s.nodes[name] = &node{Netns: world.NewNetns(t, name)}
 	}
 	s.cloud = cloud(t, s.nics)
 	for name, n := range s.nodes {
@@ -147,7 +147,7 @@ func (s *scene) network(t testing.TB, name string, options map[string]string) he
 func (s *scene) pod(t testing.TB, name, on string, number int) *pod {
 	t.Helper()
 	x := s.nics[on]
-	p := &pod{Place: world.Namespace(t, name), nic: x, addrs: x.address(10 + number)}
+	p := &pod{Netns: world.NewNetns(t, name), nic: x, addrs: x.address(10 + number)}
 	_, err := s.nodes[x.node].Attach(ctx, heddle.AttachRequest{Network: "on-" + on, ID: heddle.EndpointID{Container: name, IfName: "eth0"}, Netns: p.Path, IPs: p.addrs})
 	if err != nil {
 		t.Fatalf("attach %s: %v", name, err)

@@ -22,7 +22,7 @@ func (s *scene) served(t *testing.T) {
 			n.Gets(t, backend, 80, service(backend)...)
 		}
 		for _, to := range service(backend) {
-			if err := echoes(s.pods["a1"].Place, netip.AddrPortFrom(to, 80)); err != nil {
+			if err := echoes(s.pods["a1"].Netns, netip.AddrPortFrom(to, 80)); err != nil {
 				t.Error(err)
 			}
 		}
@@ -30,7 +30,7 @@ func (s *scene) served(t *testing.T) {
 }
 
 // services tries one way of redirecting with all kinds of rules.
-func services(t *testing.T, cloud func(testing.TB, map[string]*nic) world.Place, redirect string, rules ...string) {
+func services(t *testing.T, cloud func(testing.TB, map[string]*nic) world.Netns, redirect string, rules ...string) {
 	s := newScene(t, cloud)
 	s.populate(t, map[string]string{"services": servicePrefixes, "redirect": redirect})
 	for _, proxy := range rules {

@@ -31,7 +31,7 @@ func TestAddresses(t *testing.T) {
 			}
 		}
 		b.Reaches(t, a.Addrs()...)
-		spare := world.Namespace(t, "spare")
+		spare := world.NewNetns(t, "spare")
 		before := w.Host.Dump(t) + spare.Dump(t)
 		for _, c := range []struct {
 			network string
@@ -69,7 +69,7 @@ func TestExhausted(t *testing.T) {
 		for _, name := range []string{"a", "b", "c", "d", "e"} {
 			pods = append(pods, w.Pod(t, name, "tiny"))
 		}
-		spare := world.Namespace(t, "spare")
+		spare := world.NewNetns(t, "spare")
 		_, err := w.Attach(ctx, w.Request(spare, "tiny"))
 		wantCode(t, err, heddle.PoolExhausted)
 		freed := pods[2].V4()
@@ -87,13 +87,13 @@ func TestIfNameTaken(t *testing.T) {
 	each(t, func(t *testing.T, mode string) {
 		w := world.New(t)
 		w.Network(t, "net", mode)
-		place := world.Namespace(t, "c")
-		place.Sh(t, "ip link add eth0 type veth peer name other; ip link set eth0 up; ip address add 10.1.1.1/24 dev eth0")
-		before := w.Host.Dump(t) + place.Dump(t)
-		_, err := w.Attach(ctx, w.Request(place, "net"))
+		ns := world.NewNetns(t, "c")
+		ns.Sh(t, "ip link add eth0 type veth peer name other; ip link set eth0 up; ip address add 10.1.1.1/24 dev eth0")
+		before := w.Host.Dump(t) + ns.Dump(t)
+		_, err := w.Attach(ctx, w.Request(ns, "net"))
 		wantCode(t, err, heddle.IfNameTaken)
-		same(t, "after the refusal", before, w.Host.Dump(t)+place.Dump(t))
-		w.PodIn(t, place, "net", world.As("eth1"))
+		same(t, "after the refusal", before, w.Host.Dump(t)+ns.Dump(t))
+		w.PodIn(t, ns, "net", world.As("eth1"))
 	})
 }
 
@@ -107,7 +107,7 @@ func TestBadNamespace(t *testing.T) {
 	cell.Must(t, os.WriteFile(file, nil, 0o600))
 	before := w.Host.Dump(t)
 	for _, path := range []string{"", "/nowhere", file, dir, "/proc/self/ns/mnt", "/proc/self/ns/net", "/dev/null"} {
-		_, err := w.Attach(ctx, w.Request(world.Place{Name: "c", Path: path}, "net"))
+		_, err := w.Attach(ctx, w.Request(world.Netns{Name: "c", Path: path}, "net"))
 		if wantCode(t, err, heddle.BadNamespace); t.Failed() {
 			t.Logf("of %q", path)
 		}
@@ -151,15 +151,15 @@ func TestComesBack(t *testing.T) {
 		w := world.New(t)
 		w.Network(t, "net", mode)
 		a, b := w.Pod(t, "a", "net", world.IP("10.20.0.50")), w.Pod(t, "b", "net")
-		again, err := w.Attach(ctx, w.Request(a.Place, "net", world.IP("10.20.0.50")))
+		again, err := w.Attach(ctx, w.Request(a.Netns, "net", world.IP("10.20.0.50")))
 		if cell.Must(t, err); !again.Existed {
 			t.Error("a second attach is not told from the first")
 		}
-		_, err = w.Attach(ctx, w.Request(a.Place, "net", world.IP("10.20.0.51")))
+		_, err = w.Attach(ctx, w.Request(a.Netns, "net", world.IP("10.20.0.51")))
 		wantCode(t, err, heddle.EndpointDiffers)
 		a.Delete()
-		place := world.Namespace(t, "a")
-		back := w.PodIn(t, place, "net", world.IP("10.20.0.50"))
+		ns := world.NewNetns(t, "a")
+		back := w.PodIn(t, ns, "net", world.IP("10.20.0.50"))
 		if back.Endpoint.MAC != a.Endpoint.MAC || back.V4() != a.V4() {
 			t.Errorf("it comes back as %s %s, was %s %s", back.Endpoint.MAC, back.V4(), a.Endpoint.MAC, a.V4())
 		}

@@ -13,12 +13,12 @@ func TestMacvlanAgain(t *testing.T) {
 	w := world.New(t)
 	w.Network(t, "lan", "macvlan", onLAN)
 	for range 60 {
-		place := world.Namespace(t, "a")
-		request := w.Request(place, "lan", world.IP("192.0.2.130"), world.MAC("0a:00:00:00:00:07"))
+		ns := world.NewNetns(t, "a")
+		request := w.Request(ns, "lan", world.IP("192.0.2.130"), world.MAC("0a:00:00:00:00:07"))
 		if _, err := w.Attach(context.Background(), request); err != nil {
 			t.Fatal(err)
 		}
-		place.Delete()
+		ns.Delete()
 		if _, err := w.Detach(context.Background(), request.ID); err != nil {
 			t.Fatal(err)
 		}

@@ -40,7 +40,7 @@ func TestCollectBeside(t *testing.T) {
 		w.Pod(t, "new", "net", owned)
 		w.Pod(t, "short", "net", owned).Leave(t)
 		again.Leave(t)
-		w.PodIn(t, again.Place, "net", owned)
+		w.PodIn(t, again.Netns, "net", owned)
 	}()
 	select {
 	case <-came:

@@ -19,21 +19,21 @@ func TestConcurrent(t *testing.T) {
 		w := world.New(t)
 		w.Network(t, "first", mode)
 		w.Network(t, "second", "bridge")
-		places := make([]world.Place, count)
-		for i := range places {
-			places[i] = world.Namespace(t, fmt.Sprint("c", i))
+		namespaces := make([]world.Netns, count)
+		for i := range namespaces {
+			namespaces[i] = world.NewNetns(t, fmt.Sprint("c", i))
 		}
 		before := w.Host.Dump(t)
 		begin := time.Now()
 		var wait sync.WaitGroup
-		for i, p := range places {
+		for i, p := range namespaces {
 			wait.Go(func() { comeAndGo(t, w, p, i) })
 		}
 		wait.Wait()
 		t.Logf("%d containers in %v", count, time.Since(begin).Round(time.Millisecond))
 		w.AuditEmpty(t)
 		distinct(t, w.Endpoints(), count)
-		for _, p := range places {
+		for _, p := range namespaces {
 			wait.Go(func() { leaveAll(t, w, p) })
 		}
 		wait.Wait()
@@ -45,7 +45,7 @@ func TestConcurrent(t *testing.T) {
 }
 
 // comeAndGo attaches, detaches and attaches again, on a network or two.
-func comeAndGo(t *testing.T, w *world.World, p world.Place, i int) {
+func comeAndGo(t *testing.T, w *world.World, p world.Netns, i int) {
 	first := w.Request(p, []string{"first", "second"}[i%2], func(r *heddle.AttachRequest) {
 		if i%5 == 0 {
 			r.Ports = []heddle.PortMapping{{HostPort: uint16(20000 + i), ContainerPort: 80, Protocol: "tcp"}}
@@ -72,7 +72,7 @@ func attach(t *testing.T, w *world.World, r heddle.AttachRequest) {
 }
 
 // leaveAll detaches, twice and in any order.
-func leaveAll(t *testing.T, w *world.World, p world.Place) {
+func leaveAll(t *testing.T, w *world.World, p world.Netns) {
 	for _, name := range []string{"eth0", "eth1", "eth0"} {
 		if _, err := w.Detach(ctx, heddle.EndpointID{Container: p.Name, IfName: name}); err != nil {
 			t.Error(err)

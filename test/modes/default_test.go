@@ -16,7 +16,7 @@ func wantDefault(on bool) world.PodOption {
 
 // leadsThrough fails the test unless the container has one default route of each
 // family, through the interface (none if it is "").
-func leadsThrough(t *testing.T, p world.Place, ifname string) {
+func leadsThrough(t *testing.T, p world.Netns, ifname string) {
 	t.Helper()
 	for _, version := range []string{"-4", "-6"} {
 		got := strings.TrimSpace(p.Sh(t, "ip %s route show default", version))
@@ -37,7 +37,7 @@ func TestDefaultRoute(t *testing.T) {
 	w.Network(t, "second", "routed", world.With("masquerade=true"))
 	w.Network(t, "third", "macvlan", onLAN)
 	w.Network(t, "closed", "bridge", world.Internal)
-	a := world.Namespace(t, "a")
+	a := world.NewNetns(t, "a")
 	a.Sh(t, "true")
 	closed := w.PodIn(t, a, "closed", world.As("eth9"))
 	leadsThrough(t, a, "") // an internal network carries none
@@ -85,7 +85,7 @@ func TestDefaultRouteFault(t *testing.T) {
 	w.Network(t, "first", "bridge")
 	w.Network(t, "second", "routed")
 	a := w.Pod(t, "a", "first")
-	request := w.Request(a.Place, "second", world.As("eth1"), wantDefault(true))
+	request := w.Request(a.Netns, "second", world.As("eth1"), wantDefault(true))
 	for n := 1; ; n++ {
 		left := n
 		w.TripAt(func(string) error {
@@ -97,11 +97,11 @@ func TestDefaultRouteFault(t *testing.T) {
 		_, err := w.Attach(ctx, request)
 		w.TripAt(nil)
 		if err == nil {
-			leadsThrough(t, a.Place, "eth1")
+			leadsThrough(t, a.Netns, "eth1")
 			t.Logf("%d steps", n-1)
 			break
 		}
-		leadsThrough(t, a.Place, "eth0")
+		leadsThrough(t, a.Netns, "eth0")
 		w.AuditEmpty(t)
 		if t.Failed() {
 			t.Fatalf("at step %d", n)
@@ -109,5 +109,5 @@ func TestDefaultRouteFault(t *testing.T) {
 	}
 	_, err := w.Detach(ctx, request.ID)
 	cell.Must(t, err)
-	leadsThrough(t, a.Place, "eth0")
+	leadsThrough(t, a.Netns, "eth0")
 }

@@ -71,7 +71,7 @@ func TestDriftInside(t *testing.T) {
 					return nil
 				})
 			}
-			_, err = w.Attach(ctx, w.Request(a.Place, "net"))
+			_, err = w.Attach(ctx, w.Request(a.Netns, "net"))
 			cell.Must(t, err)
 			cell.Must(t, intact(w, a))
 			world.Soon(t, "a is whole after "+command, func() error {
@@ -156,7 +156,7 @@ func TestFlush(t *testing.T) {
 func TestDriftWhileBusy(t *testing.T) {
 	w := world.New(t)
 	w.Network(t, "net", "bridge")
-	a, spare := w.Pod(t, "a", "net"), world.Namespace(t, "spare")
+	a, spare := w.Pod(t, "a", "net"), world.NewNetns(t, "spare")
 	stop, done := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() {

@@ -29,7 +29,7 @@ type fault struct {
 type stage struct {
 	w    *world.World
 	net  heddle.Network
-	pod  world.Place
+	pod  world.Netns
 	want heddle.AttachRequest
 }
 
@@ -78,7 +78,7 @@ func TestFaultAtEveryStep(t *testing.T) {
 
 func faultAtEveryStep(t *testing.T, mode string, f fault) {
 	w := world.New(t)
-	pod := world.Namespace(t, "pod")
+	pod := world.NewNetns(t, "pod")
 	tiny := func(n *heddle.Network) { n.Subnets[0] = netip.MustParsePrefix("10.20.0.0/29") }
 	s := &stage{w: w, net: w.Plan("net", mode, tiny), pod: pod,
 		want: w.Request(pod, "net", world.Publish("8080:80/tcp"), world.Publish("127.0.0.1@5353:53/udp"))}

@@ -57,7 +57,7 @@ func together(t *testing.T, a, b *world.Pod) {
 	for _, way := range [][2]*world.Pod{{a, b}, {b, a}} {
 		way[0].Reaches(t, way[1].Addrs()...)
 		for _, to := range way[1].Addrs() {
-			seenAs(t, way[0].Place, to, way[0].Addr(to))
+			seenAs(t, way[0].Netns, to, way[0].Addr(to))
 		}
 	}
 }
@@ -142,7 +142,7 @@ func TestFloor(t *testing.T) {
 				nobody = nobody.Next()
 			}
 			if mode == "routed" {
-				unreachable(t, a.Place, nobody)
+				unreachable(t, a.Netns, nobody)
 				unreachable(t, w.Host, nobody)
 			}
 			a.Silent(t, nobody)
@@ -164,7 +164,7 @@ func TestFloor(t *testing.T) {
 }
 
 // unreachable wants an answer that says so, at once.
-func unreachable(t *testing.T, from world.Place, to netip.Addr) {
+func unreachable(t *testing.T, from world.Netns, to netip.Addr) {
 	t.Helper()
 	err := from.Ping(to)
 	if err == nil || !strings.Contains(strings.ToLower(err.Error()), "unreachable") && !strings.Contains(err.Error(), "No route") {

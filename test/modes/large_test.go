@@ -59,14 +59,14 @@ func large(t *testing.T, size int) {
 // crowd attaches many containers one after the other, as a runtime does.
 func crowd(t *testing.T, w *world.World, size int) []*world.Pod {
 	t.Helper()
-	places := make([]world.Place, size)
+	namespaces := make([]world.Netns, size)
 	begin := time.Now()
-	for i := range places {
-		places[i] = world.Namespace(t, fmt.Sprint("c", i))
+	for i := range namespaces {
+		namespaces[i] = world.NewNetns(t, fmt.Sprint("c", i))
 	}
 	made := time.Now()
 	pods := make([]*world.Pod, size)
-	for i, p := range places {
+	for i, p := range namespaces {
 		pods[i] = w.PodIn(t, p, "net")
 		if pods[i].Endpoint.Slot != i {
 			t.Fatalf("endpoint %d has slot %d", i, pods[i].Endpoint.Slot)

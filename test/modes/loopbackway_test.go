@@ -73,7 +73,7 @@ func TestNoSuchHostAddress(t *testing.T) {
 	each(t, func(t *testing.T, mode string) {
 		w := world.New(t)
 		w.Network(t, "net", mode)
-		in := world.Namespace(t, "a")
+		in := world.NewNetns(t, "a")
 		for _, address := range []string{"224.0.0.1", "255.255.255.255", "192.0.2.255", "0.0.0.1", "ff02::1", "fe80::1", "::1", "::ffff:192.0.2.1"} {
 			for _, proto := range []string{"tcp", "udp"} {
 				_, err := w.Attach(context.Background(), w.Request(in, "net", world.Publish(address+"@8080:80/"+proto)))

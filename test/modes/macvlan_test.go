@@ -46,7 +46,7 @@ func TestMacvlan(t *testing.T) {
 		p.Gets(t, "host", 7001, lanAddrs...)
 		p.Gets(t, "outside", 7000, append(beyondAddrs, world.Outside4, world.Outside6)...)
 		for _, to := range beyondAddrs {
-			seenAs(t, p.Place, to, p.Addr(to))
+			seenAs(t, p.Netns, to, p.Addr(to))
 		}
 	}
 	a.Gets(t, "b", 7000, b.Addrs()...)
@@ -129,7 +129,7 @@ func TestMacvlanSubmodes(t *testing.T) {
 		if own := strings.Fields(cell.Sh(t, "ip -br link show up1"))[2]; string(a.Endpoint.MAC) != own {
 			t.Errorf("MAC %s, want the parent's %s", a.Endpoint.MAC, own)
 		}
-		_, err = w.Attach(ctx, w.Request(world.Namespace(t, "b"), "lan"))
+		_, err = w.Attach(ctx, w.Request(world.NewNetns(t, "b"), "lan"))
 		wantCode(t, err, heddle.PlanConflict)
 	})
 	t.Run("no host access", func(t *testing.T) {
@@ -168,9 +168,9 @@ func TestMacvlanRefusals(t *testing.T) {
 		})
 	}
 	w.Network(t, "lan", "macvlan", onLAN)
-	_, err := w.Attach(ctx, w.Request(world.Namespace(t, "a"), "lan", world.Publish("8080:80/tcp")))
+	_, err := w.Attach(ctx, w.Request(world.NewNetns(t, "a"), "lan", world.Publish("8080:80/tcp")))
 	wantCode(t, err, heddle.BadPort)
-	_, err = w.Attach(ctx, w.Request(world.Place{Name: "a", Path: "/run/netns/a"}, "lan", world.IP(world.Host4.String())))
+	_, err = w.Attach(ctx, w.Request(world.Netns{Name: "a", Path: "/run/netns/a"}, "lan", world.IP(world.Host4.String())))
 	wantCode(t, err, heddle.AddressTaken)
 }
 

@@ -23,7 +23,7 @@ func TestPortless(t *testing.T) {
 			const sent = 3
 			before := w.Status().Drops["shadowing"]
 			for range sent {
-				sendESP(t, hidden.Place, to, "hidden")
+				sendESP(t, hidden.Netns, to, "hidden")
 			}
 			world.Soon(t, "the drops are counted", func() error {
 				if got := w.Status().Drops["shadowing"] - before; got != sent {
@@ -32,7 +32,7 @@ func TestPortless(t *testing.T) {
 				return nil
 			})
 			world.Soon(t, "ESP leaves with the container's own address", func() error {
-				sendESP(t, shown.Place, to, "shown")
+				sendESP(t, shown.Netns, to, "shown")
 				text := make([]byte, 64)
 				ear.SetReadDeadline(time.Now().Add(world.Refusal))
 				n, from, err := ear.ReadFrom(text)
@@ -46,7 +46,7 @@ func TestPortless(t *testing.T) {
 }
 
 // hearESP listens to the protocol at an address.
-func hearESP(t *testing.T, p world.Place, at netip.Addr) (c net.PacketConn) {
+func hearESP(t *testing.T, p world.Netns, at netip.Addr) (c net.PacketConn) {
 	t.Helper()
 	err := p.Do(func() (err error) {
 		c, err = net.ListenPacket(overESP(at), at.String())
@@ -60,7 +60,7 @@ func hearESP(t *testing.T, p world.Place, at netip.Addr) (c net.PacketConn) {
 }
 
 // sendESP sends one packet of the protocol.
-func sendESP(t *testing.T, p world.Place, to netip.Addr, text string) {
+func sendESP(t *testing.T, p world.Netns, to netip.Addr, text string) {
 	t.Helper()
 	err := p.Do(func() error {
 		c, err := net.Dial(overESP(to), to.String())

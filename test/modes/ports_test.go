@@ -142,7 +142,7 @@ func TestUDPAfterReattach(t *testing.T) {
 		publish := world.Publish("5353:53/udp")
 		first := w.Pod(t, "first", "net", publish)
 		first.Serve(t, 53, first.Addrs()...)
-		callers := map[string]world.Place{"outside": w.Outside, "host": w.Host}
+		callers := map[string]world.Netns{"outside": w.Outside, "host": w.Host}
 		ask := func(want string) {
 			t.Helper()
 			for name, caller := range callers {
@@ -194,7 +194,7 @@ func TestPortRefused(t *testing.T) {
 		w.Network(t, "inner", mode, world.Internal)
 		w.Pod(t, "a", "net", world.Publish("8080:80/tcp"))
 		w.Host.Serve(t, 9090, world.Host4)
-		spare := world.Namespace(t, "spare")
+		spare := world.NewNetns(t, "spare")
 		before, inside := w.Host.Dump(t), spare.Dump(t)
 		refuse := func(network, port string, code heddle.Code) {
 			t.Helper()

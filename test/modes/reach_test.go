@@ -60,13 +60,13 @@ func TestSourceOutside(t *testing.T) {
 				if c.masqueraded {
 					want = map[bool]netip.Addr{true: world.Host4, false: world.Host6}[to.Is4()]
 				}
-				seenAs(t, a.Place, to, want)
+				seenAs(t, a.Netns, to, want)
 			}
 		})
 	}
 }
 
-func seenAs(t *testing.T, from world.Place, to, want netip.Addr) {
+func seenAs(t *testing.T, from world.Netns, to, want netip.Addr) {
 	t.Helper()
 	for _, proto := range []string{"tcp", "udp"} {
 		got, err := from.Ask(proto, netip.AddrPortFrom(to, 7000))
@@ -92,15 +92,15 @@ func TestMTU(t *testing.T) {
 			}
 			for _, to := range all(b.Addrs(), hostAddrs, outsideAddrs) {
 				payload := mtu - map[bool]int{true: 28, false: 48}[to.Is4()]
-				whole(t, a.Place, to, payload, true)
-				whole(t, a.Place, to, payload+1, false)
+				whole(t, a.Netns, to, payload, true)
+				whole(t, a.Netns, to, payload+1, false)
 			}
 		}
 	})
 }
 
 // whole pings with a payload that must, or cannot, pass without fragments.
-func whole(t *testing.T, from world.Place, to netip.Addr, payload int, passes bool) {
+func whole(t *testing.T, from world.Netns, to netip.Addr, payload int, passes bool) {
 	t.Helper()
 	wait := world.Refusal
 	if passes {

@@ -27,7 +27,7 @@ func TestRestart(t *testing.T) {
 		a.Serve(t, 80, a.Addrs()...)
 		w.Outside.Serve(t, 7000, outsideAddrs...)
 		talk := conversation(t, w.Outside, netip.AddrPortFrom(world.Host4, 8080))
-		out := conversation(t, b.Place, netip.AddrPortFrom(world.Outside6, 7000))
+		out := conversation(t, b.Netns, netip.AddrPortFrom(world.Outside6, 7000))
 		whole := w.Host.Dump(t) + a.Dump(t)
 		flows := a.Stream(t, 10*time.Millisecond, all(b.Addrs(), outsideAddrs)...)
 		before := w.Endpoints()
@@ -50,7 +50,7 @@ func TestRestart(t *testing.T) {
 }
 
 // conversation keeps a TCP connection, and says something over it.
-func conversation(t *testing.T, from world.Place, to netip.AddrPort) func(word string) {
+func conversation(t *testing.T, from world.Netns, to netip.AddrPort) func(word string) {
 	t.Helper()
 	c, err := from.Dial("tcp", netip.AddrPort{}, to, world.Patience)
 	cell.Must(t, err)

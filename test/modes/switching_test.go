@@ -12,7 +12,7 @@ import (
 	"github.com/heddle-network/heddle/test/world"
 )
 
-// heard says that the place did not send the frame itself, nor the host: what a
+// heard says that the namespace did not send the frame itself, nor the host: what a
 // bridge says on its own behalf (multicast reports) goes to all ports.
 func heard(f world.Frame) bool {
 	const hostMAC = 0x0e // the first byte of bridges' and ports' addresses

@@ -17,9 +17,9 @@ var (
 
 // secondUplink gives the host another NIC, to a world of its own that has the
 // same addresses beyond.
-func secondUplink(t *testing.T) world.Place {
+func secondUplink(t *testing.T) world.Netns {
 	t.Helper()
-	p := world.Namespace(t, "second")
+	p := world.NewNetns(t, "second")
 	cell.Sh(t, `ip link add up1 mtu 1300 type veth peer name eth0 mtu 1300 netns second
 		ip -n second link set lo up
 		ip address add %s/24 dev up1; ip address add %s/64 dev up1 nodad
@@ -29,7 +29,7 @@ func secondUplink(t *testing.T) world.Place {
 		secondHost[0], secondHost[1], secondOutside[0], secondOutside[1], world.Beyond4, world.Beyond6)
 	t.Cleanup(func() { cell.TrySh("ip link del up1") })
 	world.Ready(t, "up1", p)
-	world.Place{Name: "host"}.Reaches(t, secondOutside...)
+	world.Netns{Name: "host"}.Reaches(t, secondOutside...)
 	return p
 }
 
@@ -54,7 +54,7 @@ func TestPolicyTable(t *testing.T) {
 	main := w.Host.Capture(t, "up0")
 	a.Gets(t, "second", 7000, beyondAddrs...)
 	for _, to := range beyondAddrs {
-		seenAs(t, a.Place, to, a.Addr(to))
+		seenAs(t, a.Netns, to, a.Addr(to))
 	}
 	a.Serve(t, 80, a.Addrs()...)
 	a.Serve(t, 7000, a.Addrs()...)

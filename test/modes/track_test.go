@@ -27,7 +27,7 @@ func TestUntracked(t *testing.T) {
 		if err := a.Ping(to, "-s", "6000"); err != nil {
 			t.Errorf("fragments: %v", err)
 		}
-		seenAs(t, a.Place, to, a.Addr(to))
+		seenAs(t, a.Netns, to, a.Addr(to))
 		for _, flow := range [][2]netip.Addr{{a.Addr(to), to}, {to, a.Addr(to)}} {
 			if flows := w.Host.Tracked(t, flow[0], flow[1]); len(flows) > 0 {
 				t.Errorf("tracked: %v", flows)
@@ -35,8 +35,8 @@ func TestUntracked(t *testing.T) {
 		}
 	}
 	a.Gets(t, "outside", 7000, world.Outside4, world.Outside6)
-	seenAs(t, a.Place, world.Outside4, world.Host4)
-	seenAs(t, a.Place, world.Outside6, world.Host6)
+	seenAs(t, a.Netns, world.Outside4, world.Host4)
+	seenAs(t, a.Netns, world.Outside6, world.Host6)
 	a.Gets(t, "b", 8080, world.Host4, world.Host6, netip.MustParseAddr("192.0.2.254"))
 	w.Outside.Gets(t, "b", 8080, world.Host4, world.Host6)
 }

@@ -48,7 +48,7 @@ func TestReach(t *testing.T) {
 			}
 		}
 		seen(t, c, n, far)
-		for _, from := range []world.Place{c.LAN, c.Hosts[0].Place, c.Hosts[1].Place, a.Place, b.Place, far.Place} {
+		for _, from := range []world.Netns{c.LAN, c.Hosts[0].Netns, c.Hosts[1].Netns, a.Netns, b.Netns, far.Netns} {
 			from.Gets(t, "b", 8080, c.Hosts[0].Underlays()...)
 		}
 		a.Gets(t, "b", 8080, n.Gateways...)

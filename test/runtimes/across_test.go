@@ -69,8 +69,8 @@ func TestAcross(t *testing.T) {
 	inHost(t, b, fmt.Sprintf(runtimeHost+containerdFiles, plugin, podsList, image(t, root, "localhost/box:1")))
 	inHost(t, b, "ip netns add bare && "+command+" attach pods --netns bare")
 	web, api := runs(t, a, "web"), runs(t, b, "api")
-	bare := world.Place{Name: "bare", Path: fmt.Sprintf("/proc/%d/root/run/netns/bare", b.Pid)}
-	for _, pair := range [][2]world.Place{{web, api}, {api, web}, {bare, web}, {bare, api}} {
+	bare := world.Netns{Name: "bare", Path: fmt.Sprintf("/proc/%d/root/run/netns/bare", b.Pid)}
+	for _, pair := range [][2]world.Netns{{web, api}, {api, web}, {bare, web}, {bare, api}} {
 		from, to := pair[0], pair[1]
 		for _, addr := range addresses(t, to) {
 			world.Within(t, 2*time.Minute, fmt.Sprintf("%s asks %s at %s", from.Name, to.Name, addr), func() error {
@@ -101,13 +101,13 @@ func inHost(t *testing.T, h *lab.Host, script string) string {
 }
 
 // runs is the network namespace of a container whose process its host has noted.
-func runs(t *testing.T, h *lab.Host, name string) world.Place {
+func runs(t *testing.T, h *lab.Host, name string) world.Netns {
 	t.Helper()
 	pid := inHost(t, h, "cat /run/"+name+".pid")
-	return world.Place{Name: name, Path: fmt.Sprintf("/proc/%d/root/proc/%s/ns/net", h.Pid, pid)}
+	return world.Netns{Name: name, Path: fmt.Sprintf("/proc/%d/root/proc/%s/ns/net", h.Pid, pid)}
 }
 
-func addresses(t *testing.T, p world.Place) (all []netip.Addr) {
+func addresses(t *testing.T, p world.Netns) (all []netip.Addr) {
 	t.Helper()
 	for _, word := range strings.Fields(p.Sh(t, "ip -o address show dev eth0 scope global | awk '{print $4}'")) {
 		prefix, err := netip.ParsePrefix(word)

@@ -28,15 +28,15 @@ func addrs(e heddle.Endpoint) (all []netip.Addr) {
 	return all
 }
 
-// place is the network namespace of a process.
-func place(name string, pid string) world.Place {
-	return world.Place{Name: name, Path: "/proc/" + pid + "/ns/net"}
+// netnsOf is the network namespace of a process.
+func netnsOf(name string, pid string) world.Netns {
+	return world.Netns{Name: name, Path: "/proc/" + pid + "/ns/net"}
 }
 
 // published checks that the server answers at the host's port over TCP and UDP:
 // from the host, from outside, and from containers. On a LAN there are no such
 // ports.
-func (h *host) published(server string, port uint16, others ...world.Place) {
+func (h *host) published(server string, port uint16, others ...world.Netns) {
 	h.t.Helper()
 	if h.wiring.onLAN {
 		return
@@ -55,7 +55,7 @@ func (h *host) notPublished(port uint16) {
 }
 
 // serves waits until the container's program has begun to listen.
-func (h *host) serves(p world.Place, port int) {
+func (h *host) serves(p world.Netns, port int) {
 	h.t.Helper()
 	world.Within(h.t, time.Minute, p.Name+" listens", func() error {
 		out, err := p.TrySh("ss -Htuln 'sport = :%d'", port)

@@ -44,7 +44,7 @@ func (c *containerd) tellPods() {
 	b.Gets(c.t, "a", 80, addrs(a.endpoint)...)
 	a.Gets(c.t, "b", 80, addrs(b.endpoint)...)
 	a.Reaches(c.t, world.Beyond4, world.Beyond6)
-	c.published("a", 8080, a.Place, b.Place)
+	c.published("a", 8080, a.Netns, b.Netns)
 	seen := c.cri.must(c.t, "ExecSync", fields{"container_id": a.container, "cmd": []string{"/bin/ip", "-o", "address", "show", "eth0"}, "timeout": 10}).Stdout
 	for _, address := range addrs(a.endpoint) {
 		if !bytes.Contains(seen, []byte(" "+address.String()+"/")) {
@@ -66,7 +66,7 @@ func (c *containerd) tellCrash() {
 	a, b := c.run("a", 8080), c.run("b", 0)
 	c.crash()
 	b.Gets(c.t, "a", 80, addrs(a.endpoint)...)
-	c.published("a", 8080, b.Place)
+	c.published("a", 8080, b.Netns)
 	c.end(b)
 	c.queued(1)
 	if out, err := c.cri.call("RunPodSandbox", fields{"config": c.sandboxConfig("c", 0)}); err == nil || !strings.Contains(err.Error(), "agent unreachable") {
@@ -81,7 +81,7 @@ func (c *containerd) tellCrash() {
 	})
 	c.AuditEmpty(c.t)
 	b = c.run("b", 0)
-	c.published("a", 8080, a.Place, b.Place)
+	c.published("a", 8080, a.Netns, b.Netns)
 }
 
 // tellRestart restarts containerd, and the agent meanwhile, under a running
@@ -89,17 +89,17 @@ func (c *containerd) tellCrash() {
 func (c *containerd) tellRestart() {
 	a, b := c.run("a", 8080), c.run("b", 0)
 	c.stop()
-	c.published("a", 8080, b.Place)
+	c.published("a", 8080, b.Netns)
 	c.crash()
 	c.revive()
 	c.start()
 	c.shows(a)
 	b.Gets(c.t, "a", 80, addrs(a.endpoint)...)
-	c.published("a", 8080, b.Place)
+	c.published("a", 8080, b.Netns)
 	c.cri.must(c.t, "StopContainer", fields{"container_id": a.container})
 	c.cri.must(c.t, "RemoveContainer", fields{"container_id": a.container})
 	c.serve(a)
-	c.published("a", 8080, b.Place)
+	c.published("a", 8080, b.Netns)
 	c.end(a)
 	c.notPublished(8080)
 }

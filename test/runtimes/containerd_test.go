@@ -136,7 +136,7 @@ func (c *containerd) network(w wiring) {
 type sandbox struct {
 	id, container string
 	config        fields
-	world.Place
+	world.Netns
 	endpoint heddle.Endpoint
 }
 
@@ -155,7 +155,7 @@ func (c *containerd) run(name string, port int) *sandbox {
 	s := &sandbox{config: c.sandboxConfig(name, port)}
 	s.id = c.cri.must(c.t, "RunPodSandbox", fields{"config": s.config}).Sandbox
 	s.endpoint = c.endpoint(s.id, "eth0")
-	s.Place = world.Place{Name: name, Path: s.endpoint.Netns}
+	s.Netns = world.Netns{Name: name, Path: s.endpoint.Netns}
 	c.serve(s)
 	return s
 }
@@ -166,7 +166,7 @@ func (c *containerd) serve(s *sandbox) {
 	config := fields{"metadata": fields{"name": "serve"}, "image": fields{"image": "localhost/box:1"}, "command": []string{"/bin/serve", s.Name, "80"}, "linux": fields{}}
 	s.container = c.cri.must(c.t, "CreateContainer", fields{"pod_sandbox_id": s.id, "config": config, "sandbox_config": s.config}).Container
 	c.cri.must(c.t, "StartContainer", fields{"container_id": s.container})
-	c.serves(s.Place, 80)
+	c.serves(s.Netns, 80)
 }
 
 // shows checks that containerd tells the endpoint's addresses.

@@ -37,8 +37,8 @@ type host struct {
 	dir     string
 	wiring  wiring
 	nics    []string // that containers get, and that come back
-	own     world.Place
-	outside world.Place
+	own     world.Netns
+	outside world.Netns
 }
 
 // newHost makes a host for the length of the test; it skips the test where one
@@ -55,7 +55,7 @@ func newHost(t *testing.T, debian string, programs ...string) *host {
 	if err := furnish(); err != nil {
 		t.Fatal(err)
 	}
-	h := &host{t: t, life: t, dir: t.TempDir(), own: world.Place{Name: "host"}, outside: world.Namespace(t, "outside")}
+	h := &host{t: t, life: t, dir: t.TempDir(), own: world.Netns{Name: "host"}, outside: world.NewNetns(t, "outside")}
 	h.wire()
 	install(t)
 	// the folders are the usual ones: runtimes do not pass their environment on

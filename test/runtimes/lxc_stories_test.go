@@ -56,9 +56,9 @@ func (x lxc) tellRun() {
 	x.create("d", "red")
 	x.start("a")
 	b, d := x.start("b"), x.start("d")
-	works := func() world.Place {
+	works := func() world.Netns {
 		x.t.Helper()
-		a := place("a", x.pid("a"))
+		a := netnsOf("a", x.pid("a"))
 		b.Gets(x.t, "a", 80, want...)
 		a.Gets(x.t, "b", 80, addrs(x.endpoint("b", "eth0"))...)
 		d.Gets(x.t, "a", 80, addrs(x.endpoint("a", "eth1"))...)
@@ -86,16 +86,16 @@ func (x lxc) tellRun() {
 }
 
 // rebooted waits until the container runs in another namespace than before.
-func (x lxc) rebooted(name string, before world.Place) {
+func (x lxc) rebooted(name string, before world.Netns) {
 	x.t.Helper()
 	world.Within(x.t, 2*time.Minute, name+" runs again", func() error {
 		pid, err := cell.TrySh("lxc-info -H -p -n %s", name)
-		if err == nil && (pid == "" || place(name, pid) == before) {
+		if err == nil && (pid == "" || netnsOf(name, pid) == before) {
 			err = fmt.Errorf("its process is %q", pid)
 		}
 		return err
 	})
-	x.serves(place(name, x.pid(name)), 80)
+	x.serves(netnsOf(name, x.pid(name)), 80)
 }
 
 // gone waits until none of a container's endpoints is left.

@@ -55,10 +55,10 @@ func (x lxc) create(name string, hooks ...string) {
 }
 
 // start starts a container and waits until it serves.
-func (x lxc) start(name string) world.Place {
+func (x lxc) start(name string) world.Netns {
 	x.t.Helper()
 	cell.Sh(x.t, "lxc-start -n %s -l DEBUG -o /var/lib/lxc/%[1]s/log || { cat /var/lib/lxc/%[1]s/log; exit 1; }", name)
-	p := place(name, x.pid(name))
+	p := netnsOf(name, x.pid(name))
 	x.serves(p, 80)
 	return p
 }

@@ -97,7 +97,7 @@ func (p podman) tellPod() {
 	p.do("run -d --pod pod --name first box /bin/serve first 80")
 	p.do("run -d --pod pod --name second box /bin/serve second 81")
 	other := p.run("other", "--network blue")
-	first, second := p.place("first"), place("second", p.ask("second", "{{.State.Pid}}"))
+	first, second := p.netns("first"), netnsOf("second", p.ask("second", "{{.State.Pid}}"))
 	p.serves(second, 81)
 	if a, b := first.Sh(p.t, "readlink %s", first.Path), first.Sh(p.t, "readlink %s", second.Path); a != b {
 		p.t.Errorf("the containers of a pod are in namespaces %s and %s", a, b)
@@ -109,7 +109,7 @@ func (p podman) tellPod() {
 	p.published("first", 8081, other)
 	p.do("pod stop -t 0 pod")
 	p.do("pod start pod")
-	p.place("first")
+	p.netns("first")
 	p.published("first", 8081, other)
 	p.do("pod rm -f -t 0 pod")
 	p.notPublished(8081)
@@ -144,7 +144,7 @@ func (p podman) tellNetworks() {
 	p.published("a", 8080, b)
 	p.do("network connect red a")
 	p.do("restart -t 0 a")
-	p.place("a")
+	p.netns("a")
 	d.Gets(p.t, "a", 80, addrs(p.endpointOn("red", p.id("a")))...)
 	b.Gets(p.t, "a", 80, addrs(p.endpointOn("blue", p.id("a")))...)
 	// the port leads to the first of the two, which is podman's choice; not from
@@ -159,7 +159,7 @@ func (p podman) tellRestart() {
 	p.run("a", fmt.Sprintf("--network blue --ip %s --ip6 %s", want[0], want[1])+p.publish(8080))
 	for _, again := range []string{"restart -t 0 a", "kill -s KILL a && podman wait a && podman start a"} {
 		p.do(again)
-		p.place("a")
+		p.netns("a")
 		b.Gets(p.t, "a", 80, want...)
 		p.published("a", 8080, b)
 	}
@@ -193,7 +193,7 @@ func (p podman) tellCrash() {
 	p.AuditEmpty(p.t)
 	p.published("a", 8080, a)
 	p.do("start b")
-	b = p.place("b")
+	b = p.netns("b")
 	b.Gets(p.t, "a", 80, own...)
 	p.published("a", 8080, b)
 }

@@ -56,16 +56,16 @@ func (p podman) ask(name, format string) string {
 }
 
 // run starts a container that serves at port 80 under its own name.
-func (p podman) run(name, flags string) world.Place {
+func (p podman) run(name, flags string) world.Netns {
 	p.t.Helper()
 	p.do("run -d --name %s %s box /bin/serve %[1]s 80", name, flags)
-	return p.place(name)
+	return p.netns(name)
 }
 
-// place is the container's namespace, once it serves.
-func (p podman) place(name string) world.Place {
+// netns is the container's namespace, once it serves.
+func (p podman) netns(name string) world.Netns {
 	p.t.Helper()
-	at := place(name, p.ask(name, "{{.State.Pid}}"))
+	at := netnsOf(name, p.ask(name, "{{.State.Pid}}"))
 	p.serves(at, 80)
 	return at
 }

@@ -23,7 +23,7 @@ const VNI = 4711
 
 // Host is a host of the cluster: a namespace with eth0 on the underlay.
 type Host struct {
-	world.Place
+	world.Netns
 	Record    heddle.Host
 	facts     heddle.HostFacts
 	kernel    *kernel.Kernel
@@ -37,7 +37,7 @@ type Host struct {
 // Cluster is two hosts and the LAN between them. The LAN is a namespace of its own: it is the
 // outside, and a stranger on the underlay.
 type Cluster struct {
-	LAN      world.Place
+	LAN      world.Netns
 	Hosts    [2]*Host
 	networks []heddle.Network
 	third    *heddle.Host
@@ -59,7 +59,7 @@ func New(t testing.TB, f heddle.Family) *Cluster {
 // NewWithMTU is New with a wire of that MTU. Below 1280 it has no IPv6.
 func NewWithMTU(t testing.TB, f heddle.Family, mtu int) *Cluster {
 	t.Helper()
-	c := &Cluster{LAN: world.Namespace(t, "lan")}
+	c := &Cluster{LAN: world.NewNetns(t, "lan")}
 	c.LAN.Sh(t, `ip link set lo up; ip link add br0 type bridge; ip link set br0 up
 		ip address add %s/24 dev br0; ip address add %s/64 dev br0 nodad`, LAN4, LAN6)
 	for i := range c.Hosts {
@@ -75,7 +75,7 @@ func NewWithMTU(t testing.TB, f heddle.Family, mtu int) *Cluster {
 
 func (c *Cluster) newHost(t testing.TB, i int, f heddle.Family, mtu int) *Host {
 	t.Helper()
-	h := &Host{Place: world.Namespace(t, fmt.Sprintf("host%d", i+1)), programs: map[string]heddle.Program{}}
+	h := &Host{Netns: world.NewNetns(t, fmt.Sprintf("host%d", i+1)), programs: map[string]heddle.Program{}}
 	four, six := netip.MustParseAddr(fmt.Sprintf("192.0.2.1%d", i)), netip.MustParseAddr(fmt.Sprintf("2001:db8::1%d", i))
 	h.underlays = []netip.Addr{four, six}
 	h.Record = heddle.Host{Name: h.Name, ID: "id of " + h.Name, MTU: mtu, PrivilegedPorts: true, Underlay: []netip.Addr{six}}
@@ -209,7 +209,7 @@ func (h *Host) Outer() netip.Addr { return h.Record.Underlay[0] }
 
 // Pod is a container on a host.
 type Pod struct {
-	world.Place
+	world.Netns
 	Host     *Host
 	Endpoint heddle.Endpoint
 }
@@ -217,7 +217,7 @@ type Pod struct {
 // Pod makes a container with an address of each of the network's subnets.
 func (c *Cluster) Pod(t testing.TB, name string, host int, n heddle.Network, addrs func(netip.Prefix) netip.Addr, ports ...heddle.PortMapping) *Pod {
 	t.Helper()
-	p := &Pod{Place: world.Namespace(t, name), Host: c.Hosts[host]}
+	p := &Pod{Netns: world.NewNetns(t, name), Host: c.Hosts[host]}
 	p.plug(t, heddle.Endpoint{ID: heddle.EndpointID{Container: name, IfName: "eth0"}, DefaultRoute: true, Ports: ports}, n, addrs)
 	return p
 }
@@ -225,7 +225,7 @@ func (c *Cluster) Pod(t testing.TB, name string, host int, n heddle.Network, add
 // PodOnStack makes a container without the fast path.
 func (c *Cluster) PodOnStack(t testing.TB, name string, host int, n heddle.Network, addrs func(netip.Prefix) netip.Addr) *Pod {
 	t.Helper()
-	p := &Pod{Place: world.Namespace(t, name), Host: c.Hosts[host]}
+	p := &Pod{Netns: world.NewNetns(t, name), Host: c.Hosts[host]}
 	p.plug(t, heddle.Endpoint{ID: heddle.EndpointID{Container: name, IfName: "eth0"}, DefaultRoute: true, NoFastPath: true}, n, addrs)
 	return p
 }
@@ -233,7 +233,7 @@ func (c *Cluster) PodOnStack(t testing.TB, name string, host int, n heddle.Netwo
 // Join gives the container a second interface, eth1, on another network.
 func (p *Pod) Join(t testing.TB, n heddle.Network, addrs func(netip.Prefix) netip.Addr) *Pod {
 	t.Helper()
-	second := &Pod{Place: p.Place, Host: p.Host}
+	second := &Pod{Netns: p.Netns, Host: p.Host}
 	second.plug(t, heddle.Endpoint{ID: heddle.EndpointID{Container: p.Name, IfName: "eth1"}}, n, addrs)
 	return second
 }
@@ -292,7 +292,7 @@ func (h *Host) Underlays() []netip.Addr { return h.underlays }
 func (c *Cluster) Beside(t testing.TB, name string, host int, m heddle.Mode, options map[string]string) *Pod {
 	t.Helper()
 	h := c.Hosts[host]
-	p := &Pod{Place: world.Namespace(t, name), Host: h}
+	p := &Pod{Netns: world.NewNetns(t, name), Host: h}
 	facts, err := h.kernel.Facts()
 	if err != nil {
 		t.Fatal(err)

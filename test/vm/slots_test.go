@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestSlots takes every place, sees the next refused at its deadline, and given once another is free.
+// TestSlots takes every slot, sees the next refused at its deadline, and given once another is free.
 func TestSlots(t *testing.T) {
 	t.Setenv("HEDDLE_CACHE", t.TempDir())
 	var frees []func()

@@ -14,7 +14,7 @@ import (
 
 // HandOver attaches a container as an engine does that moves links itself: it leases addresses
 // from the network's subnets, and attaches with them.
-func (w *World) HandOver(t testing.TB, in Place, network string, options ...PodOption) heddle.AttachReply {
+func (w *World) HandOver(t testing.TB, in Netns, network string, options ...PodOption) heddle.AttachReply {
 	t.Helper()
 	n, err := w.Agent.Network(network)
 	if err != nil {
@@ -41,11 +41,11 @@ func (w *World) HandOver(t testing.TB, in Place, network string, options ...PodO
 // Take moves the link into the container as libnetwork does (osl.Namespace,
 // AddInterface): moved, lowered, renamed, addressed, raised; connected routes with
 // the interface, then those with a next hop, then the default.
-func (p Place) Take(t testing.TB, reply heddle.AttachReply, ifname string) {
+func (n Netns) Take(t testing.TB, reply heddle.AttachReply, ifname string) {
 	t.Helper()
 	script := fmt.Sprintf("ip link set %[1]s netns %[2]s\nip -n %[2]s link set lo up\nip -n %[2]s link set %[1]s down\nip -n %[2]s link set %[1]s name %[3]s address %[4]s\n",
-		reply.Source, p.Name, ifname, reply.Endpoint.MAC)
-	in := "ip -n " + p.Name + " "
+		reply.Source, n.Name, ifname, reply.Endpoint.MAC)
+	in := "ip -n " + n.Name + " "
 	for _, a := range reply.Endpoint.Addrs {
 		script += in + "address add " + a.String() + " dev " + ifname + " " + nodad(a.Addr()) + "\n"
 	}
@@ -60,7 +60,7 @@ func (p Place) Take(t testing.TB, reply heddle.AttachReply, ifname string) {
 	for _, g := range reply.Gateways {
 		script += in + "route add " + heddle.FamilyOf(g).Any().String() + " via " + g.String() + " dev " + ifname + "\n"
 	}
-	Place{}.Sh(t, "%s", script)
+	Netns{}.Sh(t, "%s", script)
 }
 
 func nodad(a netip.Addr) string {
@@ -73,8 +73,8 @@ func nodad(a netip.Addr) string {
 // Engine runs a container on a network as an engine does that moves links itself.
 func (w *World) Engine(t testing.TB, name, network string, options ...PodOption) *Pod {
 	t.Helper()
-	p := &Pod{Place: Namespace(t, name), w: w}
-	reply := w.HandOver(t, p.Place, network, options...)
+	p := &Pod{Netns: NewNetns(t, name), w: w}
+	reply := w.HandOver(t, p.Netns, network, options...)
 	p.Take(t, reply, "eth0")
 	p.Endpoint = reply.Endpoint
 	t.Cleanup(func() { p.Forget(t) })
@@ -93,7 +93,7 @@ func (p *Pod) Forget(t testing.TB) {
 }
 
 // HandOverRequest returns the request that HandOver made, to make it again.
-func (w *World) HandOverRequest(in Place, reply heddle.AttachReply) heddle.AttachRequest {
+func (w *World) HandOverRequest(in Netns, reply heddle.AttachReply) heddle.AttachRequest {
 	r := w.Request(in, reply.Endpoint.NetworkName)
 	r.ID, r.Handover = reply.Endpoint.ID, true
 	for _, a := range reply.Endpoint.Addrs {

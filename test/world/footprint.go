@@ -68,7 +68,7 @@ const shown = 40
 func look(t testing.TB) Footprint {
 	t.Helper()
 	f := Footprint{}
-	for line := range strings.Lines(Place{Name: "host"}.Dump(t)) {
+	for line := range strings.Lines(Netns{Name: "host"}.Dump(t)) {
 		f[strings.TrimSpace(line)]++
 	}
 	if err := errors.Join(f.mounts(), f.settings()); err != nil {

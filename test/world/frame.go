@@ -19,7 +19,7 @@ import (
 // Frame is an Ethernet frame that was seen on a link.
 type Frame struct {
 	Data []byte
-	// Out is set if the place itself sent it.
+	// Out is set if the namespace itself sent it.
 	Out bool
 }
 
@@ -40,12 +40,12 @@ type Capture struct {
 // networkOrder is htons(ETH_P_ALL).
 const networkOrder = unix.ETH_P_ALL<<8&0xff00 | unix.ETH_P_ALL>>8
 
-// Capture starts recording in the place.
-func (p Place) Capture(t testing.TB, link string) *Capture {
+// Capture starts recording in the namespace.
+func (n Netns) Capture(t testing.TB, link string) *Capture {
 	t.Helper()
 	c := &Capture{fd: -1, done: make(chan struct{})}
-	if err := p.packetSocket(link, &c.fd); err != nil {
-		t.Fatalf("capture on %s in %s: %v", link, p.Name, err)
+	if err := n.packetSocket(link, &c.fd); err != nil {
+		t.Fatalf("capture on %s in %s: %v", link, n.Name, err)
 	}
 	unix.SetsockoptInt(c.fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 8<<20)
 	unix.SetsockoptTimeval(c.fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Usec: 20000})
@@ -54,9 +54,9 @@ func (p Place) Capture(t testing.TB, link string) *Capture {
 	return c
 }
 
-// packetSocket opens a raw socket on a link of the place.
-func (p Place) packetSocket(link string, fd *int) error {
-	return p.Do(func() error {
+// packetSocket opens a raw socket on a link of the namespace.
+func (n Netns) packetSocket(link string, fd *int) error {
+	return n.Do(func() error {
 		l, err := net.InterfaceByName(link)
 		if err != nil {
 			return err
@@ -128,19 +128,19 @@ func Contains(text string) func(Frame) bool {
 	return func(f Frame) bool { return bytes.Contains(f.Data, []byte(text)) }
 }
 
-// Send sends frames as they are on a link of the place.
-func (p Place) Send(t testing.TB, link string, frames ...[]byte) {
+// Send sends frames as they are on a link of the namespace.
+func (n Netns) Send(t testing.TB, link string, frames ...[]byte) {
 	t.Helper()
-	if err := p.TrySend(link, frames...); err != nil {
-		t.Fatalf("send on %s in %s: %v", link, p.Name, err)
+	if err := n.TrySend(link, frames...); err != nil {
+		t.Fatalf("send on %s in %s: %v", link, n.Name, err)
 	}
 }
 
 // TrySend is Send for frames that the kernel may refuse: it answers ENOBUFS if a rule drops an
 // outgoing frame.
-func (p Place) TrySend(link string, frames ...[]byte) error {
+func (n Netns) TrySend(link string, frames ...[]byte) error {
 	fd := -1
-	err := p.packetSocket(link, &fd)
+	err := n.packetSocket(link, &fd)
 	defer unix.Close(fd)
 	for i := 0; i < len(frames) && err == nil; i++ {
 		_, err = unix.Write(fd, frames[i])

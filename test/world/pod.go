@@ -91,7 +91,7 @@ func As(ifname string) PodOption { return func(r *heddle.AttachRequest) { r.ID.I
 
 // Pod is a container: a namespace with an endpoint.
 type Pod struct {
-	Place
+	Netns
 	Endpoint heddle.Endpoint
 	w        *World
 }
@@ -99,13 +99,13 @@ type Pod struct {
 // Pod makes a container on a network for the length of the test.
 func (w *World) Pod(t testing.TB, name, network string, options ...PodOption) *Pod {
 	t.Helper()
-	p := &Pod{Place: Namespace(t, name), w: w}
+	p := &Pod{Netns: NewNetns(t, name), w: w}
 	p.Join(t, network, options...)
 	return p
 }
 
 // Request returns the request that attaches a container to a network.
-func (w *World) Request(in Place, network string, options ...PodOption) heddle.AttachRequest {
+func (w *World) Request(in Netns, network string, options ...PodOption) heddle.AttachRequest {
 	r := heddle.AttachRequest{Network: network, ID: heddle.EndpointID{Container: in.Name, IfName: "eth0"}, Netns: in.Path}
 	for _, change := range options {
 		change(&r)
@@ -116,7 +116,7 @@ func (w *World) Request(in Place, network string, options ...PodOption) heddle.A
 // Join attaches the container to a network, the first or a further one.
 func (p *Pod) Join(t testing.TB, network string, options ...PodOption) heddle.Endpoint {
 	t.Helper()
-	reply, err := p.w.Attach(context.Background(), p.w.Request(p.Place, network, options...))
+	reply, err := p.w.Attach(context.Background(), p.w.Request(p.Netns, network, options...))
 	if err != nil {
 		t.Fatalf("attach %s to %s: %v", p.Name, network, err)
 	}
@@ -170,9 +170,9 @@ func (p *Pod) V6() netip.Addr { return p.Addr(Host6) }
 func (p *Pod) Port() string { return p.Endpoint.ID.PortName() }
 
 // PodIn is Pod in an existing namespace.
-func (w *World) PodIn(t testing.TB, place Place, network string, options ...PodOption) *Pod {
+func (w *World) PodIn(t testing.TB, ns Netns, network string, options ...PodOption) *Pod {
 	t.Helper()
-	p := &Pod{Place: place, w: w}
+	p := &Pod{Netns: ns, w: w}
 	p.Join(t, network, options...)
 	return p
 }

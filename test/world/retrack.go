@@ -18,9 +18,9 @@ const (
 	halfMinute         uint32 = 30
 )
 
-// Retrack has the place track a UDP connection again, whose source is translated as
+// Retrack has the namespace track a UDP connection again, whose source is translated as
 // it was.
-func (p Place) Retrack(t testing.TB, f *netlink.ConntrackFlow) {
+func (n Netns) Retrack(t testing.TB, f *netlink.ConntrackFlow) {
 	t.Helper()
 	family, source, target, translated := uint8(unix.AF_INET), nl.CTA_IP_V4_SRC, nl.CTA_IP_V4_DST, ctaNATV4
 	if f.FamilyType == unix.AF_INET6 {
@@ -44,7 +44,7 @@ func (p Place) Retrack(t testing.TB, f *netlink.ConntrackFlow) {
 	ports := nat.AddRtAttr(ctaNATProto|unix.NLA_F_NESTED, nil)
 	ports.AddRtAttr(ctaNATPort, nl.BEUint16Attr(f.Reverse.DstPort))
 	ports.AddRtAttr(ctaNATPort+1, nl.BEUint16Attr(f.Reverse.DstPort))
-	err := p.Do(func() error {
+	err := n.Do(func() error {
 		r := nl.NewNetlinkRequest(unix.NFNL_SUBSYS_CTNETLINK<<8|nl.IPCTNL_MSG_CT_NEW, unix.NLM_F_CREATE|unix.NLM_F_EXCL|unix.NLM_F_ACK)
 		r.AddData(&nl.Nfgenmsg{NfgenFamily: family, Version: nl.NFNETLINK_V0})
 		a, b := f.Forward, f.Reverse

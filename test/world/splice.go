@@ -8,17 +8,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Splice forwards every frame from one of two links of the place to the other, until the test
+// Splice forwards every frame from one of two links of the namespace to the other, until the test
 // ends. change may change the frame; it does not complete a checksum that was left to the NIC.
-func (p Place) Splice(t testing.TB, links [2]string, change func(frame []byte) []byte) {
+func (n Netns) Splice(t testing.TB, links [2]string, change func(frame []byte) []byte) {
 	t.Helper()
 	ends := [2]int{-1, -1}
 	for i, link := range links {
-		err := p.packetSocket(link, &ends[i])
+		err := n.packetSocket(link, &ends[i])
 		err = errors.Join(err, unix.SetsockoptInt(ends[i], unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1),
 			unix.SetsockoptTimeval(ends[i], unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Usec: 100_000}))
 		if err != nil {
-			t.Fatalf("splice %v in %s: %v", links, p.Name, err)
+			t.Fatalf("splice %v in %s: %v", links, n.Name, err)
 		}
 	}
 	over := make(chan struct{})

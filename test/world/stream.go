@@ -27,16 +27,16 @@ const tail = 50
 
 // Stream pings addresses again and again. It waits for a first answer of each. The function that
 // it returns ends the pings, and fails the test if a packet sent before is missing.
-func (p Place) Stream(t testing.TB, every time.Duration, to ...netip.Addr) (end func()) {
+func (n Netns) Stream(t testing.TB, every time.Duration, to ...netip.Addr) (end func()) {
 	t.Helper()
 	var all []*stream
 	for _, a := range to {
-		p.Sh(t, "ping -n -c1 -w60 %s", a)
-		s := &stream{name: fmt.Sprintf("%s pings %s", p.Name, a)}
+		n.Sh(t, "ping -n -c1 -w60 %s", a)
+		s := &stream{name: fmt.Sprintf("%s pings %s", n.Name, a)}
 		s.cmd = exec.Command("ping", "-n", fmt.Sprintf("-i%.3f", every.Seconds()), a.String())
 		s.cmd.Stdout, s.cmd.Stderr = &s.out, &s.out
 		s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-		if err := p.Do(s.cmd.Start); err != nil {
+		if err := n.Do(s.cmd.Start); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { s.cmd.Process.Kill() })

@@ -26,41 +26,41 @@ type Answer struct {
 	Seen netip.Addr
 }
 
-// Listen runs a server in the place for the length of the test. A socket stays in the namespace
+// Listen runs a server in the namespace for the length of the test. A socket stays in the namespace
 // in which it was made.
-func (p Place) Listen(t testing.TB, proto string, at netip.AddrPort) {
+func (n Netns) Listen(t testing.TB, proto string, at netip.AddrPort) {
 	t.Helper()
-	err := p.Do(func() error {
+	err := n.Do(func() error {
 		if proto == "udp" {
 			c, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(at))
 			if err == nil {
 				t.Cleanup(func() { c.Close() })
-				go p.answerUDP(c)
+				go n.answerUDP(c)
 			}
 			return err
 		}
 		l, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))
 		if err == nil {
 			t.Cleanup(func() { l.Close() })
-			go p.answerTCP(l)
+			go n.answerTCP(l)
 		}
 		return err
 	})
 	if err != nil {
-		t.Fatalf("listen on %s %s in %s: %v", proto, at, p.Name, err)
+		t.Fatalf("listen on %s %s in %s: %v", proto, at, n.Name, err)
 	}
 }
 
 // Serve runs servers of both protocols at a port of each address.
-func (p Place) Serve(t testing.TB, port uint16, at ...netip.Addr) {
+func (n Netns) Serve(t testing.TB, port uint16, at ...netip.Addr) {
 	t.Helper()
 	for _, a := range at {
-		p.Listen(t, "tcp", netip.AddrPortFrom(a, port))
-		p.Listen(t, "udp", netip.AddrPortFrom(a, port))
+		n.Listen(t, "tcp", netip.AddrPortFrom(a, port))
+		n.Listen(t, "udp", netip.AddrPortFrom(a, port))
 	}
 }
 
-func (p Place) answerUDP(c *net.UDPConn) {
+func (n Netns) answerUDP(c *net.UDPConn) {
 	buffer := make([]byte, 2048)
 	for {
 		_, from, err := c.ReadFromUDPAddrPort(buffer)
@@ -68,12 +68,12 @@ func (p Place) answerUDP(c *net.UDPConn) {
 			return
 		}
 		if err == nil {
-			c.WriteToUDPAddrPort(p.greeting(from), from)
+			c.WriteToUDPAddrPort(n.greeting(from), from)
 		}
 	}
 }
 
-func (p Place) answerTCP(l *net.TCPListener) {
+func (n Netns) answerTCP(l *net.TCPListener) {
 	for {
 		c, err := l.AcceptTCP()
 		if err != nil {
@@ -81,23 +81,23 @@ func (p Place) answerTCP(l *net.TCPListener) {
 		}
 		go func() {
 			defer c.Close()
-			c.Write(p.greeting(c.RemoteAddr().(*net.TCPAddr).AddrPort()))
+			c.Write(n.greeting(c.RemoteAddr().(*net.TCPAddr).AddrPort()))
 			io.Copy(c, c)
 		}()
 	}
 }
 
-func (p Place) greeting(to netip.AddrPort) []byte {
-	return fmt.Appendf(nil, "%s %s\n", p.Name, to.Addr().Unmap().WithZone(""))
+func (n Netns) greeting(to netip.AddrPort) []byte {
+	return fmt.Appendf(nil, "%s %s\n", n.Name, to.Addr().Unmap().WithZone(""))
 }
 
 // Ask calls a server and returns its answer.
-func (p Place) Ask(proto string, to netip.AddrPort) (Answer, error) {
-	return p.AskFrom(proto, netip.AddrPort{}, to, Patience)
+func (n Netns) Ask(proto string, to netip.AddrPort) (Answer, error) {
+	return n.AskFrom(proto, netip.AddrPort{}, to, Patience)
 }
 
 // AskFrom is Ask from a given address and port.
-func (p Place) AskFrom(proto string, from, to netip.AddrPort, limit time.Duration) (a Answer, err error) {
+func (p Netns) AskFrom(proto string, from, to netip.AddrPort, limit time.Duration) (a Answer, err error) {
 	c, err := p.Dial(proto, from, to, limit)
 	if err != nil {
 		return a, err
@@ -116,9 +116,9 @@ func (p Place) AskFrom(proto string, from, to netip.AddrPort, limit time.Duratio
 
 // Dial connects to a server. Over UDP it sends a first datagram, so that the server answers. If
 // the kernel cannot send, it tries again, as Ping does.
-func (p Place) Dial(proto string, from, to netip.AddrPort, limit time.Duration) (c net.Conn, err error) {
+func (n Netns) Dial(proto string, from, to netip.AddrPort, limit time.Duration) (c net.Conn, err error) {
 	_, err = poll.Until(Patience, 50*time.Millisecond, func() error {
-		if c, err = p.dial(proto, from, to, limit); errors.Is(err, unix.ENOBUFS) {
+		if c, err = n.dial(proto, from, to, limit); errors.Is(err, unix.ENOBUFS) {
 			return err
 		}
 		return poll.Final(err)
@@ -126,7 +126,7 @@ func (p Place) Dial(proto string, from, to netip.AddrPort, limit time.Duration) 
 	return c, err
 }
 
-func (p Place) dial(proto string, from, to netip.AddrPort, limit time.Duration) (c net.Conn, err error) {
+func (n Netns) dial(proto string, from, to netip.AddrPort, limit time.Duration) (c net.Conn, err error) {
 	d := net.Dialer{Timeout: limit, KeepAlive: -1}
 	if from.IsValid() {
 		d.LocalAddr = net.TCPAddrFromAddrPort(from)
@@ -134,7 +134,7 @@ func (p Place) dial(proto string, from, to netip.AddrPort, limit time.Duration) 
 			d.LocalAddr = net.UDPAddrFromAddrPort(from)
 		}
 	}
-	err = p.Do(func() error {
+	err = n.Do(func() error {
 		c, err = d.Dial(proto, to.String())
 		return err
 	})
@@ -144,33 +144,33 @@ func (p Place) dial(proto string, from, to netip.AddrPort, limit time.Duration) 
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s from %s to %s: %w", proto, p.Name, to, err)
+		return nil, fmt.Errorf("%s from %s to %s: %w", proto, n.Name, to, err)
 	}
 	return c, nil
 }
 
 // Gets calls a server that must answer as the one named, over both protocols.
-func (p Place) Gets(t testing.TB, server string, port uint16, at ...netip.Addr) {
+func (n Netns) Gets(t testing.TB, server string, port uint16, at ...netip.Addr) {
 	t.Helper()
 	for _, a := range at {
 		for _, proto := range []string{"tcp", "udp"} {
-			if got, err := p.Ask(proto, netip.AddrPortFrom(a, port)); err != nil {
+			if got, err := n.Ask(proto, netip.AddrPortFrom(a, port)); err != nil {
 				t.Error(err)
 			} else if got.Server != server {
-				t.Errorf("%s at %s answers %s over %s as %s, want %s", p.Name, a, p.Name, proto, got.Server, server)
+				t.Errorf("%s at %s answers %s over %s as %s, want %s", n.Name, a, n.Name, proto, got.Server, server)
 			}
 		}
 	}
 }
 
 // GetsNothing calls servers that must not answer, all at once.
-func (p Place) GetsNothing(t testing.TB, port uint16, at ...netip.Addr) {
+func (n Netns) GetsNothing(t testing.TB, port uint16, at ...netip.Addr) {
 	t.Helper()
 	answers := make(chan string)
 	for _, a := range at {
 		for _, proto := range []string{"tcp", "udp"} {
 			go func() {
-				got, err := p.AskFrom(proto, netip.AddrPort{}, netip.AddrPortFrom(a, port), Refusal)
+				got, err := n.AskFrom(proto, netip.AddrPort{}, netip.AddrPortFrom(a, port), Refusal)
 				if err != nil {
 					got.Server = ""
 				}
@@ -180,7 +180,7 @@ func (p Place) GetsNothing(t testing.TB, port uint16, at ...netip.Addr) {
 	}
 	for range 2 * len(at) {
 		if s := <-answers; !strings.HasPrefix(s, "tcp ") && !strings.HasPrefix(s, "udp ") {
-			t.Errorf("%s is answered at port %d by %s", p.Name, port, s)
+			t.Errorf("%s is answered at port %d by %s", n.Name, port, s)
 		}
 	}
 }

@@ -30,12 +30,12 @@ var changing = regexp.MustCompile(`\b(packets|bytes|expires|\w+_lft) \S+|\bqlen 
 
 // Dump lists all links, addresses, routes, rules, permanent neighbours and, on the host, the
 // forwarding tables and the firewall. It waits until they do not change any more.
-func (p Place) Dump(t testing.TB) string {
+func (n Netns) Dump(t testing.TB) string {
 	t.Helper()
-	last := p.dump(t)
+	last := n.dump(t)
 	for range 50 {
 		time.Sleep(20 * time.Millisecond)
-		next := p.dump(t)
+		next := n.dump(t)
 		if next == last {
 			break
 		}
@@ -44,15 +44,15 @@ func (p Place) Dump(t testing.TB) string {
 	return last
 }
 
-func (p Place) dump(t testing.TB) string {
+func (n Netns) dump(t testing.TB) string {
 	t.Helper()
 	commands := dumpCommands
-	if p.Path == "" {
+	if n.Path == "" {
 		commands = append(append([]string{}, commands...), hostCommands...)
 	}
 	var all strings.Builder
 	for _, c := range commands {
-		fmt.Fprintf(&all, "# %s: %s\n%s\n", p.Name, c, p.Sh(t, "%s", c))
+		fmt.Fprintf(&all, "# %s: %s\n%s\n", n.Name, c, n.Sh(t, "%s", c))
 	}
 	return changing.ReplaceAllString(all.String(), "")
 }
@@ -69,7 +69,7 @@ func NoTrace(t testing.TB) {
 // tables and rules of the firewall by name and comment.
 func Traces(t testing.TB) []string {
 	t.Helper()
-	host := Place{Name: "host"}
+	host := Netns{Name: "host"}
 	protocol := fmt.Sprintf("proto %d", heddle.RouteProtocol)
 	looks := []struct {
 		command string

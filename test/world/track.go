@@ -8,14 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Tracked lists the flows from one address to another that the place tracks.
-func (p Place) Tracked(t testing.TB, from, to netip.Addr) (all []string) {
+// Tracked lists the flows from one address to another that the namespace tracks.
+func (n Netns) Tracked(t testing.TB, from, to netip.Addr) (all []string) {
 	t.Helper()
 	family := netlink.InetFamily(unix.AF_INET)
 	if to.Is6() {
 		family = unix.AF_INET6
 	}
-	err := p.Do(func() error {
+	err := n.Do(func() error {
 		flows, err := netlink.ConntrackTableList(netlink.ConntrackTable, family)
 		for _, f := range flows {
 			src, _ := netip.AddrFromSlice(f.Forward.SrcIP)
@@ -32,10 +32,10 @@ func (p Place) Tracked(t testing.TB, from, to netip.Addr) (all []string) {
 	return all
 }
 
-// ForgetFlows empties the place's connection tracking.
-func (p Place) ForgetFlows(t testing.TB) {
+// ForgetFlows empties the namespace's connection tracking.
+func (n Netns) ForgetFlows(t testing.TB) {
 	t.Helper()
-	if err := p.Do(func() error { return netlink.ConntrackTableFlush(netlink.ConntrackTable) }); err != nil {
+	if err := n.Do(func() error { return netlink.ConntrackTableFlush(netlink.ConntrackTable) }); err != nil {
 		t.Fatal(err)
 	}
 }

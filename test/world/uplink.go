@@ -28,8 +28,8 @@ func (w *World) wire(t testing.TB) {
 }
 
 // Ready waits until a veth pair carries packets: a link gets its queue a moment after its carrier.
-// The far end is eth0 of the place.
-func Ready(t testing.TB, link string, far Place) {
+// The far end is eth0 of the namespace.
+func Ready(t testing.TB, link string, far Netns) {
 	t.Helper()
 	Soon(t, link+" carries packets", func() error {
 		state := cell.Sh(t, "ip -o link show dev %s", link) + far.Sh(t, "ip -o link show dev eth0")

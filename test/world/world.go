@@ -36,7 +36,7 @@ var (
 // World is a host with its surroundings and its agent.
 type World struct {
 	*agent.Agent
-	Host, Outside Place
+	Host, Outside Netns
 	options       agent.Options
 	log           logBook
 	subnets       int
@@ -50,7 +50,7 @@ type World struct {
 func New(t testing.TB, options ...func(*agent.Options)) *World {
 	t.Helper()
 	cell.Need(t)
-	w := &World{Host: Place{Name: "host"}, Outside: Namespace(t, "outside")}
+	w := &World{Host: Netns{Name: "host"}, Outside: NewNetns(t, "outside")}
 	w.Host.setUp(t)
 	w.wire(t)
 	w.options = agent.Options{Name: "host", StateDir: t.TempDir(), RunDir: t.TempDir(),

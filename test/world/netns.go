@@ -20,38 +20,38 @@ import (
 	"github.com/heddle-network/heddle/test/poll"
 )
 
-// Place is a network namespace. With an empty Path it is the host's own.
-type Place struct{ Name, Path string }
+// Netns is a network namespace. With an empty Path it is the host's own.
+type Netns struct{ Name, Path string }
 
-// Namespace makes a named network namespace for the length of the test. It starts no program,
+// NewNetns makes a named network namespace for the length of the test. It starts no program,
 // since tests make hundreds of them.
-func Namespace(t testing.TB, name string) Place {
+func NewNetns(t testing.TB, name string) Netns {
 	t.Helper()
-	p := Place{Name: name, Path: "/run/netns/" + name}
-	if err := p.create(); err != nil {
+	n := Netns{Name: name, Path: "/run/netns/" + name}
+	if err := n.create(); err != nil {
 		t.Fatalf("make namespace %s: %v", name, err)
 	}
-	t.Cleanup(p.Delete)
-	p.setUp(t)
-	return p
+	t.Cleanup(n.Delete)
+	n.setUp(t)
+	return n
 }
 
 // create mounts a new namespace at the path, as ip-netns(8) does.
-func (p Place) create() error {
-	if err := os.MkdirAll(filepath.Dir(p.Path), 0o755); err != nil {
+func (n Netns) create() error {
+	if err := os.MkdirAll(filepath.Dir(n.Path), 0o755); err != nil {
 		return err
 	}
-	if err := os.WriteFile(p.Path, nil, 0o444); err != nil {
+	if err := os.WriteFile(n.Path, nil, 0o444); err != nil {
 		return err
 	}
 	done := make(chan error)
-	go func() { done <- p.unshare() }()
+	go func() { done <- n.unshare() }()
 	return <-done
 }
 
 // unshare moves its thread to a new namespace, mounts the namespace, and moves back. A thread
 // that cannot move back ends with the goroutine.
-func (p Place) unshare() error {
+func (n Netns) unshare() error {
 	runtime.LockOSThread()
 	home, err := os.Open("/proc/thread-self/ns/net")
 	if err != nil {
@@ -61,7 +61,7 @@ func (p Place) unshare() error {
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 		return err
 	}
-	mounted := unix.Mount("/proc/thread-self/ns/net", p.Path, "", unix.MS_BIND, "")
+	mounted := unix.Mount("/proc/thread-self/ns/net", n.Path, "", unix.MS_BIND, "")
 	if err := unix.Setns(int(home.Fd()), unix.CLONE_NEWNET); err == nil {
 		runtime.UnlockOSThread()
 	}
@@ -69,22 +69,22 @@ func (p Place) unshare() error {
 }
 
 // Delete removes the namespace's name. The namespace ends with its last user.
-func (p Place) Delete() {
-	unix.Unmount(p.Path, unix.MNT_DETACH)
-	os.Remove(p.Path)
+func (n Netns) Delete() {
+	unix.Unmount(n.Path, unix.MNT_DETACH)
+	os.Remove(n.Path)
 }
 
 // Churn makes a namespace and deletes it.
 func Churn(name string) error {
-	p := Place{Name: name, Path: "/run/netns/" + name}
-	defer p.Delete()
-	return p.create()
+	n := Netns{Name: name, Path: "/run/netns/" + name}
+	defer n.Delete()
+	return n.create()
 }
 
 // setUp turns off duplicate address detection for future links: tests would wait for it.
-func (p Place) setUp(t testing.TB) {
+func (n Netns) setUp(t testing.TB) {
 	t.Helper()
-	err := p.Do(func() error {
+	err := n.Do(func() error {
 		return os.WriteFile("/proc/sys/net/ipv6/conf/default/accept_dad", []byte("0"), 0)
 	})
 	if err != nil {
@@ -92,12 +92,12 @@ func (p Place) setUp(t testing.TB) {
 	}
 }
 
-// Do runs f in the place.
-func (p Place) Do(f func() error) error {
-	if p.Path == "" {
+// Do runs f in the namespace.
+func (n Netns) Do(f func() error) error {
+	if n.Path == "" {
 		return f()
 	}
-	ns, err := kernel.OpenNetns(p.Path)
+	ns, err := kernel.OpenNetns(n.Path)
 	if err != nil {
 		return err
 	}
@@ -105,19 +105,19 @@ func (p Place) Do(f func() error) error {
 	return ns.Do(f)
 }
 
-// Sh runs a shell script in the place and returns what it printed.
-func (p Place) Sh(t testing.TB, script string, args ...any) string {
+// Sh runs a shell script in the namespace and returns what it printed.
+func (n Netns) Sh(t testing.TB, script string, args ...any) string {
 	t.Helper()
-	out, err := p.TrySh(script, args...)
+	out, err := n.TrySh(script, args...)
 	if err != nil {
-		t.Fatalf("in %s: %s\n%v\n%s", p.Name, fmt.Sprintf(script, args...), err, out)
+		t.Fatalf("in %s: %s\n%v\n%s", n.Name, fmt.Sprintf(script, args...), err, out)
 	}
 	return out
 }
 
 // TrySh is Sh for a script that may fail.
-func (p Place) TrySh(script string, args ...any) (out string, err error) {
-	failed := p.Do(func() error {
+func (n Netns) TrySh(script string, args ...any) (out string, err error) {
+	failed := n.Do(func() error {
 		out, err = cell.TrySh(script, args...)
 		return nil
 	})
@@ -129,20 +129,20 @@ func (p Place) TrySh(script string, args ...any) (out string, err error) {
 
 // Ping sends one echo request, with further flags of ping(8). If the kernel cannot send it, Ping
 // tries again: all namespaces share one neighbour table, and other tests may have filled it.
-func (p Place) Ping(to netip.Addr, flags ...string) error {
-	_, err := p.ping(to, flags...)
+func (n Netns) Ping(to netip.Addr, flags ...string) error {
+	_, err := n.ping(to, flags...)
 	return err
 }
 
-func (p Place) ping(to netip.Addr, flags ...string) (said string, err error) {
+func (n Netns) ping(to netip.Addr, flags ...string) (said string, err error) {
 	args := append([]string{"-n", "-c1", fmt.Sprintf("-W%.1f", Patience.Seconds())}, flags...)
-	err = p.Do(func() error {
+	err = n.Do(func() error {
 		_, err := poll.Until(Patience, 50*time.Millisecond, func() error {
 			out, err := exec.Command("ping", append(args, to.String())...).CombinedOutput()
 			if said = strings.TrimSpace(string(out)); err == nil {
 				return nil
 			}
-			err = fmt.Errorf("ping %s from %s: %w: %s", to, p.Name, err, said)
+			err = fmt.Errorf("ping %s from %s: %w: %s", to, n.Name, err, said)
 			if strings.Contains(said, "No buffer space available") {
 				return err
 			}
@@ -157,26 +157,26 @@ var roundTrip = regexp.MustCompile(`time=([0-9.]+) ms`)
 
 // RTT pings, and returns the round-trip time. The kernel takes the time stamps, so that it does
 // not matter if ping(8) has to wait for a processor.
-func (p Place) RTT(to netip.Addr) (time.Duration, error) {
-	said, err := p.ping(to)
+func (n Netns) RTT(to netip.Addr) (time.Duration, error) {
+	said, err := n.ping(to)
 	if err != nil {
 		return 0, err
 	}
 	m := roundTrip.FindStringSubmatch(said)
 	if m == nil {
-		return 0, fmt.Errorf("ping %s from %s names no time: %s", to, p.Name, said)
+		return 0, fmt.Errorf("ping %s from %s names no time: %s", to, n.Name, said)
 	}
 	return time.ParseDuration(m[1] + "ms")
 }
 
 // Silent pings addresses that must not answer, all at the same time.
-func (p Place) Silent(t testing.TB, to ...netip.Addr) {
+func (n Netns) Silent(t testing.TB, to ...netip.Addr) {
 	t.Helper()
 	var wait sync.WaitGroup
 	for _, a := range to {
 		wait.Go(func() {
-			if p.Ping(a, fmt.Sprintf("-W%.1f", Refusal.Seconds())) == nil {
-				t.Errorf("%s reaches %s", p.Name, a)
+			if n.Ping(a, fmt.Sprintf("-W%.1f", Refusal.Seconds())) == nil {
+				t.Errorf("%s reaches %s", n.Name, a)
 			}
 		})
 	}
@@ -184,10 +184,10 @@ func (p Place) Silent(t testing.TB, to ...netip.Addr) {
 }
 
 // Reaches pings addresses that must answer.
-func (p Place) Reaches(t testing.TB, to ...netip.Addr) {
+func (n Netns) Reaches(t testing.TB, to ...netip.Addr) {
 	t.Helper()
 	for _, a := range to {
-		if err := p.Ping(a); err != nil {
+		if err := n.Ping(a); err != nil {
 			t.Error(err)
 		}
 	}

@@ -1,17 +1,17 @@
-// Package bench measures container networks side by side with well-known tools: sockperf,
-// iperf3 and ping.
+// Package bench measures container networks side by side with well-known tools: sockperf, iperf3
+// and ping.
 //
-// A Matrix has columns (a mode on one host, or across two) whose endpoints the
-// caller has made and that all exist at the same time, and rows (probe, message
-// size, number of pairs). Every cell runs once per round, in a random order, so
-// that a machine that becomes slower affects all modes alike. The most important
-// result is the ratio of two columns within one round.
+// A Matrix has columns and rows. A column is a mode on one host, or across two. The caller has made
+// its endpoints, and the endpoints of all columns exist at the same time. A row is a probe, a
+// message size and a number of pairs. Every cell runs once per round, in a random order, so that a
+// machine that becomes slower affects all modes alike. The most important result is the ratio of
+// two columns within one round.
 //
 //	columns  --\                      /--> samples.jsonl (every raw reading)
 //	probes   ---> Matrix --> Run ----+---> report.json   (medians, ratios)
 //	rounds   --/                      \--> a table for people
 //
-// The package does not know how endpoints are made: it is given places.
+// The package does not know how containers are made: it is given Endpoints.
 package bench
 
 import (
@@ -24,15 +24,16 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Place is somewhere a program can run: a container's namespaces, or the host.
-// Programs there see this process's files: some are given a temporary one.
-type Place struct {
+// Endpoint is one end of the measured traffic, where a program can run: the namespaces of
+// a container, or the host. A program there must see the files of this process, since
+// some programs are given a temporary file.
+type Endpoint struct {
 	Name string
 	// Command returns a command, not yet started, that will run there. It must
 	// become the program (exec, not fork) for signals to reach it, as "ip netns
 	// exec" and "nsenter" do.
 	Command func(ctx context.Context, argv ...string) (*exec.Cmd, error)
-	// Addr is the IPv4 address at which others reach the place: of the
+	// Addr is the IPv4 address at which others reach the endpoint: that of the
 	// container, or of its host where ports are published. Addr6 may be unset.
 	Addr, Addr6 netip.Addr
 	// Far is set if programs run on another machine. Then the processes here only forward
@@ -48,11 +49,11 @@ const PortsPerPair = 16
 // must be published under the same numbers. Servers that share a network namespace, as in mode
 // host, need separate port ranges.
 type Pair struct {
-	Client, Server Place
+	Client, Server Endpoint
 	PortBase       uint16
-	// Step is the distance of its ports; 1 if zero. Pairs that share one server
-	// place have consecutive PortBases and a Step of as many as there are, so
-	// that programs of one run get consecutive ports.
+	// Step is the distance between the ports of the pair; zero means 1. Pairs that share
+	// one server endpoint have consecutive PortBases, and their Step is the number of such
+	// pairs. So the programs of one run get consecutive ports.
 	Step uint16
 }
 
@@ -60,7 +61,7 @@ func (p Pair) step() uint16 { return max(1, p.Step) }
 
 func (p Pair) port(slot uint16) uint16 { return p.PortBase + slot*p.step() }
 
-// family is netperf's option for the family of the target.
+// family is the option of netperf for the address family of the target.
 func (p Pair) family() string {
 	if p.Server.Addr.IsValid() {
 		return "-4"
@@ -92,8 +93,8 @@ const (
 	DockerLayoutNF = "docker-overlay-nf"
 )
 
-// Stack is what a mode's name ends in when its packets take the host's stack, not the
-// fast path: "overlay-stack".
+// Stack is the suffix of a mode's name if its packets take the host's network stack, not
+// the fast path: "overlay-stack".
 const Stack = "-stack"
 
 // Column is one mode over one span, with its pairs; all columns exist during
@@ -101,11 +102,11 @@ const Stack = "-stack"
 type Column struct {
 	Mode string
 	Span string
-	// Wire names the wire that it crosses, see Cell.
+	// Wire names the wire that the column crosses, see Cell.
 	Wire  string
 	Pairs []Pair
-	// Attach attaches one more container, tells how long that took, and detaches it;
-	// nil where nothing can be attached.
+	// Attach attaches one more container, returns how long that took, and detaches the
+	// container. It is nil where nothing can be attached.
 	Attach func(context.Context) (time.Duration, error)
 	// Notes are facts that explain the figures ("mtu": "1450").
 	Notes map[string]string
