@@ -17,11 +17,14 @@ PACKAGES := nftables iptables iproute2 iputils-ping procps kmod sockperf iperf3 
 # have a run of their own, beside all others. In both, those that take longest begin.
 AT_ONCE  ?= $(shell expr 2 '*' $$(nproc) + 1)
 LONGEST  := ./test/attack ./test/fleet ./test/hardship ./test/crash ./kernel ./test/modes ./lab ./test/doctor \
-            ./test/runtimes ./test/allocation ./test/install ./test/fast ./test/overlay ./test/coexist
+            ./test/runtimes ./test/allocation ./test/install ./test/handover ./test/fast ./test/overlay ./test/coexist \
+            ./cmd/heddle ./peer ./test/join
 GUESTS   := ./test/attack ./test/modes ./kernel ./test/ipvlan ./test/fast ./test/direct ./test/doctor ./test/overlay \
             ./bpf ./lab ./trial ./test/vm
 # Docker gives a driver little time, so the three dockerds and their agents come before all others.
 FIRST    := ./test/docker
+# A suite that mostly waits, and takes as long as all others, runs beside the rest of its package.
+OWN      := ^TestOwnAttacks$$
 # Those that many goroutines share are tested with the race detector, which needs gcc, and with
 # locks that check their order.
 RACED    := ./agent ./cluster ./store ./join
@@ -38,7 +41,7 @@ export HEDDLE_TEST_PROGRAMS ?= $(CURDIR)/bin/test
 # Caches lie outside the repository.
 export HEDDLE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/heddle
 
-.PHONY: flaky bench-paths bench-docker docker-plugin docker-engine help build generate deps vm-kernels cni-plugins cri-modules test test-pure test-most test-guests test-first test-raced race lock-order lint demo bench-attach soak man install uninstall deb vm-systemd clean
+.PHONY: flaky bench-paths bench-docker docker-plugin docker-engine help build generate deps vm-kernels cni-plugins cri-modules test test-pure test-most test-guests test-own test-first test-raced race lock-order lint demo bench-attach soak man install uninstall deb vm-systemd clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -76,15 +79,17 @@ test-pure: ## the tests that need no root: seconds
 test: deps build vm-kernels cni-plugins cri-modules lint ## everything this machine can run
 	@echo "running all tests; what cannot run here is listed at the end"
 	@$(GO) build -o bin/test/report ./test/report
-	@bin/test/report <(make -s test-guests; make -s test-raced) <(make -s test-most) <(make -s test-first)
+	@bin/test/report <(make -s test-guests) <(make -s test-most) <(make -s test-own) <(make -s test-first; make -s test-raced)
 
 # The parts of the tests, which run at once. They are not said as $$(MAKE) above: make -n would run
 # them.
 test-first:
 	@nice -n -10 $(GO) test $(EACH) $(FIRST)
 test-most:
-	@$(GO) test $(EACH) -skip InGuests -p $(AT_ONCE) $(LONGEST) \
+	@$(GO) test $(EACH) -skip 'InGuests|$(OWN)' -p $(AT_ONCE) $(LONGEST) \
 	     $$($(GO) list ./... | grep -vxF $(patsubst .%,-e $(OURS)%,$(RACED) $(FIRST)))
+test-own:
+	@$(GO) test $(EACH) -run '$(OWN)' ./test/attack
 test-guests:
 	@$(GO) test $(EACH) -run InGuests -p $(AT_ONCE) $(GUESTS)
 test-raced:
