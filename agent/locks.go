@@ -14,7 +14,7 @@ package agent
 // for records on disk. underway.go keeps networks that conflict apart without a lock.
 //
 // Some work concerns the whole host, and is done for one caller at a time: atHostPathsUpdate;
-// atTrial, for all who want such a network for the first time; atFlowListing, in the background:
+// atTrial, for all who want a network of that mode for the first time; atFlowListing, in the background:
 // an attach waits only if one of its addresses is in the list. In package kernel these are the
 // search of the host's namespaces, for a container that is not where it was or that had a device
 // or NIC; changes of other firewalls' chains; and the transaction of our firewall's chains, sets
@@ -30,7 +30,7 @@ type (
 	atNetworkLock     [4]struct{}  // a network, by ID, while the kernel makes, changes, repairs or removes it
 	atHostPathsUpdate [5]struct{}  // the paths to other hosts are made, repaired or removed
 	atLinks           [6]struct{}  // a link, by name, that several endpoints or networks want
-	atTrial           [7]struct{}  // a kind of network that is tried on this kernel
+	atTrial           [7]struct{}  // a mode that is tried on this kernel
 	atFlowListing     [8]struct{}  // the host's connections are listed
 	atView            [9]struct{}  // the cluster's newest view is adopted
 	atReservations    [10]struct{} // leases and pools, with their records on disk

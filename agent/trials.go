@@ -10,8 +10,9 @@ type trials struct {
 	modes modes
 	// untried says that the modes are known to work.
 	untried bool
-	// trying is held while a case is tried.
-	trying keyed[atTrial, trial.Case]
+	// trying is held while a mode is tried: what works for both address families works for each, so
+	// whoever wants one waits for the trial of both.
+	trying keyed[atTrial, string]
 
 	mu      rwMutex[atTrials]
 	working map[trial.Case]bool
@@ -49,6 +50,7 @@ func (t *trials) tryAhead(mode string) {
 	if err != nil || t.untried {
 		return
 	}
+	defer t.trying.Lock(mode)()
 	works := []trial.Case{{Mode: mode, IPv4: true, IPv6: true}, {Mode: mode, IPv4: true}, {Mode: mode, IPv6: true}}
 	if trial.Run(m, works[0]) != nil {
 		works = works[1:2]
@@ -64,7 +66,7 @@ func (t *trials) try(m heddle.Mode, c trial.Case) error {
 	if t.knownToWork(c) {
 		return nil
 	}
-	defer t.trying.Lock(c)()
+	defer t.trying.Lock(c.Mode)()
 	if t.knownToWork(c) {
 		return nil
 	}

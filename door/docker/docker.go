@@ -128,6 +128,20 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// answerTime bounds every answer: the engine waits up to 30 s for one, and is blocked
-// meanwhile.
-const answerTime = 2 * time.Second
+const (
+	// answerTime bounds every answer but one: the engine waits up to 30 s for one, and is blocked
+	// meanwhile.
+	answerTime = 2 * time.Second
+	// CreateTime bounds the answer to CreateNetwork. A person waits for it, nothing else of the
+	// engine's does, and the first network of a mode takes a trial of the mode.
+	CreateTime = 10 * time.Second
+)
+
+// timeFor is the time for a call, less what reading and writing take.
+func timeFor(call string) time.Duration {
+	limit := answerTime
+	if call == "CreateNetwork" {
+		limit = CreateTime
+	}
+	return limit - answerTime/10
+}

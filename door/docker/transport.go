@@ -116,12 +116,12 @@ type result struct {
 	err    error
 }
 
-// callInTime waits for the method, for the answer time less what reading and writing take.
+// callInTime waits for the method, for the time that the call has.
 // Pools and addresses need no undoing: a repeated request by name gets the same ones, and
 // what the agent chose expires if no network or endpoint uses it, pools after 10 minutes
 // and addresses after 2.
 func (s *Server) callInTime(ctx context.Context, name string, body []byte, m, undo method) (any, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTime-answerTime/10)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeFor(name))
 	done, gone := make(chan result), make(chan struct{})
 	s.calls.Go(func() {
 		defer cancel()
@@ -146,7 +146,7 @@ func (s *Server) callInTime(ctx context.Context, name string, body []byte, m, un
 	case <-ctx.Done():
 		close(gone)
 		return nil, heddle.Errorf(heddle.Waited, "answer Docker's call", name,
-			fmt.Sprintf("it took longer than %s", answerTime-answerTime/10), "look at 'heddle status', and try again")
+			fmt.Sprintf("it took longer than %s", timeFor(name)), "look at 'heddle status', and try again")
 	}
 }
 

@@ -162,7 +162,7 @@ func (r *comparison) forgetMissing(b docker.Binding) bool {
 	}
 	if time.Since(since) < settleTime {
 		r.retry = true
-		r.creating = r.creating || b.Provisional && time.Since(since) < createTime
+		r.creating = r.creating || b.Provisional && time.Since(since) < docker.CreateTime
 		return true
 	}
 	err := r.deleteUnknown(b)

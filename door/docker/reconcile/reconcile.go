@@ -37,9 +37,6 @@ const (
 	// settleTime is how long a network may be known to its driver and not to dockerd:
 	// dockerd does not list a network while it creates it.
 	settleTime = 30 * time.Second
-	// createTime is how long dockerd is expected to create a network: its driver has
-	// answered by then.
-	createTime = 2 * time.Second
 )
 
 // Options of a Reconciler.
