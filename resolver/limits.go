@@ -18,9 +18,9 @@ type Limits struct {
 	AllForwards, AllConnections int
 }
 
-// DefaultLimits bound what a resolver needs to some 100 MiB, if all containers of a host ask as
-// much as they may.
-var DefaultLimits = Limits{Rate: 1000, Burst: 2000, Forwards: 64, Connections: 16, AllForwards: 4096, AllConnections: 1024}
+// DefaultLimits leave room for a busy server, whose library remembers no names. They bound what a
+// resolver needs to some 100 MiB, if all containers of a host ask as much as they may.
+var DefaultLimits = Limits{Rate: 5000, Burst: 10000, Forwards: 64, Connections: 16, AllForwards: 4096, AllConnections: 1024}
 
 // account is what a container uses. Refusals are answered as often as questions, no more.
 type account struct {

@@ -165,6 +165,14 @@ func writeServers(t testing.TB, path string, all ...string) {
 // start starts the resolver in this process, and waits until it answers.
 func (s *scene) start(t testing.TB, change ...func(*resolver.Options)) *scene {
 	t.Helper()
+	s.startOnly(t, change...)
+	s.serves(t, app4, app6, back4)
+	return s
+}
+
+// startOnly is start without the wait.
+func (s *scene) startOnly(t testing.TB, change ...func(*resolver.Options)) {
+	t.Helper()
 	o := resolver.Options{Dir: s.dir, ResolvConf: s.conf, UplinkConf: s.uplink, Log: slog.New(slog.DiscardHandler)}
 	for _, c := range change {
 		c(&o)
@@ -185,8 +193,6 @@ func (s *scene) start(t testing.TB, change ...func(*resolver.Options)) *scene {
 			t.Error(err)
 		}
 	})
-	s.serves(t, app4, app6, back4)
-	return s
 }
 
 // patience is for what must happen, on a machine that has much else to do.

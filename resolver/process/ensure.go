@@ -33,23 +33,23 @@ func Ensure(ctx context.Context, program, dir, version string) (r Running, start
 		found, err := Find(dir)
 		switch {
 		case err != nil:
-		case found != nil && (found.Version == version || own != nil && found.PID == own.pid):
-			return *found, started, nil
+		case found != nil && own != nil && found.PID == own.pid:
+			return *found, true, nil
+		case found != nil && found.Version == version:
+			return *found, false, nil
 		case found != nil:
 			err = end(ctx, found.PID, dir)
 		case own == nil:
-			if own, err = startIfFree(program, dir); own != nil {
-				started = true
-			}
+			own, err = startIfFree(program, dir)
 		}
 		if err == nil {
 			err = own.wait(ctx, dir)
 		}
 		if err != nil && heddle.KindOf(err) != heddle.Conflict {
-			return Running{}, started, err
+			return Running{}, false, err
 		}
 		if err != nil { // another one was faster
-			own, started = nil, false
+			own = nil
 		}
 	}
 }

@@ -99,11 +99,11 @@ func Find(dir string) (*Running, error) {
 	return r, nil
 }
 
-// has reports whether the process has the file open. The file of a resolver that was killed
-// names a process that may be another program by now.
+// has reports whether the process has the file open, and is not this one, which looks at it. The
+// file of a resolver that was killed names a process that may be another program by now.
 func (r *Running) has(path string) bool {
 	want, err := os.Stat(path)
-	if err != nil {
+	if err != nil || r.PID == os.Getpid() {
 		return false
 	}
 	fds := fmt.Sprintf("/proc/%d/fd", r.PID)
