@@ -54,7 +54,7 @@ func exchangeBy(ctx context.Context, network string, server netip.AddrPort, m *d
 }
 
 func answers(r, asked *dns.Msg) bool {
-	if !r.Response || r.Id != asked.Id || len(r.Question) != 1 {
+	if !r.Response || r.Opcode != asked.Opcode || r.Id != asked.Id || len(r.Question) != 1 {
 		return false
 	}
 	a, b := r.Question[0], asked.Question[0]
@@ -84,7 +84,7 @@ func returnable(q question, r *dns.Msg) *dns.Msg {
 	if o != nil && q.IsEdns0() != nil {
 		extra = append(extra, passed(o, maxUDP))
 	}
-	r.Id, r.Extra, r.Question = q.Id, extra, q.Question
+	r.Id, r.Opcode, r.Extra, r.Question = q.Id, q.Opcode, extra, q.Question
 	r.RecursionDesired, r.RecursionAvailable, r.Authoritative = q.RecursionDesired, true, false
 	return r
 }

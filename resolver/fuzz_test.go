@@ -119,9 +119,10 @@ func FuzzReply(f *testing.F) {
 				return
 			}
 			answers(r, m)
+			r.Response = true // others are passed over
 			points(r, s.table.Load())
 			q := question{m, asker, false}
-			check(t, packed(m), q.pack(returnable(q, r)), false)
+			check(t, packed(m), q.packForeign(returnable(q, r)), false)
 		}
 	})
 }

@@ -88,6 +88,16 @@ func (q question) pack(r *dns.Msg) []byte {
 	return packed(q.reply(dns.RcodeServerFailure))
 }
 
+// packForeign is pack for what others have said: records that were cut short could be read, and
+// not be written.
+func (q question) packForeign(r *dns.Msg) []byte {
+	text := q.pack(r)
+	if new(dns.Msg).Unpack(text) != nil {
+		return q.pack(q.reply(dns.RcodeServerFailure))
+	}
+	return text
+}
+
 func packed(r *dns.Msg) []byte {
 	text, err := r.Pack()
 	if err != nil {

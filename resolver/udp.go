@@ -75,7 +75,7 @@ func (s *server) answer(asker *names.Asker, tcp bool, packet []byte, send func([
 		go func() {
 			defer s.accounts.forwards.give()
 			defer account.forwards.give()
-			send(q.pack(s.forward(q)))
+			send(q.packForeign(s.forward(q)))
 		}()
 		return true
 	default:
@@ -85,6 +85,9 @@ func (s *server) answer(asker *names.Asker, tcp bool, packet []byte, send func([
 	return true
 }
 
+// The lengths of a label and of a name in a packet (RFC 1035, 2.3.4).
+const maxLabel, maxName = 63, 255
+
 // refused makes a refusal of a packet without parsing it: of its header and its question. It is nil
 // for what is no question.
 func refused(packet []byte) []byte {
@@ -92,8 +95,11 @@ func refused(packet []byte) []byte {
 		return nil
 	}
 	end := headerSize
-	for end < len(packet) && packet[end] != 0 {
+	for end < len(packet) && packet[end] != 0 && packet[end] <= maxLabel {
 		end += 1 + int(packet[end])
+	}
+	if end >= len(packet) || packet[end] != 0 || end-headerSize >= maxName {
+		return nil
 	}
 	if end += 1 + 4; end > len(packet) { // the end of the name, type and class
 		return nil
