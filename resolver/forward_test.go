@@ -11,7 +11,8 @@ import (
 
 	"github.com/miekg/dns"
 
-	"github.com/heddle-network/heddle/resolver/process")
+	"github.com/heddle-network/heddle/resolver/process"
+)
 
 // TestForwarded: all other names are those of the host's name servers.
 func TestForwarded(t *testing.T) {

@@ -54,6 +54,7 @@ func TestFlood(t *testing.T) {
 		}
 		stop()
 		c.Close()
+		t.Logf("beside a flood of %q, %d of 200 answers did not come", question, lost)
 		if lost > 4 { // one in fifty
 			t.Errorf("beside a flood of %q, %d of 200 answers did not come", question, lost)
 		}

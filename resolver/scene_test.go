@@ -223,7 +223,9 @@ func (s *scene) says(t testing.TB, what string, ok func(process.Status) bool) {
 }
 
 // gone waits until a name is not known any more.
-func (s *scene) gone(t testing.TB, from world.Place, name string) { s.becomes(t, from, name, "NXDOMAIN") }
+func (s *scene) gone(t testing.TB, from world.Place, name string) {
+	s.becomes(t, from, name, "NXDOMAIN")
+}
 
 // becomes waits until the addresses of a name are these.
 func (s *scene) becomes(t testing.TB, from world.Place, name, want string) {

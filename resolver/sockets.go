@@ -1,8 +1,6 @@
 package resolver
 
 import (
-	"errors"
-	"net"
 	"net/netip"
 	"slices"
 
@@ -14,12 +12,6 @@ type sockets struct {
 	serve func(netip.Addr, *socket)
 	open  map[netip.Addr]*socket
 	fails map[netip.Addr]string
-}
-
-// socket is where containers ask: one address, by UDP and by TCP.
-type socket struct {
-	udp *net.UDPConn
-	tcp *net.TCPListener
 }
 
 func newSockets(serve func(netip.Addr, *socket)) *sockets {
@@ -74,37 +66,10 @@ func (s *sockets) state() (serves []netip.Addr, fails []process.Fail) {
 	return serves, fails
 }
 
-// receiveBuffer is what is asked of the kernel, which may give less: room for a flood's packets
-// while others' are answered.
-const receiveBuffer = 1 << 20
-
-func listen(a netip.Addr) (*socket, error) {
-	at := netip.AddrPortFrom(a, port)
-	family := "6"
-	if a.Is4() {
-		family = "4"
-	}
-	udp, err := net.ListenUDP("udp"+family, net.UDPAddrFromAddrPort(at))
-	if err != nil {
-		return nil, err
-	}
-	var tcp *net.TCPListener
-	if err = udp.SetReadBuffer(receiveBuffer); err == nil {
-		tcp, err = net.ListenTCP("tcp"+family, net.TCPAddrFromAddrPort(at))
-	}
-	if err != nil {
-		return nil, errors.Join(err, udp.Close())
-	}
-	return &socket{udp, tcp}, nil
-}
-
-func (s *socket) close() {
-	s.udp.Close()
-	s.tcp.Close()
-}
-
 // serve answers at an address until its sockets are closed.
 func (s *server) serve(at netip.Addr, o *socket) {
-	go s.serveUDP(at, o.udp)
+	for _, udp := range o.udp {
+		go s.serveUDP(at, udp)
+	}
 	go s.serveTCP(at, o.tcp)
 }

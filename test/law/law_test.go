@@ -54,7 +54,7 @@ var rules = []rule{
 	{"lab", []string{module, module + "/ethtool", module + "/lab/boot", "github.com/vishvananda", "golang.org/x/sys", "go.yaml.in/yaml/v3"}, "a lab makes hosts, not endpoints"},
 	{"rig", []string{module, module + "/bench", module + "/door/client", module + "/lab"}, "a rig asks agents as every program does; which flags and presets there are is the command's"},
 	{"names", []string{module}, "which names there are is data, which agent and resolver share; what a DNS message is, it does not know"},
-	{"resolver", []string{module, module + "/names", module + "/resolver/process", "github.com/miekg/dns", "github.com/fsnotify/fsnotify", "golang.org/x/time", "golang.org/x/sys"},
+	{"resolver", []string{module, module + "/names", module + "/resolver/process", "github.com/miekg/dns", "github.com/fsnotify/fsnotify", "golang.org/x/net/bpf", "golang.org/x/time", "golang.org/x/sys"},
 		"the resolver lives without an agent and without a store: all that it knows is in files"},
 	{"resolver/process", []string{module, "golang.org/x/sys"}, "who watches over the resolver needs none of its libraries"},
 	{"nic", []string{module}, "NIC managers are told by files, providers by their own sockets"},
