@@ -27,7 +27,7 @@ BESIDE   := ./cmd/heddle ./peer ./test/join ./test/handover
 LAST     := $(ALONE) $(BESIDE)
 # Those that many goroutines share are tested with the race detector, which needs gcc, and with
 # locks that check their order.
-RACED    := ./agent ./cluster ./store ./join
+RACED    := ./agent ./cluster ./store ./join ./resolver
 # Never from go's cache: it does not see the programs that tests build, nor the kernel.
 EACH     := -json -vet=off -timeout 75m -count=1
 OURS     := github.com/heddle-network/heddle

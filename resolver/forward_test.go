@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -188,13 +190,12 @@ func TestSilent(t *testing.T) {
 		t.Errorf("the silent name server was asked %d times", asked)
 	}
 	// Its first reply may be lost.
-	lost := false
+	var lost atomic.Bool
 	s.upstreams(t, far4)
 	s.far.does(func(w dns.ResponseWriter, q *dns.Msg) {
-		if lost {
+		if lost.Swap(true) {
 			w.WriteMsg(records(q, "A 198.51.100.10"))
 		}
-		lost = true
 	})
 	says(t, s.c1, app4, "example.org A", "198.51.100.10")
 }
@@ -204,9 +205,12 @@ func TestSilent(t *testing.T) {
 func TestForged(t *testing.T) {
 	s := newScene(t).start(t)
 	s.upstreams(t, other4)
+	var mu sync.Mutex
 	ports, ids := map[string]bool{}, map[uint16]bool{}
 	s.far.does(func(w dns.ResponseWriter, q *dns.Msg) {
+		mu.Lock()
 		ports[w.RemoteAddr().String()], ids[q.Id] = true, true
+		mu.Unlock()
 		for _, change := range []func(*dns.Msg){
 			func(r *dns.Msg) { r.Id++ },
 			func(r *dns.Msg) { r.Response = false },
@@ -225,6 +229,8 @@ func TestForged(t *testing.T) {
 	for range 20 {
 		says(t, s.c1, app4, "example.org A", "198.51.100.7")
 	}
+	mu.Lock()
+	defer mu.Unlock()
 	if len(ports) < 15 || len(ids) < 15 { // of 20, at random
 		t.Errorf("there were %d ports and %d IDs", len(ports), len(ids))
 	}

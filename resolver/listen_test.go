@@ -14,7 +14,9 @@ import (
 func TestSpread(t *testing.T) {
 	cell.Need(t)
 	cell.Sh(t, "for i in $(seq 16 31); do ip addr add fd99::$(printf %%x $i) dev lo nodad; ip addr add 127.9.0.$i dev lo; done%s", "")
-	t.Cleanup(func() { cell.Sh(t, "ip addr flush dev lo scope global; for i in $(seq 16 31); do ip addr del 127.9.0.$i dev lo || true; done") })
+	t.Cleanup(func() {
+		cell.Sh(t, "ip addr flush dev lo scope global; for i in $(seq 16 31); do ip addr del 127.9.0.$i dev lo || true; done")
+	})
 	for listenAt, format := range map[string]string{"127.9.0.16": "127.9.0.%d", "fd99::10": "fd99::%x"} {
 		s, err := listen(netip.MustParseAddr(listenAt))
 		cell.Must(t, err)
