@@ -11,7 +11,7 @@ PACKAGES := nftables iptables iproute2 iputils-ping procps kmod sockperf iperf3 
             podman crun lxc containerd runc containernetworking-plugins debootstrap lintian e2fsprogs \
             qperf wrk nginx-light redis-server redis-tools etcd-server etcd-client \
             clang-14 llvm-14 libbpf-dev docker-compose curl ipvsadm \
-            chromium-headless-shell
+            chromium-headless-shell dnsmasq-base
 
 # Most of a suite's time is waiting, that of guests is work, as their processor is emulated. So guests
 # have a run of their own, beside all others. In both, those that take longest begin.
@@ -27,7 +27,7 @@ FIRST    := ./test/docker
 OWN      := ^TestOwnAttacks$$
 # Those that many goroutines share are tested with the race detector, which needs gcc, and with
 # locks that check their order.
-RACED    := ./agent ./cluster ./store ./join
+RACED    := ./agent ./cluster ./store ./join ./resolver
 # Never from go's cache: it does not see the programs that tests build, nor the kernel.
 EACH     := -json -vet=off -timeout 75m -count=1
 OURS     := github.com/heddle-network/heddle
@@ -41,7 +41,7 @@ export HEDDLE_TEST_PROGRAMS ?= $(CURDIR)/bin/test
 # Caches lie outside the repository.
 export HEDDLE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/heddle
 
-.PHONY: flaky bench-paths bench-docker docker-plugin docker-engine help build generate deps vm-kernels cni-plugins cri-modules test test-pure test-most test-guests test-own test-first test-raced race lock-order lint demo bench-attach soak man install uninstall deb vm-systemd clean
+.PHONY: flaky bench-paths bench-docker bench-resolver docker-plugin docker-engine help build generate deps vm-kernels cni-plugins cri-modules test test-pure test-most test-guests test-own test-first test-raced race lock-order lint demo bench-attach soak man install uninstall deb vm-systemd clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -130,6 +130,9 @@ bench-docker: build ## docker run + rm: no network, Docker's bridge, ours
 
 bench-attach: build cni-plugins ## attach: ours against the reference CNI plugins
 	HEDDLE_CACHE='$(HEDDLE_CACHE)' $(GO) test -run '^$$' -bench Attach -benchtime 1x -timeout 60m ./test/attachbench
+
+bench-resolver: ## questions for names: our resolver against dnsmasq
+	$(GO) test -run '^$$' -bench Resolver -benchtime 1x -timeout 20m ./test/resolverbench
 
 man: build ## man pages into bin/man
 	@mkdir -p bin/man && bin/heddle docs man bin/man

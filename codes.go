@@ -53,6 +53,8 @@ const (
 	TooMuch         Code = "HDL-4008"
 	EventsLost      Code = "HDL-4009"
 	WatchersFull    Code = "HDL-4010"
+	ResolverRuns    Code = "HDL-4011"
+	ResolverDown    Code = "HDL-4012"
 	CNIVersion      Code = "HDL-5001"
 	CNIConfig       Code = "HDL-5002"
 	DockerIPAM      Code = "HDL-5003"
@@ -131,6 +133,8 @@ var explanations = map[Code]Explanation{
 	TooMuch:         {Usage, "too much", "A network, an endpoint or a record of the store has more entries, or is longer, than any may: it would keep all agents of the cluster busy.", "Leave out what is not needed; the message names the bound."},
 	EventsLost:      {Failed, "events lost", "The agent keeps its last events in memory: those after the cursor are gone, because there were too many since, or the agent has started anew.", "Begin to watch from now on, then list networks, endpoints and peers, and go on with the events."},
 	WatchersFull:    {Conflict, "too many watchers", "As many programs watch the agent's events as may at a time.", "End another one ('heddle events', or what calls /v1/events), and watch again."},
+	ResolverRuns:    {Conflict, "resolver runs already", "Another process answers the containers' questions for names of this folder.", "Stop it first; the file lock in the folder of names names its process."},
+	ResolverDown:    {Failed, "resolver down", "The process that answers the containers' questions for names could not be started, ended or watched over.", "Look at resolver.log in the folder of names, in the agent's run folder; the agent tries again by itself."},
 	CNIVersion:      {Usage, "CNI version", "The plugin speaks the CNI specification from 0.3.1 to 1.1.0.", "Set cniVersion in the network configuration to one of these."},
 	CNIConfig:       {Usage, "CNI configuration", "The network configuration does not say what the plugin needs to know.", "docs/guides/cni.md has a working one."},
 	DockerIPAM:      {Usage, "Docker's own addresses", "Each engine gives out the addresses of its own IPAM driver alone, so two hosts would give out the same ones on a network of several hosts.", "Create the network with --ipam-driver heddle (compose: ipam: {driver: heddle})."},

@@ -160,6 +160,9 @@ clusterRanges; flags win over it.`,
 	f.BoolVar(&flags.ForceNewStore, "force-new-store", false, "once, on a host that keeps an embedded store: drop its other members, which are lost for good")
 	f.Uint16Var(&flags.TunnelPort, "tunnel-port", path.Default().Port(), "UDP port of the tunnels of a cluster that this host founds")
 	f.StringVar(&flags.ClusterRanges, "cluster-ranges", "", "`prefixes`, separated by commas, in which the shared networks of a cluster that this host founds lie (default: private and unique local addresses)")
+	cmd.AddCommand(newResolveCommand())
+	cmd.CompletionOptions.DisableDefaultCmd = true // its only command is for the agent
+	cmd.SetHelpCommand(&cobra.Command{Hidden: true})
 	return cmd
 }
 

@@ -28,7 +28,7 @@ type rule struct {
 }
 
 var rules = []rule{
-	{"agent", []string{module, module + "/cluster", module + "/commands", module + "/events", module + "/firewall", module + "/ipam", module + "/kernel", module + "/kernel/coexist", module + "/mode/parts", module + "/nic", module + "/path", module + "/peer", module + "/store", module + "/trial", "go.etcd.io/bbolt", "golang.org/x/sys", "github.com/prometheus/client_golang"},
+	{"agent", []string{module, module + "/cluster", module + "/commands", module + "/events", module + "/firewall", module + "/ipam", module + "/kernel", module + "/kernel/coexist", module + "/mode/parts", module + "/names", module + "/nic", module + "/path", module + "/peer", module + "/resolver/process", module + "/store", module + "/trial", "go.etcd.io/bbolt", "golang.org/x/sys", "github.com/prometheus/client_golang"},
 		"the agent orchestrates the rooms below; doors call it, modes are passed in, of which it knows what all have in common"},
 	{"bench", []string{module, "golang.org/x/perf", "github.com/jedib0t/go-pretty", "github.com/vbauerster/mpb", "golang.org/x/term", "golang.org/x/sys"},
 		"the benchmark is given places to run in, and knows neither agent nor kernel"},
@@ -53,6 +53,10 @@ var rules = []rule{
 	{"kernel/fake", []string{module, module + "/kernel", "golang.org/x/sys/unix"}, "the kernel in memory has the kernel's words, and touches none"},
 	{"lab", []string{module, module + "/ethtool", module + "/lab/boot", "github.com/vishvananda", "golang.org/x/sys", "go.yaml.in/yaml/v3"}, "a lab makes hosts, not endpoints"},
 	{"rig", []string{module, module + "/bench", module + "/door/client", module + "/lab"}, "a rig asks agents as every program does; which flags and presets there are is the command's"},
+	{"names", []string{module}, "which names there are is data, which agent and resolver share; what a DNS message is, it does not know"},
+	{"resolver", []string{module, module + "/names", module + "/resolver/process", "github.com/miekg/dns", "github.com/fsnotify/fsnotify", "golang.org/x/net/bpf", "golang.org/x/time", "golang.org/x/sys"},
+		"the resolver lives without an agent and without a store: all that it knows is in files"},
+	{"resolver/process", []string{module, "golang.org/x/sys"}, "who watches over the resolver needs none of its libraries"},
 	{"nic", []string{module}, "NIC managers are told by files, providers by their own sockets"},
 	{"trial", []string{module, module + "/kernel", module + "/mode/parts", module + "/path"}, "a trial uses a mode on a throw-away host: agent and doctor need it, and it needs neither"},
 	{"mode", []string{module, module + "/firewall", module + "/mode", module + "/path"}, "the list of the modes is for the programs, which pass it to agent and doctor"},

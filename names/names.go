@@ -1,0 +1,44 @@
+// Package names says which names the endpoints of a host's networks have, on all hosts. The agent
+// writes one file for each network, and the resolver answers from them: also while no agent runs.
+package names
+
+import (
+	"net/netip"
+
+	"github.com/heddle-network/heddle"
+)
+
+// Domain is the domain of all names: NAME.NETWORK.heddle.internal. The top-level domain "internal"
+// is reserved for private use (ICANN board, resolution 2024.07.29.06).
+const Domain = "heddle.internal"
+
+// Network is a network with the names of its endpoints. It is the content of a file.
+type Network struct {
+	// ID and Name are the network's.
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Internal says that the network has no way out: the host's resolvers are not asked for its
+	// containers.
+	Internal bool `json:"internal,omitempty"`
+	// Listen are the addresses of this host, at most one of each family, at which the network's
+	// containers ask.
+	Listen []netip.Addr `json:"listen,omitempty"`
+	// Subnets are the network's: which addresses stand behind its names alone.
+	Subnets []netip.Prefix `json:"subnets,omitempty"`
+	// Endpoints are those that have a name, and all of this host, which may ask.
+	Endpoints []Endpoint `json:"endpoints,omitempty"`
+}
+
+// Endpoint is an endpoint of a network, on any host.
+type Endpoint struct {
+	ID heddle.EndpointID `json:"id"`
+	// Host is the name of the endpoint's host; "" is this one.
+	Host string `json:"host,omitempty"`
+	// Name is the endpoint's own, "" if it has none. If two endpoints of a network have the same
+	// one, both are answered, and the clash is told.
+	Name string `json:"name,omitempty"`
+	// Aliases are names that several endpoints may have, such as that of a service.
+	Aliases []string `json:"aliases,omitempty"`
+	// Addrs has at most one address of each family.
+	Addrs []netip.Addr `json:"addrs,omitempty"`
+}

@@ -1,0 +1,94 @@
+package names
+
+import (
+	"net/netip"
+	"slices"
+)
+
+// Table is what a host knows of all its networks. It does not change.
+type Table struct {
+	indexes []*Index
+	// askers has a container for each place that it asks from. It is nil if two containers say
+	// that they are there.
+	askers  map[place]*Asker
+	listens []netip.Addr
+}
+
+// place is where a question comes from: the address that was asked, and the source.
+type place struct{ listen, source netip.Addr }
+
+// NewTable makes a table of networks.
+func NewTable(all ...*Index) *Table {
+	t := &Table{indexes: all, askers: map[place]*Asker{}}
+	containers := map[string]*Asker{}
+	for _, x := range all {
+		t.listens = append(t.listens, x.Listen...)
+		for _, e := range x.Endpoints {
+			if e.Host != "" {
+				continue
+			}
+			a := containers[e.ID.Container]
+			if a == nil {
+				a = &Asker{Container: e.ID.Container, Internal: true}
+				containers[e.ID.Container] = a
+			}
+			a.join(x, e)
+			t.place(a, x, e)
+		}
+	}
+	slices.SortFunc(t.listens, netip.Addr.Compare)
+	t.listens = slices.Compact(t.listens)
+	return t
+}
+
+func (t *Table) place(a *Asker, x *Index, e Endpoint) {
+	for _, listen := range x.Listen {
+		for _, source := range e.Addrs {
+			if listen.Is4() != source.Is4() {
+				continue
+			}
+			at := place{listen, source}
+			if other, taken := t.askers[at]; taken && other != a {
+				t.askers[at] = nil
+				continue
+			}
+			t.askers[at] = a
+		}
+	}
+}
+
+// Asker returns the container that asks from a source at one of the host's addresses; nil if
+// there is none, or more than one.
+func (t *Table) Asker(listen, source netip.Addr) *Asker { return t.askers[place{listen, source}] }
+
+// Askers are the containers that may ask.
+func (t *Table) Askers() map[string]bool {
+	all := map[string]bool{}
+	for _, a := range t.askers {
+		if a != nil {
+			all[a.Container] = true
+		}
+	}
+	return all
+}
+
+// Listens are the addresses at which containers ask.
+func (t *Table) Listens() []netip.Addr { return t.listens }
+
+// Networks is the number of networks.
+func (t *Table) Networks() int { return len(t.indexes) }
+
+// Inside reports whether an address belongs to a network whose containers ask here. A LAN that
+// has its own routers and name servers is not one.
+func (t *Table) Inside(a netip.Addr) bool {
+	for _, x := range t.indexes {
+		if len(x.Listen) > 0 && x.holds(a) {
+			return true
+		}
+	}
+	return false
+}
+
+func (x *Index) holds(a netip.Addr) bool {
+	return slices.ContainsFunc(x.Subnets, func(p netip.Prefix) bool { return p.Contains(a) })
+}
