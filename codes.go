@@ -17,6 +17,7 @@ const (
 	BadMTU          Code = "HDL-1011"
 	BadArgument     Code = "HDL-1012"
 	BadLabel        Code = "HDL-1013"
+	BadDNSName      Code = "HDL-1014"
 	UnknownMode     Code = "HDL-2001"
 	NoNetwork       Code = "HDL-2002"
 	NetworkExists   Code = "HDL-2003"
@@ -95,6 +96,7 @@ var explanations = map[Code]Explanation{
 	BadMTU:          {Usage, "bad MTU", "The MTU must be at least 576 (1280 where IPv6 is used) and at most what the parent carries (overlay: the underlay, less the tunnel's headers).", "Leave --mtu out to take that. Modes host and direct take none."},
 	BadArgument:     {Usage, "bad argument", "The command was called with a value it cannot use.", "See the command's --help."},
 	BadLabel:        {Usage, "bad label", "A label is KEY=VALUE: a key of 1 to 63 printable ASCII bytes without '=' and spaces, given once, and a value of at most 256 bytes of printable characters.", "For example --label app=web."},
+	BadDNSName:      {Usage, "bad name of a container", "Containers find each other by names of DNS: labels joined by dots, each of 1 to 63 letters, digits, '-' and '_', which neither begin nor end with '-'; at most 253 bytes in all, and no IP address.", "For example --name web --alias api.shop."},
 	UnknownMode:     {Usage, "unknown mode", "The agent has no mode of that name.", "'heddle network create --help' lists the modes."},
 	NoNetwork:       {Failed, "no such network", "No network has that name on this host.", "'heddle network list' shows those there are."},
 	NetworkExists:   {Conflict, "network exists", "A network of that name exists with other settings.", "Choose another name, or delete the old network first."},

@@ -23,6 +23,8 @@ type Network struct {
 	// Listen are the addresses of this host, at most one of each family, at which the network's
 	// containers ask.
 	Listen []netip.Addr `json:"listen,omitempty"`
+	// Subnets are the network's: which addresses stand behind its names alone.
+	Subnets []netip.Prefix `json:"subnets,omitempty"`
 	// Endpoints are those that have a name, and all of this host, which may ask.
 	Endpoints []Endpoint `json:"endpoints,omitempty"`
 }

@@ -32,7 +32,7 @@ var rules = []rule{
 		"the agent orchestrates the rooms below; doors call it, modes are passed in, of which it knows what all have in common"},
 	{"bench", []string{module, "golang.org/x/perf", "github.com/jedib0t/go-pretty", "github.com/vbauerster/mpb", "golang.org/x/term", "golang.org/x/sys"},
 		"the benchmark is given places to run in, and knows neither agent nor kernel"},
-	{"cluster", []string{module, module + "/durable", module + "/ipam", module + "/path", module + "/store"}, "what hosts agree on needs the record they share, and nothing of the kernel"},
+	{"cluster", []string{module, module + "/durable", module + "/ipam", module + "/names", module + "/path", module + "/store"}, "what hosts agree on needs the record they share, and nothing of the kernel"},
 	{"join", []string{module, module + "/cluster", module + "/durable", module + "/store", "go.etcd.io/etcd"}, "who belongs to a cluster is decided before there is an agent"},
 	{"peer", []string{module, "golang.org/x/net", "golang.org/x/sys"}, "looking at other hosts changes nothing on this one"},
 	{"store", []string{module, "go.etcd.io/etcd", "google.golang.org/grpc", "github.com/grpc-ecosystem/go-grpc-middleware", "go.uber.org/zap"}, "the record is keys and values; what they mean is agreed elsewhere"},
