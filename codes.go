@@ -33,6 +33,7 @@ const (
 	NoEndpoint      Code = "HDL-2013"
 	EndpointDiffers Code = "HDL-2014"
 	InQuarantine    Code = "HDL-2015"
+	NoName          Code = "HDL-2016"
 	NICUnfit        Code = "HDL-2020"
 	NICTaken        Code = "HDL-2021"
 	NICNeeded       Code = "HDL-2022"
@@ -112,6 +113,7 @@ var explanations = map[Code]Explanation{
 	NoEndpoint:      {Failed, "no such endpoint", "No endpoint has that id on this host.", "'heddle endpoint list' shows those there are."},
 	EndpointDiffers: {Conflict, "endpoint exists", "The endpoint was attached before, with other settings.", "Detach it first, or use another id or interface name."},
 	InQuarantine:    {Conflict, "endpoint in quarantine", "An endpoint of that id was detached, and it is not proven that its container has let go of what it had.", "End the container that had it ('heddle audit' tells what is held, and why), or attach under another id."},
+	NoName:          {Failed, "no such name", "No container of this host's networks has that name, on any host.", "'heddle name list' shows those there are."},
 	NICUnfit:        {Conflict, "NIC cannot be given away", "The interface belongs to another one, carries others, is bound to its namespace, or has what could not be put back when it returns.", "Name another NIC, or take away what the message names."},
 	NICTaken:        {Conflict, "no NIC free", "Each NIC of the network's pool is with a container, not on the host, or cannot be given away; the message says which.", "Detach an endpoint, or create a network with more NICs ('heddle endpoint list' shows who has which)."},
 	NICNeeded:       {Conflict, "NIC is needed", "The host's default route, the connection by which the command came, or another network would lose the interface.", "Name another NIC. --force gives it away all the same, except from another network."},

@@ -28,7 +28,7 @@ type rule struct {
 }
 
 var rules = []rule{
-	{"agent", []string{module, module + "/cluster", module + "/commands", module + "/events", module + "/firewall", module + "/ipam", module + "/kernel", module + "/kernel/coexist", module + "/mode/parts", module + "/nic", module + "/path", module + "/peer", module + "/store", module + "/trial", "go.etcd.io/bbolt", "golang.org/x/sys", "github.com/prometheus/client_golang"},
+	{"agent", []string{module, module + "/cluster", module + "/commands", module + "/events", module + "/firewall", module + "/ipam", module + "/kernel", module + "/kernel/coexist", module + "/mode/parts", module + "/names", module + "/nic", module + "/path", module + "/peer", module + "/store", module + "/trial", "go.etcd.io/bbolt", "golang.org/x/sys", "github.com/prometheus/client_golang"},
 		"the agent orchestrates the rooms below; doors call it, modes are passed in, of which it knows what all have in common"},
 	{"bench", []string{module, "golang.org/x/perf", "github.com/jedib0t/go-pretty", "github.com/vbauerster/mpb", "golang.org/x/term", "golang.org/x/sys"},
 		"the benchmark is given places to run in, and knows neither agent nor kernel"},
@@ -38,11 +38,12 @@ var rules = []rule{
 	{"store", []string{module, "go.etcd.io/etcd", "google.golang.org/grpc", "github.com/grpc-ecosystem/go-grpc-middleware", "go.uber.org/zap"}, "the record is keys and values; what they mean is agreed elsewhere"},
 	{"doctor", []string{module, module + "/firewall", module + "/kernel", module + "/kernel/coexist", module + "/path", module + "/trial", module + "/lab", module + "/door/client", "golang.org/x/sys"},
 		"the doctor looks at the host by itself, for the agent may be down or the patient; it calls the agent as every program does"},
-	{"door/client", []string{module, module + "/events"}, "a program that calls an agent must not contain one"},
-	{"door", []string{module, module + "/agent", module + "/door", module + "/durable", module + "/events", "golang.org/x/sys", "github.com/containernetworking/cni"},
+	{"door/client", []string{module, module + "/events", module + "/names"}, "a program that calls an agent must not contain one"},
+	{"door", []string{module, module + "/agent", module + "/door", module + "/durable", module + "/events", module + "/names", "golang.org/x/sys", "github.com/containernetworking/cni"},
 		"a door translates requests for the agent; wiring is none of its business"},
 	{"durable", nil, "files are written by rooms that know nothing of each other"},
 	{"events", []string{module}, "what happened is told and read without knowing who made it happen"},
+	{"names", []string{module}, "what endpoints are called is data: the agent writes it, the resolver reads it"},
 	{"ipam", []string{module}, "addresses are arithmetic"},
 	{"bpf", []string{module, "github.com/cilium/ebpf"}, "the fast path is given what it knows; who wants it, and where it hangs, is the interpreter's"},
 	{"ethtool", []string{"golang.org/x/sys"}, "an interface's offloads are asked for by interpreter and lab, which know nothing of each other"},
