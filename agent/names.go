@@ -14,10 +14,11 @@ import (
 )
 
 const (
-	// namesInterval is the least time between two rounds that write the tables. A round that took
-	// long is followed by a pause of namesRest times as long.
-	namesInterval = 10 * time.Millisecond
-	namesRest     = 4
+	// ownInterval and othersInterval are the least times between two rounds that write the tables,
+	// for changes of this host and for those of other hosts. After a long round, the first is at
+	// least as long as the round, the second othersRest times as long.
+	ownInterval, othersInterval = time.Millisecond, 10 * time.Millisecond
+	othersRest                  = 4
 	// namesRetry is how long a table that could not be written waits.
 	namesRetry = time.Second
 )
@@ -66,27 +67,35 @@ func (t *nameTables) endpointsChanged(network string) {
 	signal(t.again)
 }
 
-// follow keeps tables and files up to date until ctx ends.
+// follow keeps tables and files up to date until ctx ends. A container may ask for names as soon as
+// it is attached, so changes of this host come first.
 func (t *nameTables) follow(ctx context.Context) {
-	var others <-chan struct{}
+	var changed <-chan struct{}
 	if t.cluster != nil {
-		others = t.cluster.NamesChanged()
+		changed = t.cluster.NamesChanged()
 	}
-	for {
+	for ctx.Err() == nil {
 		began := time.Now()
 		var retry <-chan time.Time
 		if err := t.update(); err != nil {
 			retry = time.After(namesRetry)
 		}
-		if !pause(ctx, max(namesInterval, namesRest*time.Since(began))) {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.again:
-		case <-others:
-		case <-retry:
+		took := time.Since(began)
+		pause(ctx, max(ownInterval, took))
+		rested := time.After(max(othersInterval, othersRest*took))
+		var others <-chan struct{} // once it has rested
+		for waits := true; waits; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-rested:
+				others = changed
+				continue
+			case <-t.again:
+			case <-others:
+			case <-retry:
+			}
+			waits = false
 		}
 	}
 }
