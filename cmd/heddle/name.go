@@ -105,7 +105,7 @@ func (s *session) nameDetails(w io.Writer, found []names.Entry) error {
 	}
 	var full []string
 	for _, e := range found {
-		if one := e.Name + "." + strings.ToLower(e.Network) + "." + names.Domain; !slices.Contains(full, one) {
+		if one := oneLine(e.Name + "." + e.Network + "." + names.Domain); !slices.Contains(full, one) {
 			full = append(full, one)
 		}
 	}
