@@ -17,6 +17,7 @@ const (
 	BadMTU          Code = "HDL-1011"
 	BadArgument     Code = "HDL-1012"
 	BadLabel        Code = "HDL-1013"
+	BadDNSName      Code = "HDL-1014"
 	UnknownMode     Code = "HDL-2001"
 	NoNetwork       Code = "HDL-2002"
 	NetworkExists   Code = "HDL-2003"
@@ -32,6 +33,7 @@ const (
 	NoEndpoint      Code = "HDL-2013"
 	EndpointDiffers Code = "HDL-2014"
 	InQuarantine    Code = "HDL-2015"
+	NoName          Code = "HDL-2016"
 	NICUnfit        Code = "HDL-2020"
 	NICTaken        Code = "HDL-2021"
 	NICNeeded       Code = "HDL-2022"
@@ -97,6 +99,7 @@ var explanations = map[Code]Explanation{
 	BadMTU:          {Usage, "bad MTU", "The MTU must be at least 576 (1280 where IPv6 is used) and at most what the parent carries (overlay: the underlay, less the tunnel's headers).", "Leave --mtu out to take that. Modes host and direct take none."},
 	BadArgument:     {Usage, "bad argument", "The command was called with a value it cannot use.", "See the command's --help."},
 	BadLabel:        {Usage, "bad label", "A label is KEY=VALUE: a key of 1 to 63 printable ASCII bytes without '=' and spaces, given once, and a value of at most 256 bytes of printable characters.", "For example --label app=web."},
+	BadDNSName:      {Usage, "bad name of a container", "Containers find each other by names of DNS: labels joined by dots, each of 1 to 63 letters, digits, '-' and '_', which neither begin nor end with '-'; at most 253 bytes in all, and no IP address.", "For example --name web --alias api.shop."},
 	UnknownMode:     {Usage, "unknown mode", "The agent has no mode of that name.", "'heddle network create --help' lists the modes."},
 	NoNetwork:       {Failed, "no such network", "No network has that name on this host.", "'heddle network list' shows those there are."},
 	NetworkExists:   {Conflict, "network exists", "A network of that name exists with other settings.", "Choose another name, or delete the old network first."},
@@ -112,6 +115,7 @@ var explanations = map[Code]Explanation{
 	NoEndpoint:      {Failed, "no such endpoint", "No endpoint has that id on this host.", "'heddle endpoint list' shows those there are."},
 	EndpointDiffers: {Conflict, "endpoint exists", "The endpoint was attached before, with other settings.", "Detach it first, or use another id or interface name."},
 	InQuarantine:    {Conflict, "endpoint in quarantine", "An endpoint of that id was detached, and it is not proven that its container has let go of what it had.", "End the container that had it ('heddle audit' tells what is held, and why), or attach under another id."},
+	NoName:          {Failed, "no such name", "No container of this host's networks has that name, on any host.", "'heddle name list' shows those there are."},
 	NICUnfit:        {Conflict, "NIC cannot be given away", "The interface belongs to another one, carries others, is bound to its namespace, or has what could not be put back when it returns.", "Name another NIC, or take away what the message names."},
 	NICTaken:        {Conflict, "no NIC free", "Each NIC of the network's pool is with a container, not on the host, or cannot be given away; the message says which.", "Detach an endpoint, or create a network with more NICs ('heddle endpoint list' shows who has which)."},
 	NICNeeded:       {Conflict, "NIC is needed", "The host's default route, the connection by which the command came, or another network would lose the interface.", "Name another NIC. --force gives it away all the same, except from another network."},

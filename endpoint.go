@@ -95,6 +95,10 @@ type Endpoint struct {
 	DefaultRoute bool `json:"defaultRoute"`
 	// Labels are the users' own words about it.
 	Labels map[string]string `json:"labels,omitempty"`
+	// Name is the name by which other containers of the network find it, "" if it has none.
+	// Aliases are further ones, which several endpoints may have.
+	Name    string   `json:"name,omitempty"`
+	Aliases []string `json:"aliases,omitempty"`
 	// NoFastPath makes all its packets take the host's stack.
 	NoFastPath bool `json:"noFastPath,omitempty"`
 	// Slot is the endpoint's ordinal on its network, the lowest one free at

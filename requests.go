@@ -24,6 +24,13 @@ type AttachRequest struct {
 	NoFastPath bool `json:"noFastPath,omitempty"`
 	// Labels are the users' own words about the endpoint.
 	Labels map[string]string `json:"labels,omitempty"`
+	// Name and Aliases are names by which other containers of the network find it, see
+	// CheckNames.
+	Name    string   `json:"name,omitempty"`
+	Aliases []string `json:"aliases,omitempty"`
+	// ResolvConf has the agent write the resolv.conf that 'ip netns exec' shows in a namespace
+	// with a name.
+	ResolvConf bool `json:"resolvConf,omitempty"`
 	// NIC asks for one of the network's NICs, by name or MAC address.
 	NIC string `json:"nic,omitempty"`
 	// SSH is the address of this host that the caller is connected to, if it
@@ -47,6 +54,8 @@ type AttachRequest struct {
 type AttachReply struct {
 	Endpoint Endpoint     `json:"endpoint"`
 	Gateways []netip.Addr `json:"gateways,omitempty"`
+	// Resolvers are the addresses of this host at which the container asks for names.
+	Resolvers []netip.Addr `json:"resolvers,omitempty"`
 	// PortMAC and PortName describe the host's end of the link.
 	PortName string   `json:"portName,omitempty"`
 	PortMAC  MAC      `json:"portMAC,omitempty"`

@@ -53,6 +53,7 @@ type Agent struct {
 	handovers      *handovers
 	plans          *plans
 	repairer       *repairer
+	names          *nameTables
 	reporter       reporter
 	endpointLocks  keyed[atIDs, heddle.EndpointID]
 	// podLocks serializes attaches, and changes of the default route, of one container (by
@@ -92,9 +93,10 @@ func New(opt Options) (*Agent, error) {
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
-	a.records = newRecords(a.wanted)
+	a.names = newNameTables()
+	a.records = newRecords(a.wanted, a.names)
 	a.reporter = reporter{&a.ready, events.NewLog()}
-	a.networks, a.quarantine, a.problems = newRegister(a.wanted, a.reporter), newQuarantine(a.log), newProblems(a.log)
+	a.networks, a.quarantine, a.problems = newRegister(a.wanted, a.reporter, a.names.again), newQuarantine(a.log), newProblems(a.log)
 	a.metrics = newMetrics(a)
 	a.followJobs, a.repairJobs = newJobs(a.tasks, &a.finished), newJobs(a.tasks, &a.finished)
 	if err := a.open(); err != nil {
@@ -108,6 +110,7 @@ func New(opt Options) (*Agent, error) {
 	if err := a.watch(ctx); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
+	a.finished.Go(func() { a.names.follow(ctx) })
 	a.finished.Go(func() { a.watchNICs(ctx) })
 	a.finished.Go(func() { a.retryQuarantine(ctx) })
 	a.ready.Store(true)

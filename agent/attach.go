@@ -88,7 +88,11 @@ func (a *Agent) accept(ctx context.Context, req *heddle.AttachRequest) error {
 	if err := heddle.CheckLabels("endpoint "+req.ID.String(), req.Labels); err != nil {
 		return err
 	}
-	if req.MAC == "" {
+	name, aliases, err := heddle.CheckNames(req.ID.String(), req.Name, req.Aliases)
+	if err != nil {
+		return err
+	}
+	if req.Name, req.Aliases = name, aliases; req.MAC == "" {
 		return nil
 	}
 	mac, err := heddle.ParseMAC(string(req.MAC))
@@ -188,9 +192,13 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 	if err == nil {
 		err = checkConflict(e, r.Plan, a.records.inContainer(pod))
 	}
+	var conf *resolvConf
+	if err == nil {
+		conf, err = a.resolvConfFor(n, r)
+	}
 	if err == nil && !req.DryRun {
 		if err = a.lanDevices.noteParent(&r); err == nil {
-			err = a.makeEndpoint(r, pod)
+			err = a.makeEndpoint(r, pod, conf)
 		}
 	}
 	now, recorded := a.records.get(req.ID)
@@ -207,7 +215,7 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 	}
 	reply = a.reply(n, r)
 	if req.DryRun {
-		reply.Commands = commands.Of(r.Plan, req.Netns)
+		reply.Commands = append(commands.Of(r.Plan, req.Netns), conf.commands()...)
 	} else {
 		a.metrics.attached(n.Mode)
 	}
@@ -216,7 +224,7 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 
 // makeEndpoint records the intent, applies the plan, and records the result. After an error
 // nothing is left.
-func (a *Agent) makeEndpoint(r record, pod kernel.Pod) error {
+func (a *Agent) makeEndpoint(r record, pod kernel.Pod, conf *resolvConf) error {
 	if err := a.trip.step("ledger intent attach"); err != nil {
 		return err
 	}
@@ -232,6 +240,9 @@ func (a *Agent) makeEndpoint(r record, pod kernel.Pod) error {
 	}
 	if err == nil {
 		err = a.lanDevices.noteDevice(r.Endpoint.ID, pod)
+	}
+	if err == nil {
+		err = conf.write(r.Endpoint.ID)
 	}
 	// other endpoints' locks come last: their holders may wait for locks of shared links
 	if change, on := wantsDefault(r.Request, r.Endpoint); err == nil && change && on {
@@ -279,7 +290,7 @@ func (a *Agent) rollBack(r record, pod kernel.Pod, why error) error {
 
 func (a *Agent) reply(n *network, made record) heddle.AttachReply {
 	e := made.withPort()
-	r := heddle.AttachReply{Endpoint: e}
+	r := heddle.AttachReply{Endpoint: e, Resolvers: n.resolvers(made)}
 	if !n.Internal && e.DefaultRoute {
 		r.Gateways = n.Gateways
 		if e.NIC != nil && !n.pool.Gives() {

@@ -26,12 +26,19 @@ func (a *Agent) attachExisting(n *network, old record, req heddle.AttachRequest,
 	alive := pod == nil || old.isPodOf(pod)
 	same := old.Endpoint.Network == n.ID && slices.Equal(old.Request.IPs, req.IPs) &&
 		old.Request.MAC == req.MAC && old.Request.NIC == req.NIC && slices.Equal(old.Request.Ports, req.Ports) &&
-		sameLabels(old.Request.Labels, req.Labels)
+		sameLabels(old.Request.Labels, req.Labels) && sameNames(old.Request, req)
 	switch {
 	case alive && same:
 		err := a.applyMissing(old, pod)
 		if err == nil {
 			err = a.lanDevices.noteDevice(req.ID, pod)
+		}
+		var conf *resolvConf
+		if err == nil {
+			conf, err = a.resolvConfFor(n, old)
+		}
+		if err == nil {
+			err = conf.write(req.ID)
 		}
 		if old, _ = a.records.get(req.ID); err == nil {
 			old, err = a.defaults.change(n, old, req, pod)
@@ -51,3 +58,8 @@ func (a *Agent) attachExisting(n *network, old record, req heddle.AttachRequest,
 // isPodOf reports whether the namespace is the one in which the endpoint was made. The
 // objects in it are no proof: a container may rename, mark and delete them.
 func (r record) isPodOf(pod kernel.Pod) bool { return pod.Is(r.Inode, r.Cookie) }
+
+// sameNames reports whether two requests ask for the same names, and for the same use of them.
+func sameNames(a, b heddle.AttachRequest) bool {
+	return a.Name == b.Name && slices.Equal(a.Aliases, b.Aliases) && a.ResolvConf == b.ResolvConf
+}

@@ -22,7 +22,7 @@ func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest,
 		return a.claimNIC(giver, n, req, pod)
 	}
 	e := heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, Ports: req.Ports,
-		Handover: req.Handover, NoFastPath: req.NoFastPath, Labels: req.Labels, Created: time.Now().UTC()}
+		Handover: req.Handover, NoFastPath: req.NoFastPath, Labels: req.Labels, Name: req.Name, Aliases: req.Aliases, Created: time.Now().UTC()}
 	if !n.pool.Gives() {
 		return e, a.checkClaimsNothing(n, req)
 	}
@@ -90,6 +90,10 @@ func (a *Agent) checkClaimsNothing(n *network, req heddle.AttachRequest) error {
 		return heddle.Errorf(heddle.BadOption, "attach endpoint", req.ID.String()+" to network "+n.Name,
 			"a network of mode "+n.Mode+" has no addresses, MAC addresses, NICs and ports of its own to give",
 			"leave --ip, --mac, --nic and --publish out")
+	}
+	if req.Name != "" || len(req.Aliases) > 0 {
+		return heddle.Errorf(heddle.BadOption, "attach endpoint", req.ID.String()+" to network "+n.Name,
+			"a network of mode "+n.Mode+" has no addresses that a name could stand for", "leave --name and --alias out")
 	}
 	return nil
 }

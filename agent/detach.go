@@ -102,6 +102,9 @@ func (a *Agent) removePlan(r record, plan heddle.Plan, pod kernel.Pod) error {
 	defer a.linkLocks.lockShared(r)()
 	// this plan wants the objects no longer; it wants them again if the removal fails
 	a.wanted.dropRecord(r)
+	if r.Request.ResolvConf {
+		a.dropResolvConf(r.Endpoint)
+	}
 	err := errors.Join(a.lanDevices.removeFromLAN(r, pod), a.kernel.Remove(plan, pod, a.wanted.has))
 	if err == nil {
 		err = a.holds.release(r)

@@ -21,7 +21,7 @@ func (a *Agent) attachHandedOver(n *network, old record,
 	}
 	same := old.Endpoint.Handover == req.Handover && old.Endpoint.Network == n.ID && old.Request.Netns == req.Netns &&
 		slices.Equal(old.Request.IPs, req.IPs) && old.Request.MAC == req.MAC && old.Request.NIC == req.NIC &&
-		sameLabels(old.Request.Labels, req.Labels)
+		sameLabels(old.Request.Labels, req.Labels) && sameNames(old.Request, req)
 	switch {
 	case where != nowhere && same && (where == onHost) == old.offered():
 		if where == onHost {

@@ -53,4 +53,5 @@ type (
 	atTasks           [27]struct{}
 	atOldFlows        [28]struct{}
 	atPeerPaths       [29]struct{}
+	atNames           [30]struct{}
 )

@@ -69,7 +69,7 @@ func (bs *blocks) sendAddresses(ctx context.Context, n *network, e heddle.Endpoi
 				continue
 			}
 		}
-		m := cluster.Move{Network: n.ID, Addr: p.Addr(), Endpoint: e.ID, MAC: e.MAC, From: self, To: to}
+		m := cluster.Move{Network: n.ID, Addr: p.Addr(), Endpoint: e.ID, MAC: e.MAC, Name: e.Name, Aliases: e.Aliases, From: self, To: to}
 		if err := bs.cluster.Send(ctx, m); err != nil {
 			bs.Reclaim(n.ID, p.Addr())
 			bs.cluster.Return(n.ID, p.Addr()) // if it was borrowed
@@ -91,8 +91,8 @@ func (bs *blocks) inOwnBlock(network string, addr netip.Addr) bool {
 	return slices.ContainsFunc(bs.blocksOfLocked(network, bs.cluster.View()), func(b netip.Prefix) bool { return b.Contains(addr) })
 }
 
-// withMovedAddresses adds the addresses and MAC that an endpoint brings from another host, unless
-// the request names others.
+// withMovedAddresses adds the addresses, MAC and names that an endpoint brings from another host,
+// unless the request gives others.
 func (bs *blocks) withMovedAddresses(n *network, req heddle.AttachRequest) heddle.AttachRequest {
 	if !n.Shared || bs.cluster == nil || len(req.IPs) > 0 {
 		return req
@@ -105,6 +105,9 @@ func (bs *blocks) withMovedAddresses(n *network, req heddle.AttachRequest) heddl
 		// another host wrote it, so it may be malformed
 		if mac, err := heddle.ParseMAC(string(m.MAC)); err == nil && req.MAC == "" {
 			req.MAC = mac
+		}
+		if req.Name == "" && len(req.Aliases) == 0 {
+			req.Name, req.Aliases = m.Name, m.Aliases
 		}
 	}
 	return req

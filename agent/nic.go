@@ -16,7 +16,7 @@ import (
 func (a *Agent) claimNIC(giver heddle.NICGiver, n *network, req heddle.AttachRequest,
 	pod kernel.Pod) (heddle.Endpoint, error) {
 	e := heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, Handover: req.Handover,
-		Labels: req.Labels, Created: time.Now().UTC()}
+		Labels: req.Labels, Name: req.Name, Aliases: req.Aliases, Created: time.Now().UTC()}
 	switch {
 	case len(req.Ports) > 0:
 		return e, heddle.Errorf(heddle.BadPort, "publish ports of endpoint", req.ID.String(),

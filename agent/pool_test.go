@@ -17,8 +17,8 @@ func TestAbandonedPool(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.close()
-	a := &reservations{ledger: l, networks: newRegister(newWantedObjects(), reporter{}),
-		records: newRecords(newWantedObjects()), log: slog.New(slog.DiscardHandler), leases: map[string]Lease{},
+	a := &reservations{ledger: l, networks: newRegister(newWantedObjects(), reporter{}, nil),
+		records: newRecords(newWantedObjects(), newNameTables()), log: slog.New(slog.DiscardHandler), leases: map[string]Lease{},
 		poolByID: map[string]Pool{}, returned: map[string][]returnedAddr{}}
 	prefix := netip.MustParsePrefix
 	put := func(p Pool, age time.Duration) {
@@ -50,7 +50,7 @@ func TestAbandonedPool(t *testing.T) {
 		len(a.poolByID) != 3 {
 		t.Errorf("with one that has a network: %v, left %v", err, a.poolByID)
 	}
-	a.networks = newRegister(newWantedObjects(), reporter{})
+	a.networks = newRegister(newWantedObjects(), reporter{}, nil)
 	if err := a.removeAbandonedPoolsLocked(whole); err != nil {
 		t.Error(err)
 	}

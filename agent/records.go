@@ -12,6 +12,8 @@ import (
 type records struct {
 	// wanted counts what the records' plans want.
 	wanted *wantedObjects
+	// names follow the records.
+	names *nameTables
 
 	mu      rwMutex[atRecords]
 	byID    map[heddle.EndpointID]record
@@ -20,8 +22,8 @@ type records struct {
 	inPods map[uint64]map[heddle.EndpointID]bool
 }
 
-func newRecords(w *wantedObjects) *records {
-	return &records{wanted: w, byID: map[heddle.EndpointID]record{}, pending: map[heddle.EndpointID]string{},
+func newRecords(w *wantedObjects, names *nameTables) *records {
+	return &records{wanted: w, names: names, byID: map[heddle.EndpointID]record{}, pending: map[heddle.EndpointID]string{},
 		inPods: map[uint64]map[heddle.EndpointID]bool{}}
 }
 
@@ -63,6 +65,7 @@ func (l *records) add(r record, op string) {
 func (l *records) remove(r record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	defer l.names.endpointsChanged(r.Endpoint.Network)
 	delete(l.byID, r.Endpoint.ID)
 	delete(l.pending, r.Endpoint.ID)
 	delete(l.inPods[r.Inode], r.Endpoint.ID)
@@ -83,6 +86,9 @@ func (l *records) setPendingLocked(id heddle.EndpointID, op string) {
 		delete(l.pending, id)
 	} else {
 		l.pending[id] = op
+	}
+	if r, known := l.byID[id]; known {
+		l.names.endpointsChanged(r.Endpoint.Network)
 	}
 }
 

@@ -34,6 +34,9 @@ func (a *Agent) recover() error {
 	for i, n := range was.networks {
 		a.restoreNetwork(n, modes[i], was.networkStates[n.ID])
 	}
+	if err := a.names.open(); err != nil {
+		return err
+	}
 	for i, r := range was.endpoints {
 		was.endpoints[i] = a.upToDate(r)
 		a.records.add(was.endpoints[i], undoable(was.intents[r.Endpoint.ID.String()]))

@@ -59,7 +59,8 @@ func peerConflict(p heddle.Host, h heddle.HostFacts, own []netip.Prefix) string 
 // wrote each.
 func (a *Agent) refusedPart() heddle.PartStatus {
 	v := a.opt.Cluster.View()
-	all := slices.Concat(a.host.listUnfitPeers(), v.Refused)
+	ofNames, names := a.opt.Cluster.RefusedNames()
+	all := slices.Concat(a.host.listUnfitPeers(), v.Refused, ofNames)
 	part := heddle.PartStatus{Name: "records", State: "ok", Detail: "all are taken on"}
 	if len(all) == 0 {
 		return part
@@ -68,7 +69,7 @@ func (a *Agent) refusedPart() heddle.PartStatus {
 	for _, f := range all {
 		texts = append(texts, f.String())
 	}
-	total := v.RefusedCount + len(all) - len(v.Refused)
+	total := v.RefusedCount + len(all) - len(v.Refused) + names - len(ofNames)
 	part.State = "warn"
 	part.Detail = fmt.Sprintf("%d of the cluster's records are not taken on; they cost only who wrote them: %s", total,
 		firstFew(texts, "; "))

@@ -17,6 +17,8 @@ type register struct {
 	reporter reporter
 	// changedSignal signals that networks came, changed or went. Its capacity is one.
 	changedSignal chan struct{}
+	// namesAgain tells the tables of names of the same.
+	namesAgain chan struct{}
 
 	mu     rwMutex[atNetworks]
 	byName map[string]*network
@@ -26,8 +28,8 @@ type register struct {
 	changes uint64
 }
 
-func newRegister(w *wantedObjects, t reporter) *register {
-	return &register{wanted: w, reporter: t, changedSignal: make(chan struct{}, 1), byName: map[string]*network{},
+func newRegister(w *wantedObjects, t reporter, namesAgain chan struct{}) *register {
+	return &register{wanted: w, reporter: t, changedSignal: make(chan struct{}, 1), namesAgain: namesAgain, byName: map[string]*network{},
 		underway: map[string]*underway{}}
 }
 
@@ -193,7 +195,10 @@ func (g *register) replace(name string, next heddle.Network, plan heddle.Plan) {
 }
 
 // signalChange says that networks have changed.
-func (g *register) signalChange() { signal(g.changedSignal) }
+func (g *register) signalChange() {
+	signal(g.changedSignal)
+	signal(g.namesAgain)
+}
 
 // endpointEvent sends an event about an endpoint. The caller holds the endpoint's lock, so its
 // events are in order.

@@ -188,6 +188,10 @@ func checkAnswer(i item, v *answerRecord, asker *hostRecord) string {
 	case m.MAC != "" && parsedMAC(m.MAC) != m.MAC:
 		return "it moves a MAC address that is none"
 	}
+	name, aliases, err := heddle.CheckNames(v.Move.Endpoint.String(), v.Move.Name, v.Move.Aliases)
+	if err != nil || name != v.Move.Name || !slices.Equal(aliases, v.Move.Aliases) {
+		return "it moves names that are none"
+	}
 	return ""
 }
 

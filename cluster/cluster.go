@@ -8,6 +8,7 @@
 //	hosts/NAME/pins/NET/ADDR          an address here, out of another's block
 //	hosts/NAME/wants/NET/ADDR         a request for an address of another's block
 //	hosts/NAME/answers/ASKER/NET/ADDR the owner's answer to it
+//	hosts/NAME/names/NET/ENDPOINT     what an endpoint is called, see nameTable
 //	networks/NAME                     a network
 //	blocks/NET/PREFIX                 a block's owner: compare-and-create
 //	removed/ID                        a host that an operator removed
@@ -25,6 +26,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/names"
 	"github.com/heddle-network/heddle/store"
 )
 
@@ -99,6 +101,9 @@ type Move struct {
 	Addr     netip.Addr        `json:"addr"`
 	Endpoint heddle.EndpointID `json:"endpoint"`
 	MAC      heddle.MAC        `json:"mac,omitempty"`
+	// Name and Aliases are what the endpoint is called.
+	Name    string   `json:"name,omitempty"`
+	Aliases []string `json:"aliases,omitempty"`
 	// From and To are host names.
 	From string `json:"from"`
 	To   string `json:"to"`
@@ -161,6 +166,17 @@ type API interface {
 	// Send lends an address of this host, its own or a borrowed one, for an endpoint that shall
 	// move.
 	Send(ctx context.Context, m Move) error
+
+	// SetNames says which names this host's endpoints have on the given networks. The first call
+	// says it of all networks. The names are published in the background.
+	SetNames(networks map[string][]names.Endpoint)
+	// Names returns the names of a network's endpoints on the other hosts, the same pointer while
+	// they do not change; nil until the store was seen. NamesChanged receives after they may have
+	// changed; it has room for one. RefusedNames lists the first records of names that this host
+	// does not accept, and counts them.
+	Names(network string) *NetworkNames
+	NamesChanged() <-chan struct{}
+	RefusedNames() (first []Refusal, total int)
 
 	// RemoveHost takes a host that never returns out of the cluster, with its
 	// blocks; the store must be an operator's. A host that is alive is refused

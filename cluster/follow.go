@@ -48,12 +48,33 @@ func (c *Cluster) follow(ctx context.Context) {
 func (c *Cluster) take(events []store.Event) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	onlyNames, names := true, false
 	for _, e := range events {
 		if e.Snapshot && e.Revision < max(c.record.revision, c.memory.Seen) {
 			c.forgetRevisions(e.Revision)
 		}
-		c.record.take(e)
+		rest, others := c.takeNames(e)
+		names = names || others
+		if !rest.Snapshot && len(rest.Entries)+len(rest.Deleted) == 0 {
+			c.record.revision = e.Revision
+			continue
+		}
+		onlyNames = false
+		c.record.take(rest)
 		c.checkStore()
+	}
+	if names {
+		signal(c.namesChanged)
+	}
+	if len(c.own.open) > 0 {
+		signal(c.namesPending)
+	}
+	if onlyNames {
+		c.advance()
+		return false
+	}
+	if c.record.changedAll {
+		c.reopenNames() // of networks that came or went
 	}
 	c.record.validate()
 	c.detectRollback()
@@ -165,20 +186,38 @@ func (c *Cluster) publish() bool {
 		return false
 	}
 	c.unsaved = true
-	select {
-	case c.changed <- struct{}{}:
-	default:
+	c.views++
+	signal(c.changed)
+	if len(c.names.byNetwork) > 0 {
+		signal(c.namesChanged)
 	}
 	return true
 }
 
-// wake starts the next round of reconcile.
+// advance makes the view one of the record's revision, in which nothing else has changed. The
+// caller holds the lock.
+func (c *Cluster) advance() {
+	if old := c.view.Load(); c.accepted && old.Revision > 0 {
+		next := *old
+		next.Revision = c.record.revision
+		c.view.Store(&next)
+	}
+	close(c.updated)
+	c.updated = make(chan struct{})
+}
+
+// signal sends on a channel with a capacity of one, unless a signal is waiting there already.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// wake starts the next round of what runs in the background.
 func (c *Cluster) wake() {
-	for _, one := range []chan struct{}{c.pending, c.fenceLost} {
-		select {
-		case one <- struct{}{}:
-		default:
-		}
+	for _, one := range []chan struct{}{c.pending, c.fenceLost, c.namesPending} {
+		signal(one)
 	}
 }
 

@@ -26,8 +26,9 @@ type Cluster struct {
 
 	view    atomic.Pointer[View]
 	changed chan struct{}
-	// pending wakes reconcile, fenceLost wakes keepFence.
-	pending, fenceLost chan struct{}
+	// pending wakes reconcile, fenceLost wakes keepFence, namesPending wakes publishNames.
+	pending, fenceLost, namesPending chan struct{}
+	namesChanged                     chan struct{}
 
 	mu sync.Mutex
 	// updated is closed, and made anew, whenever something below has changed.
@@ -52,6 +53,12 @@ type Cluster struct {
 	lender    Lender
 	lending   sync.Mutex // held while the lender is called
 	unsaved   bool       // the record has changes that are not on the disk yet
+	// names has the names in the store, own those of this host; judged is what Names has returned
+	// last for each network. views counts the changes of the view.
+	names  nameTable
+	own    ownNames
+	judged map[string]judgedNames
+	views  uint64
 }
 
 var _ API = (*Cluster)(nil)
@@ -87,8 +94,10 @@ func Open(ctx context.Context, o Options) (*Cluster, error) {
 	if err := m.identify(&o); err != nil {
 		return nil, err
 	}
-	c := &Cluster{o: o, run: randomID(), changed: make(chan struct{}, 1), pending: make(chan struct{}, 1), fenceLost: make(chan struct{}, 1), updated: make(chan struct{}), memory: m,
-		yielding: map[blockID]bool{}, claiming: map[blockID]bool{}, creating: map[string]bool{}, borrowing: map[netAddr]bool{}, sending: map[netAddr]bool{}, movesSeen: map[string]time.Time{}}
+	c := &Cluster{o: o, run: randomID(), changed: make(chan struct{}, 1), pending: make(chan struct{}, 1), fenceLost: make(chan struct{}, 1),
+		namesPending: make(chan struct{}, 1), namesChanged: make(chan struct{}, 1), updated: make(chan struct{}), memory: m,
+		yielding: map[blockID]bool{}, claiming: map[blockID]bool{}, creating: map[string]bool{}, borrowing: map[netAddr]bool{}, sending: map[netAddr]bool{}, movesSeen: map[string]time.Time{},
+		own: ownNames{byNetwork: map[string]map[string]nameRecord{}, open: map[string]bool{}}, judged: map[string]judgedNames{}}
 	if why := checkHost(o.Self.Name, &hostRecord{o.Self, c.run}); why != "" {
 		return nil, heddle.Errorf(heddle.BadAddress, "join cluster as host", o.Self.Name,
 			"no host would accept its record: "+why, "change the host's name or addresses with --name and --underlay")
@@ -105,6 +114,7 @@ func Open(ctx context.Context, o Options) (*Cluster, error) {
 	c.ended.Go(func() { c.follow(c.ctx) })
 	c.ended.Go(func() { c.keepFence(c.ctx) })
 	c.ended.Go(func() { c.reconcile(c.ctx) })
+	c.ended.Go(func() { c.publishNames(c.ctx) })
 	if err := c.awaitIntroduction(ctx); err != nil {
 		_ = c.Close()
 		return nil, err

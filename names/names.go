@@ -42,3 +42,6 @@ type Endpoint struct {
 	// Addrs has at most one address of each family.
 	Addrs []netip.Addr `json:"addrs,omitempty"`
 }
+
+// Search are the domains in which the containers of a network look for a name without a dot.
+func Search(network string) []string { return []string{network + "." + Domain, Domain} }

@@ -25,7 +25,7 @@ func query(text string) *dns.Msg {
 }
 
 // dial connects a place with the resolver.
-func dial(t testing.TB, from world.Place, network, server string) *dns.Conn {
+func dial(t testing.TB, from world.Netns, network, server string) *dns.Conn {
 	t.Helper()
 	at := netip.AddrPortFrom(netip.MustParseAddr(server), 53)
 	c := &dns.Conn{UDPSize: dns.MaxMsgSize}
@@ -42,7 +42,7 @@ func dial(t testing.TB, from world.Place, network, server string) *dns.Conn {
 }
 
 // exchange asks over UDP or TCP, and returns the reply.
-func exchange(t testing.TB, from world.Place, network, server string, m *dns.Msg) *dns.Msg {
+func exchange(t testing.TB, from world.Netns, network, server string, m *dns.Msg) *dns.Msg {
 	t.Helper()
 	c := dial(t, from, network, server)
 	defer c.Close()
@@ -64,7 +64,7 @@ func over(t testing.TB, c *dns.Conn, m *dns.Msg) *dns.Msg {
 }
 
 // says asks, and compares the reply: its code, and its records in alphabetical order.
-func says(t testing.TB, from world.Place, server, question, want string) *dns.Msg {
+func says(t testing.TB, from world.Netns, server, question, want string) *dns.Msg {
 	t.Helper()
 	r := exchange(t, from, "udp", server, query(question))
 	if got := text(r); got != want {
@@ -87,7 +87,7 @@ func text(r *dns.Msg) string {
 }
 
 // silence asks for a name that is there, and fails if there is a reply.
-func silence(t testing.TB, from world.Place, server string) {
+func silence(t testing.TB, from world.Netns, server string) {
 	t.Helper()
 	c := dial(t, from, "udp", server)
 	defer c.Close()
@@ -99,7 +99,7 @@ func silence(t testing.TB, from world.Place, server string) {
 }
 
 // cut asks over TCP, and fails if the connection is not closed without a reply.
-func cut(t testing.TB, from world.Place, server string) {
+func cut(t testing.TB, from world.Netns, server string) {
 	t.Helper()
 	c := dial(t, from, "tcp", server)
 	defer c.Close()

@@ -15,7 +15,7 @@ import (
 
 // far is the name servers outside. By default they have an address for each name.
 type far struct {
-	place  world.Place
+	place  world.Netns
 	mu     sync.Mutex
 	handle func(w dns.ResponseWriter, q *dns.Msg)
 	asked  []ask
@@ -28,7 +28,7 @@ type ask struct {
 	msg     *dns.Msg
 }
 
-func newFar(t testing.TB, p world.Place) *far {
+func newFar(t testing.TB, p world.Netns) *far {
 	f := &far{place: p}
 	for _, a := range []string{far4, other4, far6} {
 		f.serve(t, a)

@@ -16,7 +16,7 @@ import (
 )
 
 // flood sends a question without end, as fast as it can, and takes no replies.
-func flood(t testing.TB, from world.Place, question string) (stop func()) {
+func flood(t testing.TB, from world.Netns, question string) (stop func()) {
 	text, err := query(question).Pack()
 	cell.Must(t, err)
 	var running sync.WaitGroup

@@ -29,7 +29,7 @@ import (
 //	c3 (store)           ═══ back  10.2.0.1 ────────┘
 type scene struct {
 	dir, conf, uplink          string
-	c1, c2, c3, stranger, away world.Place
+	c1, c2, c3, stranger, away world.Netns
 	far                        *far
 	stop                       func() error
 }
@@ -44,8 +44,8 @@ func newScene(t testing.TB) *scene {
 	t.Helper()
 	cell.Need(t)
 	s := &scene{dir: t.TempDir(), conf: filepath.Join(t.TempDir(), "resolv.conf"), uplink: filepath.Join(t.TempDir(), "uplink.conf")}
-	s.c1, s.c2 = world.Namespace(t, "c1"), world.Namespace(t, "c2")
-	s.c3, s.stranger, s.away = world.Namespace(t, "c3"), world.Namespace(t, "stranger"), world.Namespace(t, "outside")
+	s.c1, s.c2 = world.NewNetns(t, "c1"), world.NewNetns(t, "c2")
+	s.c3, s.stranger, s.away = world.NewNetns(t, "c3"), world.NewNetns(t, "stranger"), world.NewNetns(t, "outside")
 	var l links
 	l.bridge("app", app4+"/24", app6+"/64")
 	l.bridge("back", back4+"/24")
@@ -84,7 +84,7 @@ func (l *links) bridge(name string, addrs ...string) {
 }
 
 // join makes a port of a bridge for the place, and its default route if there is a gateway.
-func (l *links) join(p world.Place, bridge, ifname, gateway string, addrs ...string) {
+func (l *links) join(p world.Netns, bridge, ifname, gateway string, addrs ...string) {
 	port := p.Name + "-" + bridge
 	l.names = append(l.names, port)
 	l.add("link add %s master %s type veth peer %s netns %s", port, bridge, ifname, p.Name)
@@ -223,12 +223,12 @@ func (s *scene) says(t testing.TB, what string, ok func(process.Status) bool) {
 }
 
 // gone waits until a name is not known any more.
-func (s *scene) gone(t testing.TB, from world.Place, name string) {
+func (s *scene) gone(t testing.TB, from world.Netns, name string) {
 	s.becomes(t, from, name, "NXDOMAIN")
 }
 
 // becomes waits until the addresses of a name are these.
-func (s *scene) becomes(t testing.TB, from world.Place, name, want string) {
+func (s *scene) becomes(t testing.TB, from world.Netns, name, want string) {
 	t.Helper()
 	_, err := poll.Until(patience, 2*time.Millisecond, func() error {
 		if got := text(exchange(t, from, "udp", app4, query(name+" A"))); got != want {

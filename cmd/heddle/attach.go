@@ -8,12 +8,15 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
+// confPath is what --resolv-conf writes for a namespace.
+const confPath = "/etc/netns/NAME/resolv.conf"
+
 // attachFlags are the flags of attach as given, before they are parsed.
 type attachFlags struct {
-	netns, id, ifname, mac, nic string
-	pid                         int
-	ips, ports, labels          []string
-	defaultRoute, dryRun, force bool
+	netns, id, ifname, mac, nic, name       string
+	pid                                     int
+	ips, ports, labels, aliases             []string
+	defaultRoute, dryRun, force, resolvConf bool
 }
 
 func newAttach(s *session) *cobra.Command {
@@ -31,6 +34,10 @@ interface of its own (--ifname). Its default route leads through the first one t
 can carry it. Attached with --default-route, also anew, an endpoint takes it over;
 when its holder is detached, it passes to the oldest one left.
 
+Other containers of the network find it by its name (--name) and aliases (--alias),
+on all hosts: as NAME, NAME.NETWORK or NAME.NETWORK.heddle.internal. --resolv-conf has
+the programs that 'ip netns exec' starts ask for names at the network's gateway.
+
 On a network of mode host nothing is made, and --id is enough. On one of mode
 direct the container gets a NIC of the host, by default the first free one of the
 network's.`,
@@ -38,6 +45,8 @@ network's.`,
   heddle attach front --netns web
   ip netns add dns
   heddle attach front --netns /run/netns/dns --id resolver --ip 10.20.0.53 --ip fd20::53 --publish 127.0.0.1:5353:53/udp
+  ip netns add shop
+  heddle attach front --netns shop --name shop --alias api --resolv-conf
   heddle attach back --netns web --ifname eth1 --publish 8080:80 --publish 127.0.0.1:8081:80/udp
   heddle attach back --netns dns --ifname eth1 --mac 0a:00:00:00:00:09 --dry-run
   heddle attach back --netns web --ifname eth1 --publish 8080:80 --publish 127.0.0.1:8081:80/udp --default-route
@@ -84,17 +93,20 @@ func (x *attachFlags) define(s *session, cmd *cobra.Command) {
 	f.BoolVar(&x.force, "force", false, "take the NIC with the host's default route or your SSH connection all the same")
 	f.StringArrayVar(&x.ports, "publish", nil, "publish a port of the container: `[IP:]HOST:CONTAINER[/udp]`")
 	f.StringArrayVar(&x.labels, "label", nil, "`K=V`, a word of your own by which lists and events are filtered")
+	f.StringVar(&x.name, "name", "", "the `name` by which other containers of the network find it")
+	f.StringArrayVar(&x.aliases, "alias", nil, "a further `name`, which several containers may have")
+	f.BoolVar(&x.resolvConf, "resolv-conf", false, "write "+confPath+", which 'ip netns exec' shows as /etc/resolv.conf, until the detach")
 	f.BoolVar(&x.defaultRoute, "default-route", false, "lead the container's default route through this network, or with =false never; by default the first network that can has it")
 	f.BoolVar(&x.dryRun, "dry-run", false, "print the commands and change nothing")
 	cmd.RegisterFlagCompletionFunc("netns", s.completeFromOrFiles(netnsNames))
-	for _, free := range []string{"pid", "id", "ifname", "ip", "mac", "nic", "publish", "label"} {
+	for _, free := range []string{"pid", "id", "ifname", "ip", "mac", "nic", "publish", "label", "name", "alias"} {
 		cmd.RegisterFlagCompletionFunc(free, cobra.NoFileCompletions)
 	}
 }
 
 // request parses the flags.
 func (x *attachFlags) request(network string) (q heddle.AttachRequest, err error) {
-	q = heddle.AttachRequest{Network: network, Owner: "cli", DryRun: x.dryRun, NIC: x.nic, Force: x.force, SSH: sshServer()}
+	q = heddle.AttachRequest{Network: network, Owner: "cli", DryRun: x.dryRun, NIC: x.nic, Force: x.force, SSH: sshServer(), ResolvConf: x.resolvConf}
 	if err := heddle.CheckNetworkName(network); err != nil {
 		return q, err
 	}
@@ -121,6 +133,9 @@ func (x *attachFlags) request(network string) (q heddle.AttachRequest, err error
 		}
 	}
 	if q.Labels, err = heddle.ParseLabels(x.labels); err != nil {
+		return q, err
+	}
+	if q.Name, q.Aliases, err = heddle.CheckNames(q.ID.String(), x.name, x.aliases); err != nil {
 		return q, err
 	}
 	q.Ports, err = parsePublished(x.ports)

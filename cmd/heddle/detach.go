@@ -27,7 +27,7 @@ The exit code is 7 when it is not proven that the container has let go of its NI
 (mode direct) or of its parent's LAN (macvlan, ipvlan): it has hidden a device, or
 put another in its place. NIC and addresses are in quarantine then: nobody gets
 them, 'heddle status' and 'heddle audit' say why, and the agent tries again.`,
-		Example: "  heddle detach web --ifname eth1\n  heddle detach resolver/eth0",
+		Example: "  heddle detach web --ifname eth1\n  heddle detach resolver/eth0\n  heddle detach shop",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := parseEndpoint(args[0], ifname)
 			if err != nil {

@@ -75,7 +75,7 @@ func (s *session) endpointFields(w io.Writer, e heddle.Endpoint) error {
 	if e.DefaultRoute {
 		route = "through this endpoint"
 	}
-	return fieldTable(w, s.width(), [2]string{"id", e.ID.String()}, [2]string{"network", e.NetworkName},
+	return fieldTable(w, s.width(), [2]string{"id", e.ID.String()}, [2]string{"network", e.NetworkName}, [2]string{"name", e.Name}, [2]string{"aliases", strings.Join(e.Aliases, ", ")},
 		[2]string{"namespace", e.Netns}, [2]string{"addresses", joinList(e.Addrs)}, [2]string{"MAC", string(e.MAC)},
 		[2]string{"MTU", formatBytes(e.MTU)}, [2]string{"ports", formatPorts(e)}, [2]string{"host's end", e.Port}, [2]string{"NIC", nic},
 		[2]string{"default route", route}, [2]string{"fast path", formatFastPath(e.Fast)}, [2]string{"labels", heddle.LabelText(e.Labels)}, [2]string{"created", formatTime(e.Created)})

@@ -12,6 +12,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/doctor"
 	"github.com/heddle-network/heddle/door/client"
+	"github.com/heddle-network/heddle/names"
 )
 
 // hostile is what others may choose: orders to a terminal in 7 and 8 bits, lines of their
@@ -25,6 +26,7 @@ func TestNothingUnseen(t *testing.T) {
 	n := heddle.Network{ID: hostile, Name: hostile, Mode: hostile, Parent: hostile, Options: map[string]string{hostile: hostile}, Limits: []string{hostile},
 		Docker: &heddle.DockerNetwork{Labels: map[string]string{hostile: hostile}}}
 	e := heddle.Endpoint{ID: id, Network: hostile, NetworkName: hostile, Netns: hostile, Port: hostile}
+	entry := names.Entry{Name: hostile, Network: hostile, Host: hostile, Endpoint: id, Clash: true}
 	peer := heddle.PeerStatus{Name: hostile, ID: hostile, Path: hostile, State: hostile}
 	status := heddle.Status{Host: hostile, Version: hostile, Kernel: hostile, Parts: []heddle.PartStatus{{Name: hostile, State: hostile, Detail: hostile}},
 		Networks: []heddle.NetworkStatus{{Name: hostile, Mode: hostile}}}
@@ -40,6 +42,8 @@ func TestNothingUnseen(t *testing.T) {
 		"network show":  func(s *session) error { return s.networkFields(s.stdout, n, nil) },
 		"endpoint list": func(s *session) error { return s.endpointTable(s.stdout, []heddle.Endpoint{e}) },
 		"endpoint show": func(s *session) error { return s.endpointFields(s.stdout, e) },
+		"name list":     func(s *session) error { return s.nameTable(s.stdout, []names.Entry{entry}) },
+		"name show":     func(s *session) error { return s.nameDetails(s.stdout, []names.Entry{entry}) },
 		"peer list":     func(s *session) error { return s.peerTable(s.stdout, []heddle.PeerStatus{peer}) },
 		"peer show":     func(s *session) error { return s.peerFields(s.stdout, peer) },
 		"path list":     func(s *session) error { return s.pathTable(s.stdout, []heddle.PeerStatus{peer}) },

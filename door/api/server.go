@@ -60,6 +60,7 @@ func NewServer(a *agent.Agent, log *slog.Logger) *Server {
 	s.mux.HandleFunc("GET "+client.PathExplain+"/{container}/{ifname}", s.withEndpoint(func(id heddle.EndpointID) (any, error) { return a.Explain(id) }))
 	s.mux.HandleFunc("GET "+client.PathAudit, withoutBody(func(*http.Request) (any, error) { return a.Audit() }))
 	s.mux.HandleFunc("GET "+client.PathStatus, withoutBody(func(*http.Request) (any, error) { return a.Status(), nil }))
+	s.mux.HandleFunc("GET "+client.PathNames, withoutBody(s.names))
 	s.handlePeers()
 	s.handleEvents()
 	s.mux.HandleFunc("POST "+client.PathGC, withBody(func(ctx context.Context, q client.GCRequest) (any, error) {

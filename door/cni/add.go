@@ -27,6 +27,9 @@ func (h *Handler) add(ctx context.Context, c call, conf Conf) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(n.Subnets) > 0 { // without addresses a name stands for nothing
+		req.Name = env.name(c.id)
+	}
 	h.dropPublishedPorts(&req)
 	reply, err := h.endpoints.Attach(ctx, req)
 	if err != nil {

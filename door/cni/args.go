@@ -14,11 +14,13 @@ type Args struct {
 	Labels map[string]string
 }
 
+const podNamespace, podName = "io.kubernetes.pod.namespace", "io.kubernetes.pod.name"
+
 // podLabels maps keys of CNI_ARGS to the labels that Kubernetes runtimes set on containers
 // with the same values.
 var podLabels = map[string]string{
-	"K8S_POD_NAMESPACE": "io.kubernetes.pod.namespace",
-	"K8S_POD_NAME":      "io.kubernetes.pod.name",
+	"K8S_POD_NAMESPACE": podNamespace,
+	"K8S_POD_NAME":      podName,
 	"K8S_POD_UID":       "io.kubernetes.pod.uid",
 }
 
@@ -33,6 +35,20 @@ func (a *Args) label(key, value string) {
 		a.Labels = map[string]string{}
 	}
 	a.Labels[name] = value
+}
+
+// name is the name by which other containers find the pod: POD.NAMESPACE, or POD where the engine
+// tells no namespace. It is "" if a container cannot be called so.
+func (a Args) name(id heddle.EndpointID) string {
+	name := a.Labels[podName]
+	if namespace := a.Labels[podNamespace]; name != "" && namespace != "" {
+		name += "." + namespace
+	}
+	name, _, err := heddle.CheckNames(id.String(), name, nil)
+	if err != nil {
+		return ""
+	}
+	return name
 }
 
 // ParseArgs reads CNI_ARGS. Keys that begin with K8S_ are labels or meant for others.

@@ -21,6 +21,7 @@ type fakeAgent struct {
 	findings  []heddle.Finding
 	detachErr error
 	attachErr error
+	resolvers []netip.Addr
 	status    heddle.Status
 }
 
@@ -44,7 +45,7 @@ func (f *fakeAgent) Attach(_ context.Context, q heddle.AttachRequest) (heddle.At
 		return heddle.AttachReply{}, f.attachErr
 	}
 	f.made[q.ID] = q
-	return heddle.AttachReply{Endpoint: f.endpoint(q.ID), Gateways: f.networks["blue"].Gateways, PortName: q.ID.PortName(), PortMAC: q.ID.PortMAC()}, nil
+	return heddle.AttachReply{Endpoint: f.endpoint(q.ID), Gateways: f.networks["blue"].Gateways, PortName: q.ID.PortName(), PortMAC: q.ID.PortMAC(), Resolvers: f.resolvers}, nil
 }
 
 func (f *fakeAgent) Detach(_ context.Context, id heddle.EndpointID) (bool, error) {

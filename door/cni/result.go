@@ -10,6 +10,7 @@ import (
 	"github.com/containernetworking/cni/pkg/types/create"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/names"
 )
 
 // previousResult decodes the result of the plugin before this one; without one it is
@@ -59,6 +60,12 @@ func buildResult(conf Conf, n heddle.Network, netns string, reply heddle.AttachR
 	}
 	if !conf.DNS.IsEmpty() {
 		r.DNS = conf.DNS
+	}
+	if r.DNS.IsEmpty() && len(reply.Resolvers) > 0 {
+		r.DNS.Search = names.Search(n.Name)
+		for _, a := range reply.Resolvers {
+			r.DNS.Nameservers = append(r.DNS.Nameservers, a.String())
+		}
 	}
 	return r.GetAsVersion(conf.CNIVersion)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -82,6 +83,54 @@ func TestPreviousResultIsMerged(t *testing.T) {
 	}
 	if len(r.Interfaces) != 3 || len(r.IPs) != 3 || *r.IPs[1].Interface != 2 || r.DNS.Domain != "x" {
 		t.Errorf("merged: %s", body)
+	}
+}
+
+// TestNameServers: the result names the network's resolvers, unless the configuration or the plugin
+// before has others.
+func TestNameServers(t *testing.T) {
+	for name, c := range map[string]struct {
+		more      string
+		resolvers []netip.Addr
+		want      []string
+	}{
+		"of the network":          {"", []netip.Addr{netip.MustParseAddr("10.20.0.1"), netip.MustParseAddr("fd20::1")}, []string{"10.20.0.1", "fd20::1"}},
+		"none on this host":       {"", nil, nil},
+		"of the configuration":    {`,"dns":{"nameservers":["192.0.2.53"]}`, []netip.Addr{netip.MustParseAddr("10.20.0.1")}, []string{"192.0.2.53"}},
+		"of the plugin before it": {`,"prevResult":{"cniVersion":"1.1.0","dns":{"nameservers":["192.0.2.54"]}}`, []netip.Addr{netip.MustParseAddr("10.20.0.1")}, []string{"192.0.2.54"}},
+	} {
+		d := newDoor(t)
+		d.agent.resolvers = c.resolvers
+		code, body := d.ask(t, "ADD", plain+c.more+"}", nil)
+		var r current.Result
+		if err := json.Unmarshal([]byte(body), &r); code != 0 || err != nil {
+			t.Fatal(code, body)
+		}
+		ours := len(c.want) > 0 && c.want[0] == "10.20.0.1"
+		if !slices.Equal(r.DNS.Nameservers, c.want) || slices.Equal(r.DNS.Search, []string{"blue.heddle.internal", "heddle.internal"}) != ours {
+			t.Errorf("%s: %+v", name, r.DNS)
+		}
+	}
+}
+
+// TestPodNames: a pod is called POD.NAMESPACE if that can be a name.
+func TestPodNames(t *testing.T) {
+	for args, want := range map[string]string{
+		"": "", "K8S_POD_NAME=Web;K8S_POD_NAMESPACE=shop": "web.shop", "K8S_POD_NAME=web": "web", "K8S_POD_NAMESPACE=shop": "",
+		"K8S_POD_NAME=a b;K8S_POD_NAMESPACE=shop": "", "K8S_POD_NAME=web;K8S_POD_NAMESPACE=" + strings.Repeat("n", 64): "", "K8S_POD_NAME=10.0;K8S_POD_NAMESPACE=0.1": "",
+	} {
+		d := newDoor(t)
+		if code, body := d.ask(t, "ADD", plain+"}", map[string]string{headerArgs: args}); code != 0 {
+			t.Fatal(args, body)
+		}
+		if got := d.agent.made[heddle.EndpointID{Container: "c1", IfName: "eth0"}].Name; got != want {
+			t.Errorf("%s: %q, want %q", args, got, want)
+		}
+	}
+	d := newDoor(t)
+	d.agent.networks["blue"] = heddle.Network{ID: "0123456789abcdef", Name: "blue", Mode: "host"}
+	if code, body := d.ask(t, "ADD", plain+"}", map[string]string{headerArgs: "K8S_POD_NAME=web"}); code != 0 || d.agent.made[heddle.EndpointID{Container: "c1", IfName: "eth0"}].Name != "" {
+		t.Errorf("on a network without addresses: %s", body)
 	}
 }
 

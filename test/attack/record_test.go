@@ -24,6 +24,7 @@ import (
 type recordScene struct {
 	forger             *forge.Forger
 	world.Netns        // the first host
+	first              *lab.Host
 	agent              *client.Client
 	heddle             func(args ...string) (string, error)
 	second             heddle.Host
@@ -45,6 +46,7 @@ func recordAttacks() []recordAttack {
 		{"records", "a shared network over addresses that a host has a route to", "overlay", coverRoute},
 		{"records", "a shared network of any mode, on any interface", "host bridge routed macvlan ipvlan direct", anyMode},
 		{"records", "a host's underlay address that no host can have", "overlay", noAddress},
+		{"records", "names for other hosts' addresses, on a network without a block of its own, and malformed ones", "overlay", foreignNames},
 	}
 }
 
@@ -85,7 +87,7 @@ func newRecordScene(t *testing.T) *recordScene {
 		}
 	})
 	first, second := l.Hosts[0], l.Hosts[1]
-	s := &recordScene{Netns: world.Netns{Name: first.Name, Path: first.Netns}, agent: client.New(first.Socket)}
+	s := &recordScene{Netns: world.Netns{Name: first.Name, Path: first.Netns}, first: first, agent: client.New(first.Socket)}
 	s.heddle = func(args ...string) (string, error) {
 		cmd := exec.Command(program, append([]string{"--socket", first.Socket}, args...)...)
 		out, err := cmd.CombinedOutput()

@@ -29,12 +29,12 @@ func TestSpoiledChecksums(t *testing.T) {
 		server := pair[1]
 		pair[0].finds(t, server.addrs()...)
 		server.Serve(t, 7000, server.addrs()...)
-		pair[0].Gets(t, server.Name, 7000, server.addrs()...)
+		pair[0].Gets(t, server.Netns.Name, 7000, server.addrs()...)
 	}
 	f.hosts[0].kill(t)
 	f.hosts[0].start(t)
 	f.everywhere(t, "checksums are still computed in software", (*host).softly)
-	one.Gets(t, two.Name, 7000, two.addrs()...)
+	one.Gets(t, two.Netns.Name, 7000, two.addrs()...)
 	one.detach(t)
 	two.detach(t)
 }

@@ -72,7 +72,7 @@ func meet(t testing.TB, pods []*pod) {
 func (p *pod) finds(t testing.TB, to ...netip.Addr) {
 	t.Helper()
 	for _, a := range to {
-		world.Within(t, time.Minute, p.Name+" reaches "+a.String(), func() error { return p.Ping(a, "-W1") })
+		world.Within(t, time.Minute, p.Netns.Name+" reaches "+a.String(), func() error { return p.Ping(a, "-W1") })
 	}
 }
 

@@ -62,7 +62,7 @@ func BenchmarkResolver(b *testing.B) {
 		b.Skip("needs Debian's package dnsmasq-base")
 	}
 	dir := b.TempDir()
-	c := world.Namespace(b, "c")
+	c := world.NewNetns(b, "c")
 	cell.Sh(b, `ip link add app type bridge && ip link set app up && ip addr add %s/16 dev app && ip addr add %s/16 dev app
 		ip link add port master app type veth peer eth0 netns c && ip link set port up
 		ip -n c link set eth0 up && ip -n c addr add 10.1.0.2/16 dev eth0`, ours, theirs)
@@ -91,7 +91,7 @@ func otherName() string { return fmt.Sprintf("x%x.example.org.", rand.Uint64()) 
 
 // compare has both asked in turns, in random order, and prints the ratio of a round: its median
 // and its quartiles.
-func compare(b *testing.B, c world.Place, what string, clients int, name func() string) {
+func compare(b *testing.B, c world.Netns, what string, clients int, name func() string) {
 	var rates [2][]float64
 	var ratios []float64
 	for range rounds {
@@ -117,7 +117,7 @@ func median(all []float64) float64 {
 }
 
 // ask asks questions one after the other, on so many sockets at the same time.
-func ask(b *testing.B, c world.Place, at string, clients, each int, name func() string) error {
+func ask(b *testing.B, c world.Netns, at string, clients, each int, name func() string) error {
 	to := net.UDPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(at), 53))
 	failed := make([]error, clients)
 	var running sync.WaitGroup

@@ -1,0 +1,81 @@
+package agent
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/names"
+)
+
+// namesDir is the folder of the tables' files, below the run folder.
+const namesDir = "names"
+
+// nameFile is the form of a table's file: the network's ID.
+var nameFile = regexp.MustCompile(`^([0-9a-f]{16})\.json(\.new)?$`)
+
+// open makes the folder, and removes what earlier agents have left: files of networks that are
+// gone, and those that were not finished.
+func (t *nameTables) open() error {
+	if err := os.MkdirAll(t.dir, 0o755); err != nil {
+		return heddle.Wrap(heddle.LedgerFull, "make folder", t.dir, err, "give a folder that can be written with --run-dir")
+	}
+	found, err := os.ReadDir(t.dir)
+	if err != nil {
+		return heddle.Wrap(heddle.LedgerFull, "read folder", t.dir, err, "give a folder that can be read with --run-dir")
+	}
+	for _, f := range found {
+		part := nameFile.FindStringSubmatch(f.Name())
+		if part == nil || part[2] == "" && t.networks.byID(part[1]) != nil {
+			continue
+		}
+		if err := os.Remove(filepath.Join(t.dir, f.Name())); err != nil {
+			t.log.Warn("an old file of names stays", "file", f.Name(), "error", err)
+		}
+	}
+	return nil
+}
+
+func (t *nameTables) path(network string) string { return filepath.Join(t.dir, network+".json") }
+
+// write replaces a network's file.
+func (t *nameTables) write(n names.Network) error {
+	text, err := json.Marshal(n)
+	if err != nil {
+		return err
+	}
+	path := t.path(n.ID)
+	if err = os.WriteFile(path+".new", text, 0o600); err == nil {
+		err = os.Rename(path+".new", path)
+	}
+	if err != nil {
+		return heddle.Wrap(heddle.LedgerFull, "write names of network", n.Name, err, "make room on the file system of the run folder")
+	}
+	return nil
+}
+
+func (t *nameTables) removeFile(network string) error {
+	if err := os.Remove(t.path(network)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return heddle.Wrap(heddle.LedgerFull, "remove file", t.path(network), err, "look at the file system of the run folder")
+	}
+	return nil
+}
+
+// readOthers returns what an earlier agent knew of a network's endpoints on other hosts: that goes
+// on to hold until the store was seen.
+func (t *nameTables) readOthers(network string) []names.Endpoint {
+	text, err := os.ReadFile(t.path(network))
+	if err != nil {
+		return nil
+	}
+	var was names.Network
+	if err := json.Unmarshal(text, &was); err != nil {
+		t.log.Warn("a file of names cannot be read; it is written anew", "file", t.path(network), "error", err)
+		return nil
+	}
+	return slices.DeleteFunc(was.Endpoints, func(e names.Endpoint) bool { return e.Host == "" })
+}

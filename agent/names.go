@@ -1,0 +1,281 @@
+package agent
+
+import (
+	"context"
+	"log/slog"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/cluster"
+	"github.com/heddle-network/heddle/names"
+)
+
+const (
+	// ownInterval and othersInterval are the least times between two rounds that write the tables,
+	// for changes of this host and for those of other hosts. After a long round, the first is at
+	// least as long as the round, the second othersRest times as long.
+	ownInterval, othersInterval = time.Millisecond, 10 * time.Millisecond
+	othersRest                  = 4
+	// namesRetry is how long a table that could not be written waits.
+	namesRetry = time.Second
+)
+
+// nameTables are the names of the endpoints of this host's networks, on all hosts: one table for
+// each network, and a file of the same content for the resolver. They follow in the background.
+type nameTables struct {
+	dir      string
+	cluster  cluster.API // nil without a cluster
+	log      *slog.Logger
+	networks *register
+	records  *records
+	// told says that the cluster was told the names of this host's endpoints.
+	told bool
+	// again signals that something has changed; its capacity is one.
+	again chan struct{}
+
+	mu mutex[atNames]
+	// stale are the IDs of the networks whose endpoints on this host have changed.
+	stale  map[string]bool
+	tables map[string]nameTable
+	// failed is why a file could not be written.
+	failed error
+}
+
+// nameTable is the table of one network.
+type nameTable struct {
+	is names.Network
+	// listen are the addresses at which containers ask, of the plans of this host's endpoints.
+	listen []netip.Addr
+	// own are the endpoints of this host, others those of other hosts: from is what the cluster
+	// says, nil if they were read from an earlier agent's file.
+	own, others []names.Endpoint
+	from        *cluster.NetworkNames
+}
+
+func newNameTables() *nameTables {
+	return &nameTables{again: make(chan struct{}, 1), stale: map[string]bool{}, tables: map[string]nameTable{}}
+}
+
+// endpointsChanged notes that the endpoints of a network on this host have changed.
+func (t *nameTables) endpointsChanged(network string) {
+	t.mu.Lock()
+	t.stale[network] = true
+	t.mu.Unlock()
+	signal(t.again)
+}
+
+// follow keeps tables and files up to date until ctx ends. A container may ask for names as soon as
+// it is attached, so changes of this host come first.
+func (t *nameTables) follow(ctx context.Context) {
+	var changed <-chan struct{}
+	if t.cluster != nil {
+		changed = t.cluster.NamesChanged()
+	}
+	for ctx.Err() == nil {
+		began := time.Now()
+		var retry <-chan time.Time
+		if err := t.update(); err != nil {
+			retry = time.After(namesRetry)
+		}
+		took := time.Since(began)
+		pause(ctx, max(ownInterval, took))
+		rested := time.After(max(othersInterval, othersRest*took))
+		var others <-chan struct{} // once it has rested
+		for waits := true; waits; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-rested:
+				others = changed
+				continue
+			case <-t.again:
+			case <-others:
+			case <-retry:
+			}
+			waits = false
+		}
+	}
+}
+
+// update brings all tables in line with the records, the networks and the cluster.
+func (t *nameTables) update() error {
+	networks := t.networks.copies()
+	stale := t.takeStale(networks)
+	own, made := t.endpoints(stale)
+	if t.cluster != nil && (len(stale) > 0 || !t.told) {
+		t.cluster.SetNames(made)
+		t.told = true
+	}
+	var failed error
+	current := map[string]bool{}
+	for _, n := range networks {
+		current[n.ID] = true
+		if err := t.updateOne(n, stale[n.ID], own[n.ID]); err != nil {
+			failed = err
+		}
+	}
+	for _, id := range t.ids() {
+		if !current[id] {
+			if err := t.drop(id); err != nil {
+				failed = err
+			}
+		}
+	}
+	t.setFailed(failed)
+	return failed
+}
+
+// takeStale returns the networks whose endpoints have to be listed, also those without a table.
+func (t *nameTables) takeStale(networks []*network) map[string]bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	stale := t.stale
+	t.stale = map[string]bool{}
+	for _, n := range networks {
+		if _, there := t.tables[n.ID]; !there {
+			stale[n.ID] = true
+		}
+	}
+	return stale
+}
+
+// ownEndpoints are the endpoints of a network on this host, and where they ask for names.
+type ownEndpoints struct {
+	all    []names.Endpoint
+	listen []netip.Addr
+}
+
+// endpoints lists this host's endpoints on the given networks, and separately those that are
+// made: the others hear of no name before. One that is being made may ask already.
+func (t *nameTables) endpoints(on map[string]bool) (all map[string]ownEndpoints, made map[string][]names.Endpoint) {
+	all, made = map[string]ownEndpoints{}, map[string][]names.Endpoint{}
+	for id := range on {
+		made[id] = nil
+	}
+	if len(on) == 0 {
+		return all, made
+	}
+	t.records.each(func(r record, op string) {
+		e := r.Endpoint
+		if !on[e.Network] || op == intentDetach || len(e.Addrs) == 0 {
+			return
+		}
+		listed := names.Endpoint{ID: e.ID, Name: e.Name, Aliases: e.Aliases}
+		for _, p := range e.Addrs {
+			if !slices.ContainsFunc(listed.Addrs, heddle.FamilyOf(p.Addr()).Has) { // a NIC may have several
+				listed.Addrs = append(listed.Addrs, p.Addr())
+			}
+		}
+		own := all[e.Network]
+		own.all = append(own.all, listed)
+		for _, a := range r.Plan.Host.Addresses {
+			if !slices.Contains(own.listen, a.Prefix.Addr()) {
+				own.listen = append(own.listen, a.Prefix.Addr())
+			}
+		}
+		all[e.Network] = own
+		if op != intentAttach {
+			made[e.Network] = append(made[e.Network], listed)
+		}
+	})
+	for _, own := range all {
+		slices.SortFunc(own.all, func(a, b names.Endpoint) int { return strings.Compare(a.ID.String(), b.ID.String()) })
+	}
+	return all, made
+}
+
+// updateOne brings a network's table in line, and its file.
+func (t *nameTables) updateOne(n *network, stale bool, own ownEndpoints) error {
+	old, there := t.table(n.ID)
+	next := old
+	if stale {
+		next.own, next.listen = own.all, own.listen
+	}
+	if t.cluster != nil {
+		if !there && n.Shared {
+			next.others = t.readOthers(n.ID)
+		}
+		if is := t.cluster.Names(n.ID); is != nil {
+			next.from, next.others = is, is.Endpoints
+		}
+	}
+	next.is = names.Network{ID: n.ID, Name: n.Name, Internal: n.Internal, Subnets: n.Subnets, Endpoints: old.is.Endpoints,
+		Listen: resolversOf(n.Network, n.plan.Host, func(a netip.Addr) bool { return slices.Contains(next.listen, a) })}
+	if stale || next.from != old.from || !there {
+		next.is.Endpoints = slices.Concat(next.own, next.others)
+	} else if next.is.Equal(old.is) {
+		return nil
+	}
+	if !there || !next.is.Equal(old.is) {
+		if err := t.write(next.is); err != nil {
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.stale[n.ID] = true // as long as the file is not written
+			return err
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.tables[n.ID] = next
+	return nil
+}
+
+// drop removes the table and the file of a network that is gone.
+func (t *nameTables) drop(id string) error {
+	if err := t.removeFile(id); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.tables, id)
+	return nil
+}
+
+func (t *nameTables) table(id string) (nameTable, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	one, there := t.tables[id]
+	return one, there
+}
+
+func (t *nameTables) ids() (all []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for id := range t.tables {
+		all = append(all, id)
+	}
+	return all
+}
+
+func (t *nameTables) setFailed(err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err != nil && (t.failed == nil || t.failed.Error() != err.Error()) {
+		t.log.Error("names are not written", "error", err)
+	}
+	t.failed = err
+}
+
+// all returns what the tables say.
+func (t *nameTables) all() (all []names.Network, failed error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, one := range t.tables {
+		all = append(all, one.is)
+	}
+	return all, t.failed
+}
+
+// resolversOf are the gateways of a network that are addresses of this host: at them containers
+// ask for names. The plans say which are: the network's, or those of its endpoints.
+func resolversOf(n heddle.Network, plan heddle.State, planned func(netip.Addr) bool) (all []netip.Addr) {
+	for _, g := range n.Gateways {
+		if planned(g) || slices.ContainsFunc(plan.Addresses, func(a heddle.Address) bool { return a.Prefix.Addr() == g }) {
+			all = append(all, g)
+		}
+	}
+	return all
+}
