@@ -15,7 +15,7 @@ PACKAGES := nftables iptables iproute2 iputils-ping procps kmod sockperf iperf3 
 
 # Most of a suite's time is waiting, that of guests is work, as their processor is emulated. So guests
 # have a run of their own, beside all others. In both, those that take longest begin.
-AT_ONCE  ?= $(shell expr 2 '*' $$(nproc) + 1)
+AT_ONCE  ?= $(shell expr 2 '*' $$(nproc))
 LONGEST  := ./test/attack ./test/fleet ./test/hardship ./test/crash ./kernel ./test/modes ./lab ./test/doctor \
             ./test/runtimes ./test/allocation ./test/install ./test/handover ./test/fast ./test/overlay ./test/coexist \
             ./cmd/heddle ./peer ./test/join

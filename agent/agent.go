@@ -111,6 +111,9 @@ func New(opt Options) (*Agent, error) {
 		return nil, errors.Join(err, a.Close())
 	}
 	a.finished.Go(func() { a.names.follow(ctx) })
+	if a.opt.Resolver != "" {
+		a.finished.Go(func() { a.names.keepResolver(ctx) })
+	}
 	a.finished.Go(func() { a.watchNICs(ctx) })
 	a.finished.Go(func() { a.retryQuarantine(ctx) })
 	a.ready.Store(true)

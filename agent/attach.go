@@ -290,7 +290,7 @@ func (a *Agent) rollBack(r record, pod kernel.Pod, why error) error {
 
 func (a *Agent) reply(n *network, made record) heddle.AttachReply {
 	e := made.withPort()
-	r := heddle.AttachReply{Endpoint: e, Resolvers: n.resolvers(made)}
+	r := heddle.AttachReply{Endpoint: e, Resolvers: a.names.resolvers(n, made)}
 	if !n.Internal && e.DefaultRoute {
 		r.Gateways = n.Gateways
 		if e.NIC != nil && !n.pool.Gives() {

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/netip"
 	"slices"
@@ -26,22 +27,25 @@ const (
 // nameTables are the names of the endpoints of this host's networks, on all hosts: one table for
 // each network, and a file of the same content for the resolver. They follow in the background.
 type nameTables struct {
-	dir      string
+	dir string
+	// resolver is the program that answers containers; "" if none does.
+	resolver string
 	cluster  cluster.API // nil without a cluster
 	log      *slog.Logger
 	networks *register
 	records  *records
 	// told says that the cluster was told the names of this host's endpoints.
 	told bool
-	// again signals that something has changed; its capacity is one.
-	again chan struct{}
+	// again signals that something has changed, askedSignal that containers ask at a further address.
+	// Their capacity is one.
+	again, askedSignal chan struct{}
 
 	mu mutex[atNames]
 	// stale are the IDs of the networks whose endpoints on this host have changed.
 	stale  map[string]bool
 	tables map[string]nameTable
-	// failed is why a file could not be written.
-	failed error
+	// failed is why a file could not be written, resolverFailed why no resolver runs.
+	failed, resolverFailed error
 }
 
 // nameTable is the table of one network.
@@ -56,7 +60,7 @@ type nameTable struct {
 }
 
 func newNameTables() *nameTables {
-	return &nameTables{again: make(chan struct{}, 1), stale: map[string]bool{}, tables: map[string]nameTable{}}
+	return &nameTables{again: make(chan struct{}, 1), askedSignal: make(chan struct{}, 1), stale: map[string]bool{}, tables: map[string]nameTable{}}
 }
 
 // endpointsChanged notes that the endpoints of a network on this host have changed.
@@ -203,7 +207,7 @@ func (t *nameTables) updateOne(n *network, stale bool, own ownEndpoints) error {
 		}
 	}
 	next.is = names.Network{ID: n.ID, Name: n.Name, Internal: n.Internal, Subnets: n.Subnets, Endpoints: old.is.Endpoints,
-		Listen: resolversOf(n.Network, n.plan.Host, func(a netip.Addr) bool { return slices.Contains(next.listen, a) })}
+		Listen: t.resolversOf(n.Network, n.plan.Host, func(a netip.Addr) bool { return slices.Contains(next.listen, a) })}
 	if stale || next.from != old.from || !there {
 		next.is.Endpoints = slices.Concat(next.own, next.others)
 	} else if next.is.Equal(old.is) {
@@ -220,6 +224,9 @@ func (t *nameTables) updateOne(n *network, stale bool, own ownEndpoints) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.tables[n.ID] = next
+	if len(next.is.Listen) > len(old.is.Listen) {
+		signal(t.askedSignal)
+	}
 	return nil
 }
 
@@ -259,19 +266,23 @@ func (t *nameTables) setFailed(err error) {
 	t.failed = err
 }
 
-// all returns what the tables say.
+// all returns what the tables say, and what does not work.
 func (t *nameTables) all() (all []names.Network, failed error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, one := range t.tables {
 		all = append(all, one.is)
 	}
-	return all, t.failed
+	return all, errors.Join(t.failed, t.resolverFailed)
 }
 
 // resolversOf are the gateways of a network that are addresses of this host: at them containers
-// ask for names. The plans say which are: the network's, or those of its endpoints.
-func resolversOf(n heddle.Network, plan heddle.State, planned func(netip.Addr) bool) (all []netip.Addr) {
+// ask for names. The plans say which are: the network's, or those of its endpoints. There are none
+// where no resolver is to run.
+func (t *nameTables) resolversOf(n heddle.Network, plan heddle.State, planned func(netip.Addr) bool) (all []netip.Addr) {
+	if t.resolver == "" {
+		return nil
+	}
 	for _, g := range n.Gateways {
 		if planned(g) || slices.ContainsFunc(plan.Addresses, func(a heddle.Address) bool { return a.Prefix.Addr() == g }) {
 			all = append(all, g)

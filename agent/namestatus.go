@@ -1,31 +1,18 @@
 package agent
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/netip"
-	"os"
-	"path/filepath"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/names"
+	"github.com/heddle-network/heddle/resolver/process"
 )
 
 // Names lists the names of the endpoints of this host's networks, on all hosts.
 func (a *Agent) Names() []names.Entry {
 	all, _ := a.names.all()
 	return names.List(all, a.host.now().Name)
-}
-
-// resolverStatus is what the resolver says of itself, in a file beside the tables.
-type resolverStatus struct {
-	Version string `json:"version"`
-	// Fails are the addresses at which nobody is answered.
-	Fails []struct {
-		Addr  netip.Addr `json:"addr"`
-		Cause string     `json:"cause"`
-	} `json:"fails"`
 }
 
 // namesPart reports how many names there are, and what the resolver says.
@@ -44,10 +31,16 @@ func (a *Agent) namesPart() heddle.PartStatus {
 		part.State = "warn"
 		part.Detail += "; several containers call themselves " + firstFew(clashes, ", ") + " ('heddle name show NAME')"
 	}
-	said, err := readResolverStatus(filepath.Join(a.names.dir, "resolver.json"))
+	said, err := process.ReadStatus(a.names.dir)
+	if err != nil {
+		err = heddle.Wrap(heddle.LedgerBroken, "read", process.StatusPath(a.names.dir), err, "wait: the resolver writes it anew")
+	}
 	var trouble []string
 	if said != nil {
 		part.Detail += "; resolver " + said.Version
+		if running, err := process.Find(a.names.dir); running == nil && err == nil {
+			trouble = append(trouble, "the resolver has ended")
+		}
 		for _, f := range said.Fails {
 			trouble = append(trouble, fmt.Sprintf("%s is not served: %s", f.Addr, f.Cause))
 		}
@@ -60,20 +53,4 @@ func (a *Agent) namesPart() heddle.PartStatus {
 		part.Detail += "; " + firstFew(trouble, "; ")
 	}
 	return part
-}
-
-// readResolverStatus returns nil if the resolver has said nothing.
-func readResolverStatus(path string) (*resolverStatus, error) {
-	text, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	s := &resolverStatus{}
-	if err == nil {
-		err = json.Unmarshal(text, s)
-	}
-	if err != nil {
-		return nil, heddle.Wrap(heddle.LedgerBroken, "read", path, err, "wait: the resolver writes it anew")
-	}
-	return s, nil
 }

@@ -41,7 +41,7 @@ func (a *Agent) open() (err error) {
 		host: a.host, networks: a.networks,
 		records: a.records, removals: a.removals, blocks: a.blocks, leaseLimit: a.opt.LeaseTime,
 		returned: map[string][]returnedAddr{}}
-	a.names.dir, a.names.cluster, a.names.log = filepath.Join(a.opt.RunDir, namesDir), a.opt.Cluster, a.log
+	a.names.dir, a.names.resolver, a.names.cluster, a.names.log = filepath.Join(a.opt.RunDir, namesDir), a.opt.Resolver, a.opt.Cluster, a.log
 	a.names.networks, a.names.records = a.networks, a.records
 	a.flows = &flows{kernel: a.kernel, log: a.log, records: a.records, ports: a.ports, background: &a.finished}
 	a.holds = &holds{namespaces: a.kernel, lost: a.kernel, log: a.log, trip: a.trip, records: a.records,

@@ -34,6 +34,9 @@ type Options struct {
 	// Untried skips the trial of a mode before its first network is made: for a
 	// kernel on which the modes are known to work.
 	Untried bool
+	// Resolver is the program that answers containers' questions for names: heddled, or "" if nobody
+	// is to answer them. /proc/self/exe is the agent's own version.
+	Resolver string
 	// NoFastPath sends all packets through the host's stack.
 	NoFastPath bool
 	// Tripwire is called before every step that changes something. If it fails, the operation

@@ -18,8 +18,8 @@ import (
 type resolvConf struct{ path, text string }
 
 // resolvers are the addresses of this host at which an endpoint asks for names.
-func (n *network) resolvers(r record) []netip.Addr {
-	all := resolversOf(n.Network, heddle.Append(n.plan.Host, r.Plan.Host), func(netip.Addr) bool { return false })
+func (t *nameTables) resolvers(n *network, r record) []netip.Addr {
+	all := t.resolversOf(n.Network, heddle.Append(n.plan.Host, r.Plan.Host), func(netip.Addr) bool { return false })
 	return slices.DeleteFunc(all, func(g netip.Addr) bool {
 		return !slices.ContainsFunc(r.Endpoint.Addrs, func(p netip.Prefix) bool { return heddle.FamilyOf(p.Addr()).Has(g) })
 	})
@@ -32,7 +32,11 @@ func (a *Agent) resolvConfFor(n *network, r record) (*resolvConf, error) {
 	}
 	const op = "write resolv.conf of endpoint"
 	id := r.Endpoint.ID.String()
-	all := n.resolvers(r)
+	all := a.names.resolvers(n, r)
+	if a.opt.Resolver == "" {
+		return nil, heddle.Errorf(heddle.BadOption, op, id, "no resolver runs on this host",
+			"leave --resolv-conf out, or start heddled with --resolver gateway")
+	}
 	if len(all) == 0 {
 		return nil, heddle.Errorf(heddle.BadOption, op, id, "network "+n.Name+" has no gateway on this host, at which names could be asked for",
 			"leave --resolv-conf out")

@@ -89,30 +89,3 @@ func special(r rune) bool {
 	letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
 	return !letter && r != '-' && r != '_'
 }
-
-// Clash is a name that several endpoints of a network call their own.
-type Clash struct {
-	Network   string     `json:"network"`
-	Name      string     `json:"name"`
-	Endpoints []Endpoint `json:"endpoints"`
-}
-
-// Clashes are the names that several containers call their own, in alphabetical order.
-func (n Network) Clashes() []Clash {
-	owners := map[string][]Endpoint{}
-	for _, e := range n.Endpoints {
-		if e.Name != "" {
-			name := strings.ToLower(e.Name)
-			owners[name] = append(owners[name], e)
-		}
-	}
-	var all []Clash
-	for name, same := range owners {
-		other := func(e Endpoint) bool { return e.Host != same[0].Host || e.ID.Container != same[0].ID.Container }
-		if slices.ContainsFunc(same, other) {
-			all = append(all, Clash{Network: n.Name, Name: name, Endpoints: same})
-		}
-	}
-	slices.SortFunc(all, func(a, b Clash) int { return strings.Compare(a.Name, b.Name) })
-	return all
-}

@@ -8,18 +8,18 @@ import (
 // Table is what a host knows of all its networks. It does not change.
 type Table struct {
 	indexes []*Index
-	// askers has a container for each place that it asks from. It is nil if two containers say
+	// askers has a container for each route by which it asks. It is nil if two containers say
 	// that they are there.
-	askers  map[place]*Asker
+	askers  map[route]*Asker
 	listens []netip.Addr
 }
 
-// place is where a question comes from: the address that was asked, and the source.
-type place struct{ listen, source netip.Addr }
+// route is the way of a question: the address that was asked, and the source.
+type route struct{ listen, source netip.Addr }
 
 // NewTable makes a table of networks.
 func NewTable(all ...*Index) *Table {
-	t := &Table{indexes: all, askers: map[place]*Asker{}}
+	t := &Table{indexes: all, askers: map[route]*Asker{}}
 	containers := map[string]*Asker{}
 	for _, x := range all {
 		t.listens = append(t.listens, x.Listen...)
@@ -33,7 +33,7 @@ func NewTable(all ...*Index) *Table {
 				containers[e.ID.Container] = a
 			}
 			a.join(x, e)
-			t.place(a, x, e)
+			t.addAsker(a, x, e)
 		}
 	}
 	slices.SortFunc(t.listens, netip.Addr.Compare)
@@ -41,13 +41,13 @@ func NewTable(all ...*Index) *Table {
 	return t
 }
 
-func (t *Table) place(a *Asker, x *Index, e Endpoint) {
+func (t *Table) addAsker(a *Asker, x *Index, e Endpoint) {
 	for _, listen := range x.Listen {
 		for _, source := range e.Addrs {
 			if listen.Is4() != source.Is4() {
 				continue
 			}
-			at := place{listen, source}
+			at := route{listen, source}
 			if other, taken := t.askers[at]; taken && other != a {
 				t.askers[at] = nil
 				continue
@@ -59,7 +59,7 @@ func (t *Table) place(a *Asker, x *Index, e Endpoint) {
 
 // Asker returns the container that asks from a source at one of the host's addresses; nil if
 // there is none, or more than one.
-func (t *Table) Asker(listen, source netip.Addr) *Asker { return t.askers[place{listen, source}] }
+func (t *Table) Asker(listen, source netip.Addr) *Asker { return t.askers[route{listen, source}] }
 
 // Askers are the containers that may ask.
 func (t *Table) Askers() map[string]bool {

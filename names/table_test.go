@@ -200,13 +200,15 @@ func TestInside(t *testing.T) {
 func TestClashes(t *testing.T) {
 	n := app
 	n.Endpoints = append(slices.Clone(app.Endpoints),
-		endpoint("host2", "c2", "DB", nil, "10.1.0.9"), // the second interface of one that clashes already
+		endpoint("host2", "c2", "db", nil, "10.1.0.9"), // the second interface of one that clashes already
 		endpoint("", "c1", "web", nil, "10.1.0.10"))    // of one and the same container
 	var got []string
-	for _, c := range n.Clashes() {
-		got = append(got, fmt.Sprint(c.Network, " ", c.Name, " ", len(c.Endpoints)))
+	for _, e := range names.List([]names.Network{n}, "host1") {
+		if e.Clash {
+			got = append(got, fmt.Sprint(e.Network, " ", e.Name, " ", e.Host, " ", e.Endpoint.Container))
+		}
 	}
-	if want := []string{"App db 3"}; !slices.Equal(got, want) {
+	if want := []string{"App db host2 c2", "App db host2 c2", "App db host3 c3"}; !slices.Equal(got, want) {
 		t.Errorf("clashes are %q, want %q", got, want)
 	}
 }

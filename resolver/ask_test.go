@@ -24,7 +24,7 @@ func query(text string) *dns.Msg {
 	return m.SetQuestion(dns.Fqdn(name), dns.StringToType[kind])
 }
 
-// dial connects a place with the resolver.
+// dial connects a namespace with the resolver.
 func dial(t testing.TB, from world.Netns, network, server string) *dns.Conn {
 	t.Helper()
 	at := netip.AddrPortFrom(netip.MustParseAddr(server), 53)

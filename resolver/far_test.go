@@ -15,7 +15,7 @@ import (
 
 // far is the name servers outside. By default they have an address for each name.
 type far struct {
-	place  world.Netns
+	netns  world.Netns
 	mu     sync.Mutex
 	handle func(w dns.ResponseWriter, q *dns.Msg)
 	asked  []ask
@@ -29,18 +29,18 @@ type ask struct {
 }
 
 func newFar(t testing.TB, p world.Netns) *far {
-	f := &far{place: p}
+	f := &far{netns: p}
 	for _, a := range []string{far4, other4, far6} {
 		f.serve(t, a)
 	}
 	return f
 }
 
-// serve answers at an address of the place, by UDP and TCP.
+// serve answers at an address of the namespace, by UDP and TCP.
 func (f *far) serve(t testing.TB, addr string) {
 	t.Helper()
 	at := netip.AddrPortFrom(netip.MustParseAddr(addr), 53)
-	cell.Must(t, f.place.Do(func() error {
+	cell.Must(t, f.netns.Do(func() error {
 		udp, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(at))
 		if err != nil {
 			return err

@@ -289,7 +289,7 @@ func TestRebinding(t *testing.T) {
 // TestLoop: neither our own addresses nor the asker itself are asked.
 func TestLoop(t *testing.T) {
 	s := newScene(t)
-	s.far.place = s.c2
+	s.far.netns = s.c2
 	s.far.serve(t, "10.1.0.3") // a name server in a container, which may ask us
 	s.upstreams(t, app4, back4, app6, "10.1.0.3")
 	s.start(t)

@@ -83,7 +83,7 @@ func (l *links) bridge(name string, addrs ...string) {
 	}
 }
 
-// join makes a port of a bridge for the place, and its default route if there is a gateway.
+// join makes a port of a bridge for the namespace, and its default route if there is a gateway.
 func (l *links) join(p world.Netns, bridge, ifname, gateway string, addrs ...string) {
 	port := p.Name + "-" + bridge
 	l.names = append(l.names, port)

@@ -31,6 +31,7 @@ type config struct {
 	LogLevel     string `json:"logLevel,omitempty"`
 	LogFormat    string `json:"logFormat,omitempty"`
 	FastPath     string `json:"fastPath,omitempty"`
+	Resolver     string `json:"resolver,omitempty"`
 
 	Store     string `json:"store,omitempty"`
 	StoreCA   string `json:"storeCA,omitempty"`
@@ -55,7 +56,7 @@ type config struct {
 }
 
 func defaultConfig() config {
-	return config{StateDir: "/var/lib/heddle", RunDir: "/run/heddle", TunnelPort: path.Default().Port(), TokenFD: -1, LogLevel: "info", LogFormat: "text", FastPath: "auto"}
+	return config{StateDir: "/var/lib/heddle", RunDir: "/run/heddle", TunnelPort: path.Default().Port(), TokenFD: -1, LogLevel: "info", LogFormat: "text", FastPath: "auto", Resolver: "none"}
 }
 
 func newCommand(run func(context.Context, config) error) *cobra.Command {
@@ -80,7 +81,7 @@ is left: started once with --force-new-store, it drops the others and keeps all
 hosts and networks. The dropped must not start again before that.
 
 The configuration file is YAML with the keys name, stateDir, runDir, socketGroup,
-dockerSocket, dockerHost, dockerDriver, metrics, logLevel, logFormat, fastPath, store, storeCA, storeCert,
+dockerSocket, dockerHost, dockerDriver, metrics, logLevel, logFormat, fastPath, resolver, store, storeCA, storeCert,
 storeKey, join, token, tokenFile, underlay, tunnelPort and
 clusterRanges; flags win over it.`,
 		Example: "  heddled --metrics 127.0.0.1:9468\n  heddled --config /etc/heddle/heddled.yaml\n" +
@@ -101,7 +102,7 @@ clusterRanges; flags win over it.`,
 				"log-level": {&c.LogLevel, &flags.LogLevel}, "log-format": {&c.LogFormat, &flags.LogFormat},
 				"store": {&c.Store, &flags.Store}, "store-ca": {&c.StoreCA, &flags.StoreCA}, "store-cert": {&c.StoreCert, &flags.StoreCert},
 				"store-key": {&c.StoreKey, &flags.StoreKey}, "join": {&c.Join, &flags.Join}, "token-file": {&c.TokenFile, &flags.TokenFile},
-				"underlay": {&c.Underlay, &flags.Underlay}, "fast-path": {&c.FastPath, &flags.FastPath},
+				"underlay": {&c.Underlay, &flags.Underlay}, "fast-path": {&c.FastPath, &flags.FastPath}, "resolver": {&c.Resolver, &flags.Resolver},
 				"cluster-ranges": {&c.ClusterRanges, &flags.ClusterRanges},
 			} {
 				if cmd.Flags().Changed(name) {
@@ -131,6 +132,9 @@ clusterRanges; flags win over it.`,
 			if c.FastPath != "auto" && c.FastPath != "off" {
 				return badFlag("--fast-path", fmt.Sprintf("%q is neither auto nor off", c.FastPath), "give auto or off")
 			}
+			if c.Resolver != "gateway" && c.Resolver != "none" {
+				return badFlag("--resolver", fmt.Sprintf("%q is neither gateway nor none", c.Resolver), "give gateway or none")
+			}
 			return run(cmd.Context(), c)
 		},
 	}
@@ -147,6 +151,7 @@ clusterRanges; flags win over it.`,
 	f.StringVar(&flags.LogLevel, "log-level", flags.LogLevel, "debug, info, warn or error")
 	f.StringVar(&flags.LogFormat, "log-format", flags.LogFormat, "text or json")
 	f.StringVar(&flags.FastPath, "fast-path", flags.FastPath, "auto: eBPF programs carry what they can, where the kernel has them; off: none do")
+	f.StringVar(&flags.Resolver, "resolver", flags.Resolver, "gateway: containers find each other by name, and ask at their gateway; none: nobody answers them")
 	f.StringVar(&flags.Store, "store", "", "what hosts share: none, embedded, or etcd://HOST:PORT,… (default: none, or what this host has joined)")
 	f.StringVar(&flags.StoreCA, "store-ca", "", "file with the certificate authority of an external etcd")
 	f.StringVar(&flags.StoreCert, "store-cert", "", "file with this host's certificate for an external etcd")

@@ -43,7 +43,7 @@ func TestConfigurationTold(t *testing.T) {
 		ranges = append(ranges, p.String())
 	}
 	hold := map[string]any{"stateDir": d.StateDir, "runDir": d.RunDir, "logLevel": d.LogLevel, "logFormat": d.LogFormat,
-		"fastPath": d.FastPath, "tunnelPort": float64(d.TunnelPort), "clusterRanges": strings.Join(ranges, ","),
+		"fastPath": d.FastPath, "resolver": d.Resolver, "tunnelPort": float64(d.TunnelPort), "clusterRanges": strings.Join(ranges, ","),
 		"dockerSocket": docker.DefaultSocket, "dockerHost": reconcile.DefaultHost, "dockerDriver": heddle.Mark}
 	if !reflect.DeepEqual(have, hold) {
 		t.Errorf("the defaults are told as %v, want %v", have, hold)

@@ -60,7 +60,11 @@ func run(ctx context.Context, c config) error {
 
 // serve runs the agent and its doors until the context ends.
 func serve(ctx context.Context, c config, member *membership, log *slog.Logger) error {
-	a, err := agent.New(agent.Options{Name: c.Name, StateDir: c.StateDir, RunDir: c.RunDir, Modes: mode.All(), Cluster: member.api(), Alone: c.Store == "none", NoFastPath: c.FastPath == "off", Log: log, Tripwire: tripwire()})
+	resolver := ""
+	if c.Resolver == "gateway" {
+		resolver = "/proc/self/exe"
+	}
+	a, err := agent.New(agent.Options{Name: c.Name, StateDir: c.StateDir, RunDir: c.RunDir, Modes: mode.All(), Cluster: member.api(), Alone: c.Store == "none", NoFastPath: c.FastPath == "off", Resolver: resolver, Log: log, Tripwire: tripwire()})
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ func (h *host) forgot(network string, p *pod) error {
 // TestNames: a name is known on all hosts, moves with its endpoint, goes with it, and outlives
 // agents and the store.
 func TestNames(t *testing.T) {
-	f := newCluster(t, 3)
+	f := newCluster(t, 3, withResolver)
 	one, two, three := f.hosts[0], f.hosts[1], f.hosts[2]
 	f.network(t, "app", "10.10.0.0/16", "fd10::/64")
 	n, err := one.Network(t.Context(), "app")

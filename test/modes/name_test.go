@@ -12,9 +12,13 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/agent"
 	"github.com/heddle-network/heddle/names"
+	"github.com/heddle-network/heddle/resolver/process"
+	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -23,13 +27,33 @@ func named(name string) world.PodOption {
 	return func(r *heddle.AttachRequest) { r.Name, r.ResolvConf = name, true }
 }
 
+// answering has the agent run a resolver, which is ended after it, and copies its options.
+func answering(t *testing.T, options *agent.Options) func(*agent.Options) {
+	return func(o *agent.Options) {
+		o.Resolver = cell.Build(t, "heddled")
+		*options = *o
+		dir := filepath.Join(o.RunDir, "names")
+		t.Cleanup(func() {
+			if r, err := process.Find(dir); err == nil && r != nil {
+				unix.Kill(r.PID, unix.SIGKILL)
+			}
+			world.Within(t, world.Patience, "the resolver ends", func() error {
+				if r, err := process.Find(dir); r != nil || err != nil {
+					return fmt.Errorf("%+v, %v", r, err)
+				}
+				return nil
+			})
+		})
+	}
+}
+
 // TestResolvers: containers ask at their network's gateway where that is an address of the host, and
 // nowhere else.
 func TestResolvers(t *testing.T) {
 	for _, mode := range []string{"bridge", "routed", "overlay", "macvlan"} {
 		t.Run(mode, func(t *testing.T) {
 			var folders agent.Options
-			w := world.New(t, func(o *agent.Options) { folders = *o })
+			w := world.New(t, answering(t, &folders))
 			n := w.Network(t, "net", mode)
 			here := mode != "macvlan"
 			var want []netip.Addr
@@ -99,7 +123,7 @@ func TestResolvers(t *testing.T) {
 // of somebody else's.
 func TestResolvConf(t *testing.T) {
 	var folders agent.Options
-	w := world.New(t, func(o *agent.Options) { folders = *o })
+	w := world.New(t, answering(t, &folders))
 	n := w.Network(t, "net", "bridge")
 	in := world.NewNetns(t, "pod")
 	file := filepath.Join(folders.Root, "etc/netns/pod/resolv.conf")
