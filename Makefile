@@ -93,7 +93,7 @@ test-own:
 test-guests:
 	@$(GO) test $(EACH) -run InGuests -p $(AT_ONCE) $(GUESTS)
 test-raced:
-	@CGO_ENABLED=1 nice $(GO) test -race $(EACH) -p 2 $(RACED); \
+	@CGO_ENABLED=1 $(GO) test -race $(EACH) -p 2 $(RACED); \
 	$(GO) test -tags lockorder $(EACH) -run '^Test(LockOrder|Random)$$' ./agent ./test/random
 
 # Told before anything is installed or built.

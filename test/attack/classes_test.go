@@ -65,7 +65,7 @@ var classes = []class{
 	{id: "nic", title: "A moved NIC returns with the container's settings", known: "field", elsewhere: "test/direct compares the NIC before and after, in all that netlink, ethtool and sysctl show of it, whatever the container and its death did to it"},
 	{id: "tenant", title: "Attachment by tenants", known: "multus #224", elsewhere: "no tenants: whoever may use the socket is root or in its group"},
 	{id: "option", title: "Routes from a DHCP server", known: "CVE-2024-3661", elsewhere: "there is no DHCP client"},
-	{id: "resolver", title: "Exfiltration through the resolver", known: "CVE-2024-29018", elsewhere: "no resolver is offered"},
+	{id: "resolver", title: "Exfiltration through the resolver", known: "CVE-2024-29018", elsewhere: "the tests of package resolver: sources that are no endpoint of the network get nothing, containers of an internal network are refused what would be asked outside, other networks' names are not there, replies that are forged or point into a network are not passed on, floods delay nobody else"},
 	{id: "service", title: "Service hijack", known: "CVE-2020-8554", elsewhere: "there are no services"},
 	{id: "overlay", title: "Clear text on an encrypted overlay", known: "CVE-2023-28840, CVE-2023-28841, CVE-2023-28842, CVE-2024-25630, CVE-2024-25631, CVE-2025-32793", elsewhere: "the overlay is not encrypted, and says so (heddle network show)"},
 	{id: "store", title: "Store and gossip without authentication", known: "field", elsewhere: "the tests of packages store and join: strangers, wrong tokens, other authorities, expired certificates"},
