@@ -360,6 +360,66 @@ func TestAllClaimAtOnce(t *testing.T) {
 	}
 }
 
+// held is a store whose events wait while its lock is held, and come at once then.
+type held struct {
+	store.Store
+	*sync.RWMutex
+}
+
+func (s held) Watch(ctx context.Context, prefix string) <-chan store.Event {
+	from, to := s.Store.Watch(ctx, prefix), make(chan store.Event, 64)
+	go func() {
+		defer close(to)
+		for e := range from {
+			all := []store.Event{e}
+			s.RLock()
+			for more := true; more; {
+				select {
+				case e, more = <-from:
+					if more {
+						all = append(all, e)
+					}
+				default:
+					more = false
+				}
+			}
+			s.RUnlock()
+			for _, e := range all {
+				to <- e
+			}
+		}
+	}()
+	return to
+}
+
+// TestMovesOn: an address that was sent on twice, before the first sender came to look, comes home.
+func TestMovesOn(t *testing.T) {
+	at := serve(t)
+	slow := held{dial(t, at), &sync.RWMutex{}}
+	a, b, c := open(t, dial(t, at), "a", t.TempDir()), open(t, slow, "b", t.TempDir()), open(t, dial(t, at), "c", t.TempDir())
+	n, err := a.CreateNetwork(wait(t), lan("web", "10.1.0.0/24"), nil)
+	cell.Must(t, err)
+	until(t, "b has the network", func() bool { return len(b.View().Networks) == 1 })
+	_, err = a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{})
+	cell.Must(t, err)
+	lender := newShop()
+	go a.Serve(t.Context(), lender)
+	p, id := netip.MustParseAddr("10.1.0.2"), heddle.EndpointID{Container: "box", IfName: "eth0"}
+	until(t, "b knows a's block", func() bool { return len(b.View().BlocksOf(n.ID, a.View().Self.ID)) == 1 })
+	cell.Must(t, b.Borrow(wait(t), n.ID, p, id))
+	cell.Must(t, b.Send(wait(t), cluster.Move{Network: n.ID, Addr: p, Endpoint: id, To: "c"}))
+	slow.Lock()
+	until(t, "c knows of the move", func() bool { return len(c.View().Moves) == 1 })
+	cell.Must(t, c.Borrow(wait(t), n.ID, p, id))
+	cell.Must(t, c.Send(wait(t), cluster.Move{Network: n.ID, Addr: p, Endpoint: id, To: "a"}))
+	until(t, "c's pin is gone, and b's is left", func() bool {
+		v := a.View()
+		return len(v.Pins) == 1 && v.Pins[0].Host == b.View().Self.ID
+	})
+	slow.Unlock()
+	until(t, "it came home", func() bool { return len(a.View().Moves) == 1 && len(a.View().Lent) == 0 && lender.out() == 0 })
+}
+
 // crowded is a store into which somebody else writes before each call, so that its revision is
 // never that of one of our keys.
 type crowded struct {

@@ -61,6 +61,7 @@ func (c *Cluster) take(events []store.Event) bool {
 		}
 		onlyNames = false
 		c.record.take(rest)
+		c.noteTaken(rest)
 		c.checkStore()
 	}
 	if names {

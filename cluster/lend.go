@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/store"
@@ -182,7 +181,7 @@ func (c *Cluster) staleAnswers() (all []store.Change) {
 		case !taken: // so no pin can come from it
 		case pin.key != "":
 			change.Require = append(change.Require, store.Condition{Key: pin.key, Revision: pin.revision})
-		case v.Move != nil && (out && c.memory.Lent[i.addr] == v.Host || sent || c.sending[i.addr] || !c.expired(i)):
+		case v.Move != nil && (out && c.memory.Lent[i.addr] == v.Host || sent || c.sending[i.addr] || !c.settled(i)):
 			continue // the address waits for the host that it was sent to
 		case v.Move == nil && (c.record.revisionOf(want) != 0 || out && v.Denied == ""):
 			continue
@@ -203,7 +202,7 @@ func (c *Cluster) reclaim(ctx context.Context, p netAddr, host string) error {
 	answer := c.record.items[key]
 	said, _ := answer.value.(*answerRecord)
 	waits := c.record.revisionOf(wantKey(name, p)) != 0 || len(c.record.pinsOf(p)) > 0
-	waits = waits || said != nil && said.Move != nil && !c.expired(answer)
+	waits = waits || said != nil && said.Move != nil && !c.settled(answer)
 	change := store.Change{Require: []store.Condition{{Key: wantKey(name, p)}, {Key: pinKey(name, p)}}}
 	for _, i := range c.record.items { // all: an address may have gone further
 		if _, is := i.value.(*answerRecord); is && i.host == c.o.Self.Name && i.addr == p {
@@ -236,29 +235,4 @@ func (c *Cluster) takeBack(p netAddr, forget func(*memory)) error {
 		c.lender.Reclaim(p.network, p.ip)
 	}
 	return err
-}
-
-// expired says that a move was not taken up in time. The caller holds the lock.
-func (c *Cluster) expired(answer item) bool {
-	first, seen := c.movesSeen[answer.key]
-	if !seen {
-		first = time.Now()
-		c.movesSeen[answer.key] = first
-	}
-	return time.Since(first) > c.o.MoveTime
-}
-
-// nextExpiry fires when the moves are to be looked at again; nil if there are none.
-func (c *Cluster) nextExpiry() <-chan time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for key := range c.movesSeen {
-		if c.record.revisionOf(key) == 0 {
-			delete(c.movesSeen, key)
-		}
-	}
-	if len(c.movesSeen) == 0 {
-		return nil
-	}
-	return time.After(c.o.MoveTime / 10)
 }

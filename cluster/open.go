@@ -50,9 +50,11 @@ type Cluster struct {
 	borrowing map[netAddr]bool
 	sending   map[netAddr]bool
 	movesSeen map[string]time.Time // answers with moves, and when they were first seen
-	lender    Lender
-	lending   sync.Mutex // held while the lender is called
-	unsaved   bool       // the record has changes that are not on the disk yet
+	// movesTaken are answers of this host whose move was taken up, with the answers' revisions.
+	movesTaken map[string]int64
+	lender     Lender
+	lending    sync.Mutex // held while the lender is called
+	unsaved    bool       // the record has changes that are not on the disk yet
 	// names has the names in the store, own those of this host; judged is what Names has returned
 	// last for each network. views counts the changes of the view.
 	names  nameTable
@@ -96,7 +98,7 @@ func Open(ctx context.Context, o Options) (*Cluster, error) {
 	}
 	c := &Cluster{o: o, run: randomID(), changed: make(chan struct{}, 1), pending: make(chan struct{}, 1), fenceLost: make(chan struct{}, 1),
 		namesPending: make(chan struct{}, 1), namesChanged: make(chan struct{}, 1), updated: make(chan struct{}), memory: m,
-		yielding: map[blockID]bool{}, claiming: map[blockID]bool{}, creating: map[string]bool{}, borrowing: map[netAddr]bool{}, sending: map[netAddr]bool{}, movesSeen: map[string]time.Time{},
+		yielding: map[blockID]bool{}, claiming: map[blockID]bool{}, creating: map[string]bool{}, borrowing: map[netAddr]bool{}, sending: map[netAddr]bool{}, movesSeen: map[string]time.Time{}, movesTaken: map[string]int64{},
 		own: ownNames{byNetwork: map[string]map[string]nameRecord{}, open: map[string]bool{}}, judged: map[string]judgedNames{}}
 	if why := checkHost(o.Self.Name, &hostRecord{o.Self, c.run}); why != "" {
 		return nil, heddle.Errorf(heddle.BadAddress, "join cluster as host", o.Self.Name,

@@ -123,7 +123,7 @@ func (c *Cluster) finishSend(ctx context.Context, p netAddr, host string) error 
 			i.deleteBy(&change)
 		}
 	}
-	waits := answer.key != "" && theirs.key == "" && !c.expired(answer)
+	waits := answer.key != "" && theirs.key == "" && !c.settled(answer)
 	if theirs.key == "" {
 		change.Require = append(change.Require, store.Condition{Key: pinKey(to, p)})
 	}
