@@ -96,6 +96,8 @@ func TestWaiting(t *testing.T) {
 		o.Limits.Forwards = 5
 	})
 	release := make(chan struct{})
+	answer := sync.OnceFunc(func() { close(release) })
+	defer answer()
 	s.far.does(func(w dns.ResponseWriter, q *dns.Msg) {
 		if q.Question[0].Name == "slow.example." {
 			<-release
@@ -115,7 +117,7 @@ func TestWaiting(t *testing.T) {
 		}
 	}
 	says(t, s.c2, app4, "example.org A", "198.51.100.7")
-	close(release)
+	answer()
 	for range 5 {
 		if r, err := c.ReadMsg(); err != nil || text(r) != "198.51.100.7" {
 			t.Fatalf("%v, %v", r, err)

@@ -27,7 +27,10 @@ func (s *scene) ensure(t testing.TB, version string) (process.Running, bool) {
 		log, _ := os.ReadFile(filepath.Join(s.dir, "resolver.log"))
 		t.Fatalf("%v\n%s", err, log)
 	}
-	t.Cleanup(func() { syscall.Kill(r.PID, syscall.SIGKILL) })
+	t.Cleanup(func() {
+		syscall.Kill(r.PID, syscall.SIGKILL)
+		wait(t, r) // it writes into a folder that is removed
+	})
 	return r, started
 }
 

@@ -30,13 +30,9 @@ func TestReload(t *testing.T) {
 		c := dial(t, s.c1, network, app4)
 		asking.Go(func() {
 			for !ended.Load() {
-				c.SetDeadline(time.Now().Add(patience))
-				err := c.WriteMsg(query("web A"))
-				if err == nil {
-					r, err2 := c.ReadMsg()
-					if err = err2; err == nil && text(r) != "10.1.0.2" {
-						err = errors.New(text(r))
-					}
+				r, err := askAgain(c, query("web A"))
+				if err == nil && text(r) != "10.1.0.2" {
+					err = errors.New(text(r))
 				}
 				if err != nil {
 					t.Errorf("%s: %v", network, err)

@@ -46,7 +46,7 @@ network's.`,
   ip netns add dns
   heddle attach front --netns /run/netns/dns --id resolver --ip 10.20.0.53 --ip fd20::53 --publish 127.0.0.1:5353:53/udp
   ip netns add shop
-  heddle attach front --netns shop --name shop --alias api --resolv-conf
+  heddle attach front --netns shop --name shop --alias api
   heddle attach back --netns web --ifname eth1 --publish 8080:80 --publish 127.0.0.1:8081:80/udp
   heddle attach back --netns dns --ifname eth1 --mac 0a:00:00:00:00:09 --dry-run
   heddle attach back --netns web --ifname eth1 --publish 8080:80 --publish 127.0.0.1:8081:80/udp --default-route

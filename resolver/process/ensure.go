@@ -33,9 +33,10 @@ func Ensure(ctx context.Context, program, dir, version string) (r Running, start
 		found, err := Find(dir)
 		switch {
 		case err != nil:
-		case found != nil && own != nil && found.PID == own.pid:
+		case found != nil && own != nil && found.PID == own.process.Pid:
 			return *found, true, nil
 		case found != nil && found.Version == version:
+			own.kill() // another one was faster
 			return *found, false, nil
 		case found != nil:
 			err = end(ctx, found.PID, dir)
@@ -68,8 +69,8 @@ func startIfFree(program, dir string) (*child, error) {
 
 // child is a resolver that was started, and ended tells its end.
 type child struct {
-	pid   int
-	ended <-chan error
+	process *os.Process
+	ended   <-chan error
 }
 
 // wait waits for a moment, and returns an error if the child, which may be nil, has ended.
@@ -86,6 +87,16 @@ func (c *child) wait(ctx context.Context, dir string) error {
 	case <-time.After(pause):
 		return nil
 	}
+}
+
+// kill ends the child, which may be nil. It waits for the lock, and would take over from the one that
+// has it.
+func (c *child) kill() {
+	if c == nil {
+		return
+	}
+	c.process.Kill()
+	<-c.ended
 }
 
 func start(program, dir string) (*child, error) {
@@ -112,7 +123,7 @@ func start(program, dir string) (*child, error) {
 		}
 		ended <- err
 	}()
-	return &child{cmd.Process.Pid, ended}, nil
+	return &child{cmd.Process, ended}, nil
 }
 
 func cannotStart(program string, cause error) error {
