@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/heddle-network/heddle"
 )
 
 // Index is a network that is prepared for look-ups. It does not change.
@@ -20,7 +22,7 @@ type Index struct {
 func NewIndex(n Network) *Index {
 	x := &Index{Network: n, label: strings.ToLower(n.Name),
 		addrs: make(map[string][]netip.Addr, len(n.Endpoints)), names: make(map[netip.Addr][]string, len(n.Endpoints))}
-	room := maxName - len(x.label) - len(Domain) - 2
+	room := heddle.MaxName - len(x.label) - len(Domain) - 2
 	known := map[string]map[netip.Addr]bool{}
 	for _, e := range n.Endpoints {
 		x.addOwn(e, room)
@@ -68,9 +70,6 @@ func (e Endpoint) names() []string {
 	return all
 }
 
-// The most that a DNS message holds (RFC 1035, 2.3.4), in characters of text.
-const maxName, maxLabel = 253, 63
-
 // valid reports whether a name fits the room and has only letters, digits, '-' and '_' between
 // its dots: other characters are written differently in questions.
 func valid(name string, room int) bool {
@@ -78,7 +77,7 @@ func valid(name string, room int) bool {
 		return false
 	}
 	for label := range strings.SplitSeq(name, ".") {
-		if label == "" || len(label) > maxLabel || strings.ContainsFunc(label, special) {
+		if label == "" || len(label) > heddle.MaxNameLabel || strings.ContainsFunc(label, special) {
 			return false
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/heddle-network/heddle/names"
@@ -122,6 +123,6 @@ func (f *folder) unread() []process.Unread {
 			all = append(all, process.Unread{File: name, Cause: file.err.Error()})
 		}
 	}
-	process.SortUnread(all)
+	slices.SortFunc(all, func(a, b process.Unread) int { return strings.Compare(a.File, b.File) })
 	return all
 }

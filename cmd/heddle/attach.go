@@ -34,9 +34,10 @@ interface of its own (--ifname). Its default route leads through the first one t
 can carry it. Attached with --default-route, also anew, an endpoint takes it over;
 when its holder is detached, it passes to the oldest one left.
 
-Other containers of the network find it by its name (--name) and aliases (--alias),
-on all hosts: as NAME, NAME.NETWORK or NAME.NETWORK.heddle.internal. --resolv-conf has
-the programs that 'ip netns exec' starts ask for names at the network's gateway.
+The endpoint has a name (--name) and aliases (--alias) on all hosts. Where heddled runs
+with --resolver gateway, other containers of the network find it by them: as NAME,
+NAME.NETWORK or NAME.NETWORK.heddle.internal. There, --resolv-conf has the programs that
+'ip netns exec' starts ask for names at the network's gateway.
 
 On a network of mode host nothing is made, and --id is enough. On one of mode
 direct the container gets a NIC of the host, by default the first free one of the

@@ -6,8 +6,6 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 )
 
@@ -56,11 +54,6 @@ type Counts struct {
 	// that are no questions, or of a kind that is not answered.
 	Foreign   uint64 `json:"foreign"`
 	Malformed uint64 `json:"malformed"`
-}
-
-// SortUnread puts files into the order of their names.
-func SortUnread(all []Unread) {
-	slices.SortFunc(all, func(a, b Unread) int { return strings.Compare(a.File, b.File) })
 }
 
 // StatusPath is where the resolver of a folder writes its status.
