@@ -15,7 +15,8 @@ PACKAGES := nftables iptables iproute2 iputils-ping procps kmod sockperf iperf3 
 
 # Most of a suite's time is waiting, that of guests is work, as their processor is emulated. So guests
 # have a run of their own, beside all others. In both, those that take longest begin.
-AT_ONCE  ?= $(shell expr 2 '*' $$(nproc))
+AT_ONCE  ?= $(shell expr 1 + 2 '*' $$(nproc))
+GUESTS_AT_ONCE ?= $(shell expr 1 + $$(nproc))
 LONGEST  := ./test/attack ./test/fleet ./test/hardship ./test/crash ./kernel ./test/modes ./lab ./test/doctor \
             ./test/runtimes ./test/allocation ./test/install ./test/handover ./test/fast ./test/overlay ./test/coexist \
             ./cmd/heddle ./peer ./test/join
@@ -30,6 +31,8 @@ OWN      := ^TestOwnAttacks$$
 RACED    := ./agent ./cluster ./store ./join ./resolver
 # Never from go's cache: it does not see the programs that tests build, nor the kernel.
 EACH     := -json -vet=off -timeout 75m -count=1
+# Linked without what only debuggers read.
+LINKED   := -ldflags '-s -w'
 OURS     := github.com/heddle-network/heddle
 
 # Static binaries: the tests' own boot as /init in virtual machines.
@@ -62,8 +65,8 @@ cni-plugins: ## build the reference CNI plugins for tests and comparison
 cri-modules: ## fetch the modules of the tests' CRI client, which is a module of its own
 	@cd test/runtimes/cri && $(GO) mod download
 
-generate: ## write the golden texts, pages and man pages anew
-	$(GO) test ./mode -run 'TestGolden|TestPages' -update -count=1
+generate: ## write the golden texts, pages, pictures and man pages anew
+	$(GO) test ./mode -run 'TestGolden|TestPages|TestPictures' -update -count=1
 	$(GO) test ./doctor -run TestPage -update -count=1
 	$(GO) generate ./bpf
 
@@ -84,17 +87,17 @@ test: deps build vm-kernels cni-plugins cri-modules lint ## everything this mach
 # The parts of the tests, which run at once. They are not said as $$(MAKE) above: make -n would run
 # them.
 test-first:
-	@nice -n -10 $(GO) test $(EACH) $(FIRST)
+	@nice -n -10 $(GO) test $(EACH) $(LINKED) $(FIRST)
 test-most:
-	@$(GO) test $(EACH) -skip 'InGuests|$(OWN)' -p $(AT_ONCE) $(LONGEST) \
+	@$(GO) test $(EACH) $(LINKED) -skip 'InGuests|$(OWN)' -p $(AT_ONCE) $(LONGEST) \
 	     $$($(GO) list ./... | grep -vxF $(patsubst .%,-e $(OURS)%,$(RACED) $(FIRST)))
 test-own:
-	@$(GO) test $(EACH) -run '$(OWN)' ./test/attack
+	@$(GO) test $(EACH) $(LINKED) -run '$(OWN)' ./test/attack
 test-guests:
-	@$(GO) test $(EACH) -run InGuests -p $(AT_ONCE) $(GUESTS)
+	@$(GO) test $(EACH) $(LINKED) -run InGuests -p $(GUESTS_AT_ONCE) $(GUESTS)
 test-raced:
-	@CGO_ENABLED=1 $(GO) test -race $(EACH) -p 2 $(RACED); \
-	$(GO) test -tags lockorder $(EACH) -run '^Test(LockOrder|Random)$$' ./agent ./test/random
+	@CGO_ENABLED=1 $(GO) test -race $(EACH) $(LINKED) -p 2 $(RACED); \
+	$(GO) test -tags lockorder $(EACH) $(LINKED) -run '^Test(LockOrder|Random)$$' ./agent ./test/random
 
 # Told before anything is installed or built.
 ifneq ($(filter flaky,$(MAKECMDGOALS)),)
@@ -131,8 +134,11 @@ bench-docker: build ## docker run + rm: no network, Docker's bridge, ours
 bench-attach: build cni-plugins ## attach: ours against the reference CNI plugins
 	HEDDLE_CACHE='$(HEDDLE_CACHE)' $(GO) test -run '^$$' -bench Attach -benchtime 1x -timeout 60m ./test/attachbench
 
-bench-resolver: ## questions for names: our resolver against dnsmasq
-	$(GO) test -run '^$$' -bench Resolver -benchtime 1x -timeout 20m ./test/resolverbench
+# CoreDNS is a module of its own, which nothing else builds.
+bench-resolver: ## questions for names: our resolver against dnsmasq and CoreDNS
+	@mkdir -p bin/test
+	cd test/resolverbench/coredns && $(GO) build -o $(CURDIR)/bin/test/coredns .
+	HEDDLE_COREDNS=$(CURDIR)/bin/test/coredns $(GO) test -run '^$$' -bench Resolver -benchtime 1x -timeout 20m ./test/resolverbench
 
 man: build ## man pages into bin/man
 	@mkdir -p bin/man && bin/heddle docs man bin/man

@@ -34,6 +34,7 @@ const (
 	EndpointDiffers Code = "HDL-2014"
 	InQuarantine    Code = "HDL-2015"
 	NoName          Code = "HDL-2016"
+	Ambiguous       Code = "HDL-2019"
 	NICUnfit        Code = "HDL-2020"
 	NICTaken        Code = "HDL-2021"
 	NICNeeded       Code = "HDL-2022"
@@ -62,6 +63,7 @@ const (
 	DockerIPAM      Code = "HDL-5003"
 	LabFailed       Code = "HDL-6001"
 	NoLab           Code = "HDL-6002"
+	NoLabHost       Code = "HDL-6003"
 	BenchFailed     Code = "HDL-7001"
 	NoTool          Code = "HDL-7002"
 	Threshold       Code = "HDL-7003"
@@ -93,7 +95,7 @@ var explanations = map[Code]Explanation{
 	BadOption:       {Usage, "bad option", "Every mode knows a fixed set of options, and refuses others so that a typing error is not silently ignored.", "See 'heddle network create --help' and docs/modes/ for the mode's options."},
 	BadAddress:      {Usage, "bad address", "The text is not an IP address, is of a family that the network does not have, or is the second one of its family; or a port is to be published on an address that is none of the host's.", "Give one address of a family, from the network's subnets; to publish, an address of this host."},
 	BadSubnet:       {Usage, "bad subnet", "A network has at most one IPv4 and one IPv6 subnet; a subnet must have room for a gateway and an endpoint, and the gateway and ranges lie inside it.", "Give subnets in CIDR form, such as 10.20.0.0/24 and fd20::/64."},
-	BadPort:         {Usage, "bad port", "A published port is [IP:]HOST:CONTAINER[/tcp|/udp], with ports from 1 to 65535. IP is an address that is this host's alone: no multicast, broadcast or IPv6 link-local one, none of 0.0.0.0/8 but 0.0.0.0, and not ::1, from which the kernel lets no packet leave.", "For example --publish 8080:80 or --publish 127.0.0.1:5353:53/udp."},
+	BadPort:         {Usage, "bad port", "A published port is [IP:][HOST[-END]:]CONTAINER[-END][/tcp|/udp|/sctp], with ports from 1 to 65535: two ranges have one length, one port of the container gets the first free port of a range, and without HOST, or for 0, the agent chooses. IP is an address that is this host's alone: no multicast, broadcast or IPv6 link-local one, none of 0.0.0.0/8 but 0.0.0.0, and not ::1, from which the kernel lets no packet leave.", "For example --publish 8080:80, --publish 127.0.0.1:5353:53/udp, --publish 8000-8010:80-90 or --publish 80."},
 	BadJSON:         {Usage, "bad JSON", "The request's body could not be read.", "Check the document; unknown fields are refused."},
 	BadNamespace:    {Usage, "bad namespace", "The path does not lead to a network namespace.", "Give /proc/PID/ns/net of a running container, or a file under /run/netns."},
 	BadMTU:          {Usage, "bad MTU", "The MTU must be at least 576 (1280 where IPv6 is used) and at most what the parent carries (overlay: the underlay, less the tunnel's headers).", "Leave --mtu out to take that. Modes host and direct take none."},
@@ -109,13 +111,14 @@ var explanations = map[Code]Explanation{
 	AddressTaken:    {Conflict, "address taken", "Another endpoint, the gateway or a reservation has the address.", "Choose another one, or leave it out."},
 	OutsidePool:     {Conflict, "address outside the network", "A requested address must lie in one of the network's subnets.", "Choose one inside, or leave it out."},
 	PoolExhausted:   {Conflict, "no address left", "All addresses of the range are in use.", "Detach endpoints, or create a network with a larger subnet."},
-	PortTaken:       {Conflict, "port taken", "Another endpoint publishes the port, or a program on the host listens on it.", "Choose another host port ('ss -ltnup' shows who listens)."},
+	PortTaken:       {Conflict, "port taken", "Another endpoint publishes the port, or a program on the host listens on it; of a range, each port.", "Choose another host port ('ss -ltnup' shows who listens), or leave it out."},
 	MACTaken:        {Conflict, "MAC taken", "Another endpoint of the network has the MAC address.", "Choose another one, or leave it out."},
 	PlanConflict:    {Conflict, "conflicting wishes", "Two networks want one kernel object, such as a setting of their common parent, in different ways.", "Bring the two networks' options in line, or give one of them another parent."},
 	NoEndpoint:      {Failed, "no such endpoint", "No endpoint has that id on this host.", "'heddle endpoint list' shows those there are."},
 	EndpointDiffers: {Conflict, "endpoint exists", "The endpoint was attached before, with other settings.", "Detach it first, or use another id or interface name."},
 	InQuarantine:    {Conflict, "endpoint in quarantine", "An endpoint of that id was detached, and it is not proven that its container has let go of what it had.", "End the container that had it ('heddle audit' tells what is held, and why), or attach under another id."},
 	NoName:          {Failed, "no such name", "No container of this host's networks has that name, on any host.", "'heddle name list' shows those there are."},
+	Ambiguous:       {Usage, "ambiguous", "The name, or the beginning of an id, fits several; the message lists them.", "Give more digits of the id, or the interface as well: ID/IF."},
 	NICUnfit:        {Conflict, "NIC cannot be given away", "The interface belongs to another one, carries others, is bound to its namespace, or has what could not be put back when it returns.", "Name another NIC, or take away what the message names."},
 	NICTaken:        {Conflict, "no NIC free", "Each NIC of the network's pool is with a container, not on the host, or cannot be given away; the message says which.", "Detach an endpoint, or create a network with more NICs ('heddle endpoint list' shows who has which)."},
 	NICNeeded:       {Conflict, "NIC is needed", "The host's default route, the connection by which the command came, or another network would lose the interface.", "Name another NIC. --force gives it away all the same, except from another network."},
@@ -123,7 +126,7 @@ var explanations = map[Code]Explanation{
 	IfNameTaken:     {Conflict, "interface name taken", "The container has an interface of that name already, and it is not ours.", "Choose another name with --ifname."},
 	KernelRefused:   {Failed, "kernel refused", "The kernel did not take a request; the message holds its own words. Everything done before was undone.", "The kernel's message names the cause; 'heddle audit' shows whether anything is left."},
 	NotOnKernel:     {Unavailable, "not on this kernel", "This kernel lacks a feature that the mode needs.", "Choose another mode, or a kernel with the feature."},
-	Drift:           {Failed, "drift", "What the kernel has is not what was planned: something changed or removed an object of ours.", "'heddle explain ID' marks what differs. On the host's side the agent puts it back, within a second when it is not busy; in a container, detach and attach again."},
+	Drift:           {Failed, "drift", "What the kernel has is not what was planned: something changed or removed an object of ours.", "'heddle explain ID' marks what differs. On the host's side the agent puts it back, within a second when it is not busy; in a container, attach it again with the same settings: 'heddle check' shows the command."},
 	UndoFailed:      {Partial, "undo failed", "An operation failed, and undoing what it had done failed too.", "'heddle gc' removes what is left, 'heddle audit' shows it."},
 	Quarantined:     {Partial, "in quarantine", "The endpoint was removed as far as could be, but it is not proven that its container has let go of the NIC or the LAN: a device was hidden, moved, or replaced by another one. NIC and addresses are given to nobody until that is proven.", "End the container. 'heddle audit' and 'heddle status' show what is in quarantine and why; the agent tries again every few seconds, and when it starts."},
 	NoPermission:    {Failed, "not permitted", "The caller is neither root nor in the group of the agent's socket, or the agent lacks a capability.", "Call as root; the agent needs CAP_NET_ADMIN, CAP_SYS_ADMIN, CAP_NET_RAW, CAP_SYS_PTRACE and CAP_DAC_OVERRIDE ('heddle doctor' looks)."},
@@ -131,7 +134,7 @@ var explanations = map[Code]Explanation{
 	LedgerBroken:    {Failed, "ledger unreadable", "The record of what was made cannot be read, so the agent changes nothing.", "Restore the file from a copy, or move it away: networks then have to be created anew, and 'heddle gc' removes what is left in the kernel."},
 	LedgerFull:      {Failed, "ledger not writable", "The record of the intent could not be written, so nothing was done.", "Make room on the file system of the state and run folders."},
 	Stopping:        {Unreachable, "agent stopping", "The agent is shutting down and takes no new work.", "Call again when it is back."},
-	AuditFound:      {Failed, "audit found", "Ledger, kernel and containers do not agree.", "'heddle gc' removes what belongs to nobody; 'heddle check' shows drift."},
+	AuditFound:      {Failed, "audit found", "Ledger, kernel and containers do not agree.", "The hint says what mends each finding: 'heddle gc' what belongs to nobody, the same attach again what is missing in a container."},
 	Waited:          {Timeout, "timed out", "The condition did not come true in time.", "Look at 'heddle status', and call again; 'heddle status --wait' takes a longer --timeout."},
 	AgentRuns:       {Conflict, "agent runs already", "Another agent holds the run folder's lock.", "Stop it first, or give this one other folders (--run-dir, --state-dir)."},
 	TooMuch:         {Usage, "too much", "A network, an endpoint or a record of the store has more entries, or is longer, than any may: it would keep all agents of the cluster busy.", "Leave out what is not needed; the message names the bound."},
@@ -142,8 +145,9 @@ var explanations = map[Code]Explanation{
 	CNIVersion:      {Usage, "CNI version", "The plugin speaks the CNI specification from 0.3.1 to 1.1.0.", "Set cniVersion in the network configuration to one of these."},
 	CNIConfig:       {Usage, "CNI configuration", "The network configuration does not say what the plugin needs to know.", "docs/guides/cni.md has a working one."},
 	DockerIPAM:      {Usage, "Docker's own addresses", "Each engine gives out the addresses of its own IPAM driver alone, so two hosts would give out the same ones on a network of several hosts.", "Create the network with --ipam-driver heddle (compose: ipam: {driver: heddle})."},
-	LabFailed:       {Failed, "lab", "A lab's host could not be made or entered.", "'heddle lab down' removes what is left."},
-	NoLab:           {Failed, "no such lab", "No lab of that name is up, or it has no such host.", "'heddle lab list' shows those there are."},
+	LabFailed:       {Failed, "lab", "A lab's host could not be made or entered.", "'heddle lab down NAME' removes what is left."},
+	NoLab:           {Failed, "no such lab", "No lab of that name is up.", "'heddle lab list' shows those there are."},
+	NoLabHost:       {Failed, "no such host in the lab", "The lab has no host, router or switch of that name.", "The message lists the lab's hosts."},
 	BenchFailed:     {Failed, "bench", "A measurement could not be taken.", "The message names the probe's own words; --resume takes up where it stopped."},
 	NoTool:          {Failed, "tool missing", "A probe drives a program that is not installed.", "Install it; the message names Debian's package."},
 	Threshold:       {Failed, "threshold", "A measured figure crossed the limit given with --fail-if.", "See the report; 'heddle bench report DIR' shows it again."},

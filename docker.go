@@ -34,7 +34,7 @@ func ProvisionalDockerName(dockerID string) string {
 }
 
 // ShortDockerID is an id as the docker command shows it.
-func ShortDockerID(id string) string { return id[:min(len(id), 12)] }
+func ShortDockerID(id string) string { return id[:min(len(id), ShortID)] }
 
 var provisionalDockerName = regexp.MustCompile(`^docker-[0-9a-f]{12}$`)
 

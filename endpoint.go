@@ -1,7 +1,6 @@
 package heddle
 
 import (
-	"fmt"
 	"net/netip"
 	"regexp"
 	"strings"
@@ -16,6 +15,23 @@ type EndpointID struct {
 }
 
 func (id EndpointID) String() string { return id.Container + "/" + id.IfName }
+
+// ShortID is how many digits of an id that a machine has made are enough to show.
+const ShortID = 12
+
+// madeID is an id that a container engine has made, as docker and containerd do.
+var madeID = regexp.MustCompile(`^[0-9a-f]{32,}$`)
+
+// IsMade reports whether a container engine has made the container's ID.
+func (id EndpointID) IsMade() bool { return madeID.MatchString(id.Container) }
+
+// Short is the ID as tables show it: of a container's ID that an engine has made, the first digits.
+func (id EndpointID) Short() string {
+	if id.IsMade() {
+		id.Container = id.Container[:ShortID]
+	}
+	return id.String()
+}
 
 // ParseEndpointID reads "container/ifname"; the interface defaults to eth0.
 func ParseEndpointID(s string) (EndpointID, error) {
@@ -52,31 +68,11 @@ func CheckIfName(s string) error {
 	return nil
 }
 
-// PortMapping publishes a port of an endpoint on the host.
-type PortMapping struct {
-	// HostIP restricts the mapping to one address of the host; the zero value
-	// means all of them.
-	HostIP        netip.Addr `json:"hostIP,omitzero"`
-	HostPort      uint16     `json:"hostPort"`
-	ContainerPort uint16     `json:"containerPort"`
-	// Protocol is "tcp" or "udp".
-	Protocol string `json:"protocol"`
-}
-
-func (p PortMapping) String() string {
-	host := ""
-	if p.HostIP.IsValid() {
-		host = p.HostIP.String() + ":"
-		if p.HostIP.Is6() {
-			host = "[" + p.HostIP.String() + "]:"
-		}
-	}
-	return fmt.Sprintf("%s%d:%d/%s", host, p.HostPort, p.ContainerPort, p.Protocol)
-}
-
 // Endpoint is one interface of one container on one network.
 type Endpoint struct {
 	ID EndpointID `json:"id"`
+	// Host is the host that has it, in a list of all hosts' endpoints alone.
+	Host string `json:"host,omitempty"`
 	// Network is the network's ID, NetworkName its name. In a record it is the name at
 	// the time of the attach.
 	Network     string `json:"network"`
@@ -99,6 +95,11 @@ type Endpoint struct {
 	// Aliases are further ones, which several endpoints may have.
 	Name    string   `json:"name,omitempty"`
 	Aliases []string `json:"aliases,omitempty"`
+	// NameServers are name servers of the host. What the container asks them, the resolver answers.
+	NameServers []netip.Addr `json:"nameServers,omitempty"`
+	// NameRoutes says that the container's engine makes the routes to them. Of several endpoints of
+	// a container, one has it.
+	NameRoutes bool `json:"nameRoutes,omitempty"`
 	// NoFastPath makes all its packets take the host's stack.
 	NoFastPath bool `json:"noFastPath,omitempty"`
 	// Slot is the endpoint's ordinal on its network, the lowest one free at
@@ -116,7 +117,7 @@ type Endpoint struct {
 	Port string `json:"port,omitempty"`
 	// Fast is what the fast path did for it: filled in when one endpoint is shown.
 	Fast    *FastCounts `json:"fast,omitempty"`
-	Created time.Time   `json:"created"`
+	Created time.Time   `json:"created,omitzero"`
 }
 
 // Sources are all addresses of the endpoint, its IPv6 link-local one last.

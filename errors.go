@@ -2,6 +2,8 @@ package heddle
 
 import (
 	"errors"
+	"slices"
+	"strings"
 )
 
 // Kind classes an error by what the caller can do about it. Its number is the
@@ -122,6 +124,27 @@ func SentenceOf(err error) string {
 		return known.Sentence()
 	}
 	return err.Error()
+}
+
+// RemedyOf returns the remedies of the *Errors in err, the innermost first, each once: it is
+// nearest to the cause. It is "" for a foreign error.
+func RemedyOf(err error) string {
+	var all []string
+	for known := (*Error)(nil); errors.As(err, &known); err = known.err {
+		if known.Remedy != "" && !slices.Contains(all, known.Remedy) {
+			all = append(all, known.Remedy)
+		}
+	}
+	slices.Reverse(all)
+	return strings.Join(all, "; ")
+}
+
+// FirstRemedy puts the remedy of a cause before another one.
+func FirstRemedy(cause error, remedy string) string {
+	if first := RemedyOf(cause); first != "" && first != remedy {
+		return first + "; " + remedy
+	}
+	return remedy
 }
 
 // KindOf returns the error's kind, Failed for a foreign error, 0 for none.

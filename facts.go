@@ -17,6 +17,8 @@ type HostFacts struct {
 	Listening []Socket `json:"listening,omitempty"`
 	// Secured is the traffic that the host's IPsec policies apply to.
 	Secured []Secured `json:"secured,omitempty"`
+	// Resolves says that containers' questions for names are answered on this host.
+	Resolves bool `json:"resolves,omitempty"`
 	// Fabric is the cluster that the host belongs to, nil if to none.
 	Fabric *Fabric `json:"fabric,omitempty"`
 }
@@ -71,7 +73,7 @@ func (h HostFacts) Uplink(n Network) (LinkFact, bool) {
 
 // Socket is a listening socket.
 type Socket struct {
-	// Protocol is "tcp" or "udp".
+	// Protocol is "tcp", "udp" or "sctp".
 	Protocol string `json:"protocol"`
 	Port     uint16 `json:"port"`
 }

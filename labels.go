@@ -12,6 +12,10 @@ import (
 // Labels are KEY=VALUE pairs that users put on networks and endpoints to find them.
 // They change nothing in the kernel.
 
+// LabelPod and LabelPodNamespace are the labels of pods' endpoints, by which Kubernetes' runtimes
+// name the pod of a container.
+const LabelPod, LabelPodNamespace = "io.kubernetes.pod.name", "io.kubernetes.pod.namespace"
+
 // The bounds of labels: how many on one object, and the bytes in a key and in a value.
 const MaxLabels, MaxLabelKey, MaxLabelValue = 64, 63, 256
 

@@ -4,6 +4,8 @@ package heddle
 // the same arguments give the same plan, and nothing is touched.
 type Mode interface {
 	Name() string
+	// About describes the mode to users.
+	About() About
 	// Check refuses what the mode cannot serve, before anything is recorded.
 	Check(HostFacts, Network) error
 	// Network plans what the network's endpoints on a host share.
@@ -11,6 +13,24 @@ type Mode interface {
 	// Endpoint plans one endpoint. The plan repeats objects that are shared with other
 	// endpoints: a host's wanted state is the union of its plans.
 	Endpoint(HostFacts, Network, Endpoint) (Plan, error)
+}
+
+// About describes a mode to users: help texts are made of it.
+type About struct {
+	// Summary says what a container gets.
+	Summary string
+	// Options are all that the mode knows. It refuses others.
+	Options []ModeOption
+}
+
+// ModeOption is an option of a mode's networks.
+type ModeOption struct {
+	Name string
+	// Values says what to write: "true|false", or a word in capital letters for words of the
+	// user's.
+	Values string
+	// Text says what the option does, with the values that are not the default.
+	Text string
 }
 
 // HostNamespace is an optional interface of modes whose endpoints may stay in the

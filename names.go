@@ -149,6 +149,10 @@ func IsOurs(alias string) bool {
 	return strings.HasPrefix(alias, Mark+" ") || strings.HasPrefix(alias, Mark+":")
 }
 
+// Metric is that of a container's route by this endpoint to an address that it reaches by others, too:
+// no two interfaces of a container have the same.
+func (id EndpointID) Metric() uint32 { return group("metric", id.IfName) &^ GroupBase }
+
 // HandName names, on the host, the end of a link that is for the container.
 func (id EndpointID) HandName() string {
 	return PrefixHand + short("hand", id.Container, id.IfName)

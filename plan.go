@@ -7,6 +7,9 @@ type Plan struct {
 	Pod  State `json:"pod"`
 }
 
+// With adds the objects of another plan, without looking for duplicates.
+func (p Plan) With(o Plan) Plan { return Plan{Append(p.Host, o.Host), Append(p.Pod, o.Pod)} }
+
 // Misplaced lists, by key, the objects that the plan wants in the wrong namespace: a
 // firewall, its elements or fast-path objects in a container, or a NIC on the host.
 func (p Plan) Misplaced() []string {

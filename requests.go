@@ -31,6 +31,9 @@ type AttachRequest struct {
 	// ResolvConf has the agent write the resolv.conf that 'ip netns exec' shows in a namespace
 	// with a name.
 	ResolvConf bool `json:"resolvConf,omitempty"`
+	// AsksHost says that the container asks the host's name servers for names. Where a resolver runs,
+	// it answers in their place.
+	AsksHost bool `json:"asksHost,omitempty"`
 	// NIC asks for one of the network's NICs, by name or MAC address.
 	NIC string `json:"nic,omitempty"`
 	// SSH is the address of this host that the caller is connected to, if it
@@ -56,6 +59,8 @@ type AttachReply struct {
 	Gateways []netip.Addr `json:"gateways,omitempty"`
 	// Resolvers are the addresses of this host at which the container asks for names.
 	Resolvers []netip.Addr `json:"resolvers,omitempty"`
+	// Search are the domains in which it looks for a name without a dot, if there are Resolvers.
+	Search []string `json:"search,omitempty"`
 	// PortMAC and PortName describe the host's end of the link.
 	PortName string   `json:"portName,omitempty"`
 	PortMAC  MAC      `json:"portMAC,omitempty"`
@@ -80,6 +85,8 @@ type Finding struct {
 	Object string `json:"object"`
 	Owner  string `json:"owner,omitempty"`
 	Detail string `json:"detail,omitempty"`
+	// Remedy says what mends it.
+	Remedy string `json:"remedy,omitempty"`
 }
 
 // Status is the health of an agent on one screen.
@@ -160,6 +167,14 @@ type NetworkStatus struct {
 	// Free is the number of addresses left, by the scarcest family; -1 where
 	// the network has no addresses, and capped at 2^53.
 	Free int64 `json:"free"`
+}
+
+// ExplainedNetwork is what the agent knows about a network: the commands that would make what its
+// endpoints share on this host, and where the kernel differs.
+type ExplainedNetwork struct {
+	Network  Network   `json:"network"`
+	Commands []string  `json:"commands"`
+	Drift    []Finding `json:"drift"`
 }
 
 // Explained is what the agent knows about an endpoint: the commands that would

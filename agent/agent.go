@@ -87,12 +87,13 @@ type Agent struct {
 // kernel in line with the record.
 func New(opt Options) (*Agent, error) {
 	a := &Agent{opt: opt, log: opt.Log, started: time.Now(), trip: opt.Tripwire, modes: opt.Modes,
-		wanted: newWantedObjects(), ports: newPorts(), removals: newRemovals(),
+		wanted: newWantedObjects(), removals: newRemovals(),
 		trials: newTrials(opt.Modes, opt.Untried), tasks: newTasks(), adopted: make(chan struct{}, 1),
 		viewAgain: make(chan struct{}, 1), compareSoon: make(chan struct{}, 1)}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
+	a.ports = newPorts(func(p heddle.PortMapping) error { return a.kernel.Listen(p) })
 	a.names = newNameTables()
 	a.records = newRecords(a.wanted, a.names)
 	a.reporter = reporter{&a.ready, events.NewLog()}
@@ -113,6 +114,8 @@ func New(opt Options) (*Agent, error) {
 	a.finished.Go(func() { a.names.follow(ctx) })
 	if a.opt.Resolver != "" {
 		a.finished.Go(func() { a.names.keepResolver(ctx) })
+	} else {
+		a.finished.Go(func() { a.names.endResolver(ctx) })
 	}
 	a.finished.Go(func() { a.watchNICs(ctx) })
 	a.finished.Go(func() { a.retryQuarantine(ctx) })

@@ -10,42 +10,84 @@ import (
 
 // Allow permits traffic between two networks, both ways.
 func (a *Agent) Allow(first, second string) error {
-	n, err := a.networks.find(second)
-	if err != nil {
-		return err
-	}
-	if !n.pool.Gives() {
-		return heddle.Errorf(heddle.BadArgument, "allow traffic with network", second, "the network has no subnet",
-			"name two different networks that have subnets")
-	}
-	return a.allowOther(first, n.ID)
+	_, err := a.permit(first, second, true, false)
+	return err
 }
 
-// allowOther adds a permission to the first network's plan. A permission between a shared
-// network and a network of this host goes into the plan of the latter.
-func (a *Agent) allowOther(name, otherID string) error {
-	n, err := a.networks.find(name)
+// Disallow takes a permission back, whichever of the two networks has it in its record.
+func (a *Agent) Disallow(first, second string) error {
+	_, err := a.permit(first, second, false, false)
+	return err
+}
+
+// permit permits traffic between two networks, or no longer. A dry run changes nothing, and returns the
+// commands.
+func (a *Agent) permit(first, second string, on, dryRun bool) (lines []string, err error) {
+	n, m, err := a.twoNetworks(first, second)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if !n.pool.Gives() || n.ID == otherID {
-		cause := "the network has no subnet"
-		if n.ID == otherID {
-			cause = "both are the same network"
+	ways := [][2]*network{{n, m}, {m, n}} // whose record it is in, and the other network
+	has := func(way [2]*network) bool { return slices.Contains(way[0].Allow, way[1].ID) }
+	change := slices.DeleteFunc(slices.Clone(ways), func(way [2]*network) bool { return !has(way) })
+	if on && len(change) > 0 {
+		return nil, nil
+	}
+	if on {
+		change = ways[:1]
+		// between a shared network and one of this host, it goes into the record of the latter
+		if n.Shared && !m.Shared && a.opt.Cluster != nil {
+			change = ways[1:]
 		}
-		return heddle.Errorf(heddle.BadArgument, "allow traffic with network", name, cause,
+	}
+	for _, way := range change {
+		more, err := a.changePermission(way[0], way[1], on, dryRun)
+		if err != nil {
+			return lines, err
+		}
+		lines = append(lines, more...)
+	}
+	return lines, nil
+}
+
+// twoNetworks finds two different networks with subnets.
+func (a *Agent) twoNetworks(first, second string) (n, m *network, err error) {
+	if n, err = a.networks.find(first); err != nil {
+		return nil, nil, err
+	}
+	if m, err = a.networks.find(second); err != nil {
+		return nil, nil, err
+	}
+	cause, name := "", first
+	switch {
+	case n.ID == m.ID:
+		cause = "both are the same network"
+	case !n.pool.Gives():
+		cause = "the network has no subnet"
+	case !m.pool.Gives():
+		cause, name = "the network has no subnet", second
+	}
+	if cause != "" {
+		return nil, nil, heddle.Errorf(heddle.BadArgument, "allow traffic with network", name, cause,
 			"name two different networks that have subnets")
 	}
-	if slices.Contains(n.Allow, otherID) {
-		return nil
+	return n, m, nil
+}
+
+// changePermission changes a permission in a network's record, in the store or on this host. A change in
+// the store is in effect on this host when it returns.
+func (a *Agent) changePermission(n, other *network, on, dryRun bool) ([]string, error) {
+	shared := n.Shared && a.opt.Cluster != nil
+	switch {
+	case dryRun:
+		return a.permissionCommands(n, other, on, shared)
+	case !shared:
+		return nil, a.setAllowedHere(n.Network, other.ID, on)
 	}
-	if n.Shared && a.opt.Cluster != nil {
-		if other := a.networks.byID(otherID); other != nil && !other.Shared {
-			return a.allowOther(other.Name, n.ID)
-		}
-		return a.allowShared(n, otherID)
+	if err := a.changeShared(n, func(n *heddle.Network) error { setAllowed(n, other.ID, on); return nil }); err != nil {
+		return nil, err
 	}
-	return a.setAllowedHere(n.Network, otherID, true)
+	return nil, a.followNow(context.Background(), n.ID)
 }
 
 // setAllowedHere adds or removes a permission in the record of a network of this host.
@@ -68,15 +110,6 @@ func (a *Agent) setAllowedHere(of heddle.Network, otherID string, on bool) error
 	return a.replan(n, next, plan)
 }
 
-// allowShared adds a permission to the record of a network of several hosts. It is in
-// effect on this host when it returns.
-func (a *Agent) allowShared(n *network, otherID string) error {
-	if err := a.changeShared(n, func(n *heddle.Network) error { setAllowed(n, otherID, true); return nil }); err != nil {
-		return err
-	}
-	return a.followNow(context.Background(), n.ID)
-}
-
 func setAllowed(n *heddle.Network, other string, on bool) {
 	n.Allow = slices.DeleteFunc(slices.Clone(n.Allow), func(id string) bool { return id == other })
 	if on {
@@ -85,8 +118,9 @@ func setAllowed(n *heddle.Network, other string, on bool) {
 }
 
 // replan moves a network from its current plan to another: first it makes what is new,
-// then it removes what is no longer wanted. The caller holds the network's lock.
+// then it removes what is no longer wanted.
 func (a *Agent) replan(n *network, next heddle.Network, plan heddle.Plan) error {
+	a.networkLocks.mustHold(n.ID)
 	if err := a.ledger.putPlan(n.ID, plan); err != nil {
 		return err
 	}

@@ -57,7 +57,8 @@ func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply hed
 	}
 	defer a.endpointLocks.Lock(req.ID)()
 	defer a.activity.begin()()
-	if old, known := a.records.get(req.ID); known {
+	old, known := a.records.get(req.ID)
+	if known {
 		if req.DryRun {
 			reply = a.reply(n, old)
 			reply.Existed, reply.Commands = true, commands.Of(old.Plan, req.Netns)
@@ -67,7 +68,11 @@ func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply hed
 			return reply, err
 		}
 	}
-	return a.attachNew(ctx, n, req, pod, t)
+	reply, err = a.attachNew(ctx, n, req, pod, old.Endpoint.Ports, t)
+	if err == nil && !req.DryRun {
+		a.names.awaitServed(ctx, reply.Resolvers)
+	}
+	return reply, err
 }
 
 // accept makes the checks that need nothing but the request.
@@ -107,19 +112,23 @@ func checkMappings(id heddle.EndpointID, ports []heddle.PortMapping) error {
 	}
 	own := portTable{}
 	for _, p := range ports {
-		if p.HostPort == 0 || p.ContainerPort == 0 || (p.Protocol != "tcp" && p.Protocol != "udp") {
+		_, known := heddle.ProtocolNumber(p.Protocol)
+		if !known || p.ContainerPort == 0 || p.HostPortEnd != 0 && (p.HostPort == 0 || p.HostPortEnd < p.HostPort) {
 			return heddle.Errorf(heddle.BadPort, "publish port", p.String()+" of endpoint "+id.String(),
-				"a port is out of range, or the protocol is neither tcp nor udp", "name ports from 1 to 65535, over tcp or udp")
+				"a port is out of range, or the protocol is none of tcp, udp and sctp",
+				"name ports from 1 to 65535, over tcp, udp or sctp")
 		}
 		if err := checkHostIP(id, p); err != nil {
 			return err
 		}
-		key := portKey(p)
-		if slices.ContainsFunc(own[key], func(q published) bool { return collide(p, q.PortMapping) }) {
+		if p.IsOpen() {
+			continue
+		}
+		if own.has(p) {
 			return heddle.Errorf(heddle.PortTaken, "publish port", p.String()+" of endpoint "+id.String(),
 				"the request publishes it twice", "publish each host port once")
 		}
-		own[key] = append(own[key], published{p, id})
+		own[portKey(p)] = append(own[portKey(p)], published{p, id})
 	}
 	return nil
 }
@@ -137,6 +146,10 @@ func (a *Agent) openPod(n *network, req heddle.AttachRequest) (kernel.Pod, error
 	path := req.Netns
 	if s, ok := n.mode.(heddle.HostNamespace); ok && !s.NeedsNamespace() || req.Handover {
 		return nil, nil
+	}
+	if path == "" {
+		return nil, heddle.Errorf(heddle.BadNamespace, "attach endpoint", req.ID.String()+" to network "+n.Name,
+			"the request names no network namespace of a container", "name it with --netns, or a process in it with --pid")
 	}
 	pod, err := a.kernel.OpenPod(path)
 	if err != nil {
@@ -171,12 +184,13 @@ func (a *Agent) apply(r record, pod kernel.Pod) error {
 	return err
 }
 
+// attachNew makes an endpoint. earlier are the ports that it had in a namespace that is gone.
 func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequest, pod kernel.Pod,
-	t *task) (reply heddle.AttachReply, err error) {
+	earlier []heddle.PortMapping, t *task) (reply heddle.AttachReply, err error) {
 	if n.Shared {
 		t.waitFor("an address from the cluster")
 	}
-	e, err := a.claim(ctx, n, a.blocks.withMovedAddresses(n, req), pod)
+	e, err := a.claim(ctx, n, a.blocks.withMovedAddresses(n, req), pod, earlier)
 	t.waitFor("the kernel")
 	if err != nil {
 		return reply, err
@@ -188,6 +202,9 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 	}
 	if err == nil {
 		r.Plan, err = n.planFor(a.host.now(), e)
+	}
+	if err == nil {
+		err = a.answerAsHost(n, &r)
 	}
 	if err == nil {
 		err = checkConflict(e, r.Plan, a.records.inContainer(pod))
@@ -282,7 +299,7 @@ func (a *Agent) rollBack(r record, pod kernel.Pod, why error) error {
 		return &heddle.Error{Code: heddle.UndoFailed, Kind: heddle.Partial, Op: "undo the attach of endpoint",
 			Object: r.Endpoint.ID.String(),
 			Cause:  heddle.SentenceOf(err) + " (the attach failed before: " + heddle.SentenceOf(why) + ")",
-			Remedy: "detach the endpoint, or run 'heddle gc'"}
+			Remedy: heddle.FirstRemedy(why, "detach the endpoint, or run 'heddle gc'")}
 	}
 	a.forgetInMemory(r)
 	return why
@@ -291,6 +308,9 @@ func (a *Agent) rollBack(r record, pod kernel.Pod, why error) error {
 func (a *Agent) reply(n *network, made record) heddle.AttachReply {
 	e := made.withPort()
 	r := heddle.AttachReply{Endpoint: e, Resolvers: a.names.resolvers(n, made)}
+	if len(r.Resolvers) > 0 {
+		r.Search = a.searchDomains(n.Network)
+	}
 	if !n.Internal && e.DefaultRoute {
 		r.Gateways = n.Gateways
 		if e.NIC != nil && !n.pool.Gives() {

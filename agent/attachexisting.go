@@ -24,11 +24,11 @@ func (a *Agent) attachExisting(n *network, old record, req heddle.AttachRequest,
 		return a.attachHandedOver(n, old, req)
 	}
 	alive := pod == nil || old.isPodOf(pod)
-	same := old.Endpoint.Network == n.ID && slices.Equal(old.Request.IPs, req.IPs) &&
-		old.Request.MAC == req.MAC && old.Request.NIC == req.NIC && slices.Equal(old.Request.Ports, req.Ports) &&
-		sameLabels(old.Request.Labels, req.Labels) && sameNames(old.Request, req)
+	odd := requestDifferences(old, n.Network, req)
+	odd.compare("ports", slices.Equal(old.Request.Ports, req.Ports), old.Request.Ports, req.Ports)
+	odd.compare("container", alive, old.Endpoint.Netns, req.Netns)
 	switch {
-	case alive && same:
+	case len(odd) == 0:
 		err := a.applyMissing(old, pod)
 		if err == nil {
 			err = a.lanDevices.noteDevice(req.ID, pod)
@@ -47,9 +47,7 @@ func (a *Agent) attachExisting(n *network, old record, req heddle.AttachRequest,
 		reply.Existed = true
 		return true, reply, err
 	case alive || len(old.Plan.Pod.Links) == 0 || a.containers.podAlive(old):
-		return true, reply, heddle.Errorf(heddle.EndpointDiffers, "attach endpoint", req.ID.String(),
-			"it exists with other settings or in another container",
-			"detach the endpoint first ('heddle detach "+req.ID.String()+"')")
+		return true, reply, endpointDiffers(req.ID, odd)
 	}
 	err = a.remove(old)
 	return err != nil, reply, err
@@ -58,8 +56,3 @@ func (a *Agent) attachExisting(n *network, old record, req heddle.AttachRequest,
 // isPodOf reports whether the namespace is the one in which the endpoint was made. The
 // objects in it are no proof: a container may rename, mark and delete them.
 func (r record) isPodOf(pod kernel.Pod) bool { return pod.Is(r.Inode, r.Cookie) }
-
-// sameNames reports whether two requests ask for the same names, and for the same use of them.
-func sameNames(a, b heddle.AttachRequest) bool {
-	return a.Name == b.Name && slices.Equal(a.Aliases, b.Aliases) && a.ResolvConf == b.ResolvConf
-}

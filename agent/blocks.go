@@ -24,6 +24,8 @@ type blocks struct {
 	networks *register
 	records  *records
 	ready    *atomic.Bool
+	// viewAgain is signalled when a source has changed, which the paths to other hosts name.
+	viewAgain chan struct{}
 
 	mu mutex[atBlocks]
 	// sources are the addresses of shared networks that the host keeps for itself.
@@ -138,7 +140,9 @@ func (bs *blocks) chooseSourceLocked(network string, from ipam.Blocks, subnet ne
 	}
 }
 
+// noteSource tells those who have to know that the network's source is another one.
 func (bs *blocks) noteSource(network string, subnet netip.Prefix, addr netip.Addr) {
+	signal(bs.viewAgain)
 	if err := bs.ledger.putSource(network, heddle.FamilyOf(subnet.Addr()), addr); err != nil {
 		bs.log.Warn("the host's own address of a network is not recorded", "network", network, "error", err)
 	}

@@ -3,15 +3,12 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"sort"
 	"time"
 
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/commands"
-	"github.com/heddle-network/heddle/kernel"
 )
 
 // Check compares an endpoint, or with a zero ID everything, with the kernel. It repairs nothing.
@@ -34,7 +31,7 @@ func (a *Agent) Check(id heddle.EndpointID) ([]heddle.Finding, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, findings("network "+n.Name, drift)...)
+		all = append(all, findings("network "+n.Name, remedyRepair, drift)...)
 	}
 	for _, r := range records {
 		found, err := a.checkRecord(r)
@@ -46,34 +43,45 @@ func (a *Agent) Check(id heddle.EndpointID) ([]heddle.Finding, error) {
 	return all, nil
 }
 
+// checkRecord compares an endpoint's objects with the kernel, on the host and in its container.
 func (a *Agent) checkRecord(r record) ([]heddle.Finding, error) {
-	owner := r.Endpoint.ID.String()
-	if r.offered() {
-		drift, err := a.kernel.Diff(heddle.Plan{Host: r.Plan.Host}, nil)
-		return findings(owner, drift), err
-	}
 	if !r.hasPod() {
 		return nil, nil
 	}
-	pod, err := a.kernel.OpenPod(r.Endpoint.Netns)
-	if err != nil {
-		return []heddle.Finding{{Kind: "gone", Object: r.Endpoint.Netns, Owner: owner, Detail: err.Error()}}, nil
+	inside, gone, err := a.checkInside(r)
+	if err != nil || gone {
+		return inside, err
+	}
+	host, err := a.kernel.Diff(heddle.Plan{Host: r.Plan.Host}, nil)
+	return append(findings(r.Endpoint.ID.String(), r.remedy(), host), inside...), err
+}
+
+// checkInside compares what an endpoint has in its container with the kernel. It reports whether
+// the container is gone.
+func (a *Agent) checkInside(r record) (found []heddle.Finding, gone bool, err error) {
+	if r.offered() || !r.hasPod() {
+		return nil, false, nil
+	}
+	pod, err := a.containers.openPod(r)
+	switch {
+	case err != nil:
+		return nil, false, err
+	case pod == nil:
+		return []heddle.Finding{r.gone()}, true, nil
 	}
 	defer pod.Close()
-	drift, err := a.kernel.Diff(r.Plan, pod)
-	return findings(owner, drift), err
+	drift, err := a.kernel.Diff(heddle.Plan{Pod: r.Plan.Pod}, pod)
+	return findings(r.Endpoint.ID.String(), r.remedy(), drift), false, err
+}
+
+// gone is the finding about an endpoint whose container is gone.
+func (r record) gone() heddle.Finding {
+	return heddle.Finding{Kind: "gone", Object: r.Endpoint.Netns, Owner: r.Endpoint.ID.String(),
+		Detail: "the container's namespace is no more", Remedy: remedyGC}
 }
 
 // hasPod reports whether the endpoint is in a container's namespace.
 func (r record) hasPod() bool { return len(r.Plan.Pod.Links) > 0 || r.Endpoint.Handover }
-
-func findings(owner string, drift []kernel.Difference) []heddle.Finding {
-	var all []heddle.Finding
-	for _, d := range drift {
-		all = append(all, heddle.Finding{Kind: d.Kind, Object: d.Key, Owner: owner, Detail: d.Detail})
-	}
-	return all
-}
 
 // auditTime is how long an audit waits for operations under way that concern no endpoint.
 const auditTime = 5 * time.Second
@@ -92,7 +100,9 @@ func (a *Agent) Audit() ([]heddle.Finding, error) {
 		var still []heddle.Finding
 		still, err = a.differences()
 		differences = slices.DeleteFunc(differences, func(f heddle.Finding) bool {
-			return !slices.ContainsFunc(still, func(s heddle.Finding) bool { return s.Kind == f.Kind && s.Object == f.Object })
+			return !slices.ContainsFunc(still, func(s heddle.Finding) bool {
+				return s.Kind == f.Kind && s.Object == f.Object && s.Owner == f.Owner
+			})
 		})
 	}
 	if err != nil {
@@ -100,7 +110,7 @@ func (a *Agent) Audit() ([]heddle.Finding, error) {
 	}
 	var all []heddle.Finding
 	for _, l := range late {
-		all = append(all, heddle.Finding{Kind: "pending", Object: l.What, Owner: l.Network, Detail: l.String()})
+		all = append(all, heddle.Finding{Kind: "pending", Object: l.What, Owner: l.Network, Detail: l.String(), Remedy: remedyLate})
 	}
 	all = append(append(all, differences...), a.holds.listStrays()...)
 	beside, err := a.lanDevices.extraDevices()
@@ -111,7 +121,7 @@ func (a *Agent) Audit() ([]heddle.Finding, error) {
 }
 
 // differences lists our objects on the host that no plan wants, and wanted objects that are
-// missing.
+// missing, on the host and in containers.
 func (a *Agent) differences() ([]heddle.Finding, error) {
 	left, err := a.plans.leftovers()
 	if err != nil {
@@ -119,10 +129,23 @@ func (a *Agent) differences() ([]heddle.Finding, error) {
 	}
 	var all []heddle.Finding
 	for _, k := range left {
-		all = append(all, heddle.Finding{Kind: "leftover", Object: k})
+		all = append(all, heddle.Finding{Kind: "leftover", Object: k, Remedy: remedyGC})
 	}
 	drift, err := a.kernel.Diff(heddle.Plan{Host: a.plans.union(a.unsettled()...)}, nil)
-	return append(all, findings("", drift)...), err
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, findings("", remedyRepair, drift)...)
+	for _, r := range a.records.filter(notPending) {
+		inside, gone, err := a.checkInside(r)
+		if err != nil {
+			return nil, err
+		}
+		if !gone { // unsettled lists those
+			all = append(all, inside...)
+		}
+	}
+	return all, nil
 }
 
 func ofNoEndpoint(w work) bool { return w.endpoint == "" }
@@ -140,12 +163,11 @@ func (a *Agent) unsettled() []heddle.Finding {
 		owner := r.Endpoint.ID.String()
 		switch op := pending[r.Endpoint.ID]; {
 		case held[r.Endpoint.ID] != "":
-			all = append(all, heddle.Finding{Kind: "quarantine", Object: op, Owner: owner, Detail: held[r.Endpoint.ID]})
+			all = append(all, heddle.Finding{Kind: "quarantine", Object: op, Owner: owner, Detail: held[r.Endpoint.ID], Remedy: remedyQuarantine})
 		case op != "":
-			all = append(all, heddle.Finding{Kind: "pending", Object: op, Owner: owner})
+			all = append(all, heddle.Finding{Kind: "pending", Object: op, Owner: owner, Remedy: remedyGC})
 		case r.hasPod() && !a.containers.podAlive(r):
-			all = append(all, heddle.Finding{Kind: "gone", Object: r.Endpoint.Netns, Owner: owner,
-				Detail: "the container's namespace is no more"})
+			all = append(all, r.gone())
 		}
 	}
 	sort.Slice(all, func(i, j int) bool { return all[i].Owner < all[j].Owner })
@@ -227,18 +249,4 @@ func (a *Agent) removeIf(id heddle.EndpointID, garbage func(record) bool,
 	}
 	defer a.activity.begin()()
 	return r, true, a.remove(r)
-}
-
-// Explain returns an endpoint as the commands that would make it, with its differences from the
-// kernel.
-func (a *Agent) Explain(id heddle.EndpointID) (heddle.Explained, error) {
-	r, known := a.records.get(id)
-	if !known {
-		return heddle.Explained{}, noEndpoint(id)
-	}
-	drift, err := a.checkRecord(r)
-	if err != nil {
-		return heddle.Explained{}, fmt.Errorf("explain %s: %w", id, err)
-	}
-	return heddle.Explained{Endpoint: r.Endpoint, Commands: commands.Of(r.Plan, r.Endpoint.Netns), Drift: drift}, nil
 }

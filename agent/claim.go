@@ -15,16 +15,20 @@ import (
 )
 
 // claim reserves all that an endpoint needs: addresses, MAC, ports and a slot. It changes memory
-// only. release gives everything back.
-func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest,
-	pod kernel.Pod) (heddle.Endpoint, error) {
+// only. release gives everything back. earlier are the ports that the endpoint had in a namespace
+// that is gone: what the request leaves open stays as it was if it can.
+func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest, pod kernel.Pod,
+	earlier []heddle.PortMapping) (heddle.Endpoint, error) {
 	if giver, ok := n.mode.(heddle.NICGiver); ok {
 		return a.claimNIC(giver, n, req, pod)
 	}
-	e := heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, Ports: req.Ports,
+	e := heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns,
 		Handover: req.Handover, NoFastPath: req.NoFastPath, Labels: req.Labels, Name: req.Name, Aliases: req.Aliases, Created: time.Now().UTC()}
 	if !n.pool.Gives() {
 		return e, a.checkClaimsNothing(n, req)
+	}
+	if err := checkNoNIC(n, req); err != nil {
+		return e, err
 	}
 	if err := checkPorts(n, req, a.kernel.Listen); err != nil {
 		return e, err
@@ -57,7 +61,7 @@ func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest,
 	}
 	e.Addrs, e.MTU = addrs, n.mtu(a.host.now())
 	a.forgetStaleDefault(pod)
-	if err := a.claimRest(n, req, pod, &e); err != nil {
+	if err := a.claimRest(n, req, pod, earlier, &e); err != nil {
 		a.blocks.freeAddresses(n, req.ID)
 		return e, err
 	}
@@ -66,12 +70,13 @@ func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest,
 
 // claimRest reserves what an endpoint needs besides its addresses, all or nothing. If it fails, it
 // has held the ports for a moment: it may have caused the refusal of another request for them.
-func (a *Agent) claimRest(n *network, req heddle.AttachRequest, pod kernel.Pod, e *heddle.Endpoint) (err error) {
-	if err := a.ports.reserve(req.ID, req.Ports); err != nil {
+func (a *Agent) claimRest(n *network, req heddle.AttachRequest, pod kernel.Pod, earlier []heddle.PortMapping,
+	e *heddle.Endpoint) (err error) {
+	if e.Ports, err = a.ports.reserve(req.ID, req.Ports, earlier); err != nil {
 		return err
 	}
 	if e.MAC, err = n.identities.takeMAC(n, a.host.now(), req); err != nil {
-		a.ports.free(req.ID, req.Ports)
+		a.ports.free(req.ID, e.Ports)
 		return err
 	}
 	e.Slot = n.identities.takeSlot()
@@ -152,11 +157,11 @@ func checkPorts(n *network, req heddle.AttachRequest, listen func(heddle.PortMap
 				"the network has no addresses of that family",
 				"publish on a host address of the network's family, or leave the address out")
 		}
-		if err := listen(p); errors.Is(err, unix.EADDRNOTAVAIL) {
-			return heddle.Wrap(heddle.BadAddress, "publish port", p.String(), err, "name an address of this host")
-		} else if err != nil && !heldFor(req.ID.Container, p) {
-			return heddle.Wrap(heddle.PortTaken, "publish port", p.String(), err,
-				"choose another host port, or stop the program that listens there")
+		if p.IsOpen() {
+			continue // ports.reserve chooses one that is free
+		}
+		if err := listen(p); err != nil && (!errors.Is(err, unix.EADDRINUSE) || !heldFor(req.ID.Container, p)) {
+			return listenError(p, err)
 		}
 	}
 	return nil
@@ -187,7 +192,7 @@ func (a *Agent) restoreClaims(n *network, e heddle.Endpoint) error {
 		}
 		a.blocks.reportLent(n, e)
 	}
-	if err := a.ports.reserve(e.ID, e.Ports); err != nil {
+	if _, err := a.ports.reserve(e.ID, e.Ports, nil); err != nil {
 		return err
 	}
 	n.identities.restore(e)

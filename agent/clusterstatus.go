@@ -70,7 +70,7 @@ func hostsPart(v *cluster.View) heddle.PartStatus {
 // sharedPart reports differences between this host and the cluster about shared networks.
 func (a *Agent) sharedPart() heddle.PartStatus {
 	host := a.host.now()
-	part := heddle.PartStatus{Name: "tunnels", State: "ok", Detail: fmt.Sprintf("to %d hosts", len(host.Fabric.Peers))}
+	part := heddle.PartStatus{Name: "tunnels", State: "ok", Detail: "to " + heddle.Count(len(host.Fabric.Peers), "host")}
 	var trouble []string
 	why := a.hostPaths.problem()
 	bad := why != nil

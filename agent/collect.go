@@ -1,18 +1,20 @@
 package agent
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/heddle-network/heddle"
 )
 
-// collectVanished removes the endpoints that were handed over and whose containers have been gone
-// for a whole patrol. An engine that was killed, or that found no agent when it removed them, does
-// not report them again. missing says since when each is gone; it is returned for the next patrol.
+// collectVanished removes the endpoints whose containers have been gone for a whole patrol: nobody
+// may report them. The owner of a bare namespace does not, and neither does a runtime that was
+// killed, or that found no agent when it removed them. missing says since when each seems gone; it
+// is returned for the next patrol.
 func (a *Agent) collectVanished(missing map[heddle.EndpointID]time.Time) map[heddle.EndpointID]time.Time {
 	still := map[heddle.EndpointID]time.Time{}
-	for _, r := range a.records.handedOver() {
-		if !a.isGone(r) {
+	for _, r := range a.records.filter(func(_ record, op string) bool { return op != intentAttach }) {
+		if !a.seemsGone(r) {
 			continue
 		}
 		id := r.Endpoint.ID
@@ -20,7 +22,7 @@ func (a *Agent) collectVanished(missing map[heddle.EndpointID]time.Time) map[hed
 		if !known {
 			since = time.Now()
 		}
-		if time.Since(since) < patrolEvery {
+		if time.Since(since) < cmp.Or(a.opt.Patrol, patrolEvery) {
 			still[id] = since
 			continue
 		}
@@ -30,16 +32,32 @@ func (a *Agent) collectVanished(missing map[heddle.EndpointID]time.Time) map[hed
 			still[id] = since
 			a.log.Error("an endpoint whose container is gone stays", "endpoint", id, "error", err)
 		case gone:
-			a.log.Info("container is gone, and its engine did not say so; its endpoint is removed",
+			a.log.Info("container is gone, and nobody said so; its endpoint is removed",
 				"endpoint", id, "addresses", r.Endpoint.Addrs)
+		default: // it lives; searching again soon would cost too much
+			still[id] = time.Now()
 		}
 	}
 	return still
 }
 
-// isGone reports whether an endpoint that was handed over has vanished, or its removal failed
-// before.
+// seemsGone is isGone for a first look, without a search for namespaces that no path leads to.
+func (a *Agent) seemsGone(r record) bool {
+	if r.Endpoint.Handover {
+		return a.isGone(r)
+	}
+	return a.containers.outOfSight(r)
+}
+
+// isGone reports whether an endpoint's container is gone for certain. For one that was handed over,
+// it is enough that its removal failed before.
 func (a *Agent) isGone(r record) bool {
 	id := r.Endpoint.ID
-	return !a.removals.has(id) && (a.records.pendingOf(id) == intentDetach || a.containers.hasVanished(r))
+	switch {
+	case a.removals.has(id):
+		return false
+	case r.Endpoint.Handover:
+		return a.records.pendingOf(id) == intentDetach || a.containers.hasVanished(r)
+	}
+	return a.containers.outOfSight(r) && !a.containers.podAlive(r)
 }

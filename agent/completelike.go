@@ -8,14 +8,14 @@ import (
 	"github.com/heddle-network/heddle/ipam"
 )
 
-// completeLike completes a request for a network that already exists, so that the two can be
+// completeLike completes a request for a network that already exists in that mode, so that the two can be
 // compared. What was chosen for a request that left it out is taken from the existing network. So
 // is, on a LAN, what the request leaves out: the host's or the LAN's addresses may have changed.
 func (a *Agent) completeLike(mode heddle.Mode, old *network, want heddle.Network) (heddle.Network, error) {
-	if want.Mode == old.Mode && choosesSubnets(mode, want) {
+	if choosesSubnets(mode, want) {
 		want.Subnets, want.Gateways, want.Reserved = old.Subnets, old.Gateways, old.Reserved
 	}
-	if want.Mode != old.Mode || !mayShareSubnet(mode) {
+	if !mayShareSubnet(mode) {
 		return a.complete(mode, want)
 	}
 	check := ipam.Check

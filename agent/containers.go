@@ -76,6 +76,15 @@ func (c *containers) findInterface(r record, pod kernel.Pod) (*kernel.Seen, erro
 	return pod.Find(r.alias())
 }
 
+// openPod opens the endpoint's namespace; nil if its container is gone. It fails if it cannot find
+// out.
+func (c *containers) openPod(r record) (kernel.Pod, error) {
+	if r.Endpoint.NIC != nil && !c.holds.pathIsCurrent(r) {
+		return nil, nil // the agent itself keeps the namespace alive
+	}
+	return c.findPod(r)
+}
+
 // podAlive reports whether the endpoint's container exists. Its namespace may stay alive when the
 // recorded path is gone.
 func (c *containers) podAlive(r record) bool {
@@ -96,6 +105,27 @@ func (c *containers) podAlive(r record) bool {
 		pod.Close()
 	}
 	return pod != nil || err != nil
+}
+
+// outOfSight reports whether an endpoint that was not handed over may be gone with its container.
+// The kernel removes both ends of a pair at once, so while the host's end is there, the container is.
+// Elsewhere the path leads to the container. watchNICs looks after endpoints with a NIC, and a
+// container in the host's own namespace has nothing that could be gone.
+func (c *containers) outOfSight(r record) bool {
+	if r.Endpoint.Handover || !r.hasPod() || r.Endpoint.NIC != nil || r.Inode == 0 {
+		return false
+	}
+	for _, l := range r.Plan.Host.Links {
+		if l.Kind == "veth" && l.Name == r.Endpoint.ID.PortName() {
+			there, err := c.linkEnds.Has(l.Name, l.Alias)
+			return err == nil && !there
+		}
+	}
+	pod := c.podAtPath(r)
+	if pod != nil {
+		pod.Close()
+	}
+	return pod == nil
 }
 
 // hasVanished reports whether an endpoint that was handed over is certainly gone. A namespace that

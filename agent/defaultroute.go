@@ -66,9 +66,10 @@ func (d *defaults) pass(inode uint64) {
 
 // settle leaves a container with one default route: that of the endpoint whose record has
 // it, or else of the oldest endpoint that can carry it. It does nothing for a container
-// that is gone. If it fails, the status tells it and the patrol tries again. The caller
-// holds the container's lock, and that of the endpoint held (if any).
+// that is gone. If it fails, the status tells it and the patrol tries again. The lock of the
+// endpoint held (if any) is held.
 func (d *defaults) settle(inode uint64, held heddle.EndpointID) {
+	d.podLocks.mustHold(inode)
 	pod := d.containers.openInode(inode)
 	if pod == nil {
 		d.note(inode, "", nil)
@@ -103,9 +104,10 @@ func (d *defaults) mayCarry(r record) bool {
 }
 
 // arrange gives the container's default route to one endpoint and takes it from
-// all others; with no endpoint given, it is only taken. The caller holds the
-// container's lock, and that of the endpoint held (if any).
+// all others; with no endpoint given, it is only taken. The lock of the endpoint held (if any) is
+// held.
 func (d *defaults) arrange(pod kernel.Pod, to, held heddle.EndpointID) error {
+	d.podLocks.mustHold(pod.Inode())
 	for _, id := range d.endpointsIn(pod) {
 		if id != to {
 			if err := d.give(id, false, pod, held); err != nil {
@@ -133,6 +135,7 @@ func (d *defaults) endpointsIn(pod kernel.Pod) []heddle.EndpointID {
 func (d *defaults) give(id heddle.EndpointID, on bool, pod kernel.Pod, held heddle.EndpointID) error {
 	switch held {
 	case id:
+		d.endpointLocks.mustHold(id)
 	case heddle.EndpointID{}:
 		defer d.endpointLocks.Lock(id)()
 	default:
@@ -230,8 +233,10 @@ func (d *defaults) settleAll(intents map[string]string) {
 }
 
 // change moves the default route to an existing endpoint, or from it to another, if the
-// request says so. The caller holds the locks of both the container and the endpoint.
+// request says so.
 func (d *defaults) change(n *network, old record, req heddle.AttachRequest, pod kernel.Pod) (record, error) {
+	d.podLocks.mustHold(pod.Inode())
+	d.endpointLocks.mustHold(old.Endpoint.ID)
 	change, on := wantsDefault(req, old.Endpoint)
 	if err := checkDefault(n, req, old.Endpoint.NIC); err != nil || !change {
 		return old, err

@@ -50,7 +50,7 @@ func (a *Agent) detach(id heddle.EndpointID) (r record, found bool, err error) {
 }
 
 // remove removes an endpoint: it records the intent, changes the kernel and drops the
-// record. The caller holds the endpoint's lock. remove may be called again after a failure.
+// record. remove may be called again after a failure.
 func (a *Agent) remove(r record) error {
 	if _, err := a.beginRemoval(r); err != nil {
 		return err
@@ -61,6 +61,7 @@ func (a *Agent) remove(r record) error {
 // beginRemoval records that an endpoint is being removed, and reports whether the record is on
 // disk.
 func (a *Agent) beginRemoval(r record) (recorded bool, err error) {
+	a.endpointLocks.mustHold(r.Endpoint.ID)
 	if err := a.trip.step("ledger intent detach"); err != nil {
 		return false, err
 	}

@@ -18,9 +18,9 @@ func (a *Agent) fastPart(s *heddle.Status) []heddle.PartStatus {
 		return []heddle.PartStatus{part}
 	}
 	s.Fast = &c
-	part.Detail = fmt.Sprintf("%d packets carried, %d left to the host's stack", c.Carried(), c.Left())
+	part.Detail = fmt.Sprintf("%s carried, %d left to the host's stack", heddle.Count(c.Carried(), "packet"), c.Left())
 	if n := a.securedPeers(); n > 0 {
-		part.Detail += fmt.Sprintf("; IPsec looks after the way to %d hosts, which it leaves alone", n)
+		part.Detail += "; IPsec looks after the way to " + heddle.Count(n, "host") + ", which it leaves alone"
 	}
 	return []heddle.PartStatus{part}
 }

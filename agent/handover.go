@@ -73,9 +73,9 @@ func (r record) handoverName() string {
 }
 
 // completeHandover completes an endpoint that was offered. Once its link is in the container, it
-// makes what is missing there, and then records where the link is. The caller holds the endpoint's
-// lock.
+// makes what is missing there, and then records where the link is.
 func (o *handovers) completeHandover(r record) (record, linkLocation, error) {
+	o.endpointLocks.mustHold(r.Endpoint.ID)
 	where, seen, pod, err := o.containers.locate(r)
 	if pod != nil {
 		defer pod.Close()

@@ -19,11 +19,11 @@ func (a *Agent) attachHandedOver(n *network, old record,
 	if err != nil {
 		return true, reply, err
 	}
-	same := old.Endpoint.Handover == req.Handover && old.Endpoint.Network == n.ID && old.Request.Netns == req.Netns &&
-		slices.Equal(old.Request.IPs, req.IPs) && old.Request.MAC == req.MAC && old.Request.NIC == req.NIC &&
-		sameLabels(old.Request.Labels, req.Labels) && sameNames(old.Request, req)
+	odd := requestDifferences(old, n.Network, req)
+	odd.compare("container", old.Request.Netns == req.Netns, old.Request.Netns, req.Netns)
+	odd.compare("handed over", old.Endpoint.Handover == req.Handover, old.Endpoint.Handover, req.Handover)
 	switch {
-	case where != nowhere && same && (where == onHost) == old.offered():
+	case where != nowhere && len(odd) == 0 && (where == onHost) == old.offered():
 		if where == onHost {
 			err = a.applyMissing(old, nil)
 		}
@@ -31,9 +31,7 @@ func (a *Agent) attachHandedOver(n *network, old record,
 		reply.Existed = true
 		return true, reply, err
 	case where == inContainer:
-		return true, reply, heddle.Errorf(heddle.EndpointDiffers, "attach endpoint", req.ID.String(),
-			"it exists with other settings or in another container",
-			"detach the endpoint first ('heddle detach "+req.ID.String()+"')")
+		return true, reply, endpointDiffers(req.ID, odd)
 	}
 	err = a.remove(old)
 	return err != nil, reply, err

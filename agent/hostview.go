@@ -26,9 +26,11 @@ type hostView struct {
 	unfitPeers []cluster.Refusal
 }
 
-// openHostView reads the host's facts for the first time. The host has the given name, if any.
-func openHostView(k HostReader, name string, viewAgain chan struct{}) (*hostView, error) {
+// openHostView reads the host's facts for the first time. The host has the given name, if any;
+// resolves says that it answers containers' questions for names.
+func openHostView(k HostReader, name string, resolves bool, viewAgain chan struct{}) (*hostView, error) {
 	facts, err := k.Facts()
+	facts.Resolves = resolves
 	if name != "" {
 		facts.Name = name
 	}
@@ -60,7 +62,7 @@ func (h *hostView) refresh() error {
 		return nil
 	}
 	h.seen = this
-	facts.Name, facts.Fabric = h.facts.Name, h.facts.Fabric
+	facts.Name, facts.Resolves, facts.Fabric = h.facts.Name, h.facts.Resolves, h.facts.Fabric
 	if !slices.Equal(h.facts.Secured, facts.Secured) {
 		signal(h.viewAgain)
 	}

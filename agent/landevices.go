@@ -17,6 +17,8 @@ type lanDevices struct {
 	log      *slog.Logger
 	networks *register
 	records  *records
+
+	endpointLocks *keyed[atIDs, heddle.EndpointID]
 }
 
 // parent is the host's interface under the endpoint's device; "" if its link is of another kind.
@@ -61,8 +63,9 @@ func (e *lanDevices) noteParent(r *record) (err error) {
 }
 
 // noteDevice records the index of the endpoint's device on a parent. The device was just made or
-// found complete. The caller holds the endpoint's lock.
+// found complete.
 func (e *lanDevices) noteDevice(id heddle.EndpointID, pod kernel.Pod) error {
+	e.endpointLocks.mustHold(id)
 	r, known := e.records.get(id)
 	if !known || pod == nil || r.parent() == "" {
 		return nil
@@ -128,7 +131,7 @@ func (e *lanDevices) extraDevices() ([]heddle.Finding, error) {
 			is := slices.ContainsFunc(known[device{x.Cookie, x.Index}], func(r record) bool { return r.parent() == parent })
 			if inside && !is {
 				all = append(all, heddle.Finding{Kind: "stranger", Object: "link/" + x.Name, Owner: id.String(),
-					Detail: "the container has made another " + x.Kind + " device on " + parent + ", and is on its LAN by that too; it goes when the container is detached"})
+					Detail: "the container has made another " + x.Kind + " device on " + parent + ", and is on its LAN by that too; it goes when the container is detached", Remedy: remedyStranger})
 			}
 		}
 	}

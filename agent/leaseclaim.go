@@ -42,9 +42,10 @@ func (a *Agent) claimLeased(n *network, req heddle.AttachRequest) (addrs []netip
 }
 
 // makeRoomFor removes an endpoint whose container is gone, for another one that wants its
-// addresses. The caller holds the lock of the other one. That one is not recorded yet, so nobody
-// who holds the first one's lock waits for it.
+// addresses. That one's lock is held; it is not recorded yet, so nobody who holds the first one's
+// lock waits for it.
 func (a *Agent) makeRoomFor(e heddle.Endpoint, to heddle.AttachRequest) bool {
+	a.endpointLocks.mustHold(to.ID)
 	if to.DryRun {
 		return false
 	}

@@ -3,8 +3,13 @@ package agent
 import (
 	"fmt"
 	"net"
+	"net/netip"
+	"os"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/kernel"
 )
 
 // listenOn returns the arguments of net.Listen with which it is tested whether a port of the host
@@ -18,6 +23,9 @@ func listenOn(p heddle.PortMapping) (network, address string) {
 
 // portFree fails if a program of the host listens on the port.
 func portFree(p heddle.PortMapping) error {
+	if p.Protocol == "sctp" {
+		return sctpFree(p)
+	}
 	network, address := listenOn(p)
 	if p.Protocol == "udp" {
 		c, err := net.ListenPacket(network, address)
@@ -33,22 +41,34 @@ func portFree(p heddle.PortMapping) error {
 	return l.Close()
 }
 
-// anyPort asks the kernel for a port on which no program listens.
-func anyPort(p heddle.PortMapping) (uint16, error) {
-	p.HostPort = 0
-	network, address := listenOn(p)
-	if p.Protocol == "udp" {
-		c, err := net.ListenPacket(network, address)
-		if err != nil {
-			return 0, err
+// sctpFree is portFree for SCTP. It opens no socket: the kernel would load its module for that.
+func sctpFree(p heddle.PortMapping) error {
+	if p.HostIP.IsValid() { // is it an address of this host?
+		any := p
+		any.Protocol, any.HostPort = "udp", 0
+		if err := portFree(any); err != nil {
+			return err
 		}
-		defer c.Close()
-		return uint16(c.LocalAddr().(*net.UDPAddr).Port), nil
 	}
-	l, err := net.Listen(network, address)
+	// Where the kernel tracks connections, but not those of SCTP, it cannot translate them.
+	const tracking = "/proc/sys/net/netfilter/nf_conntrack_"
+	_, tracks := os.Stat(tracking + "max")
+	if _, sctp := os.Stat(tracking + "sctp_timeout_established"); tracks == nil && sctp != nil {
+		return unix.EPROTONOSUPPORT
+	}
+	sockets, err := kernel.SCTPListeners()
 	if err != nil {
-		return 0, err
+		return err
 	}
-	defer l.Close()
-	return uint16(l.Addr().(*net.TCPAddr).Port), nil
+	for _, s := range sockets {
+		for _, a := range s.Addrs {
+			if a == netip.IPv6Unspecified() {
+				a = netip.Addr{} // which is IPv4's as well
+			}
+			if collide(p, heddle.PortMapping{HostIP: a, HostPort: s.Port, Protocol: p.Protocol}) {
+				return unix.EADDRINUSE
+			}
+		}
+	}
+	return nil
 }

@@ -13,25 +13,25 @@ import (
 )
 
 // In this build, a lock panics if the goroutine that takes it holds one that is later in the
-// order, or another one of the same kind.
+// order, or another one of the same kind; and so does who needs a lock that is not held.
 
 type mutex[P any] struct{ m sync.Mutex }
 
-func (l *mutex[P]) Lock()   { take[P](false); l.m.Lock() }
-func (l *mutex[P]) Unlock() { l.m.Unlock(); leave[P]() }
+func (l *mutex[P]) Lock()   { take[P](nil, false); l.m.Lock() }
+func (l *mutex[P]) Unlock() { l.m.Unlock(); leave[P](nil) }
 
 type rwMutex[P any] struct{ m sync.RWMutex }
 
-func (l *rwMutex[P]) Lock()    { take[P](false); l.m.Lock() }
-func (l *rwMutex[P]) Unlock()  { l.m.Unlock(); leave[P]() }
-func (l *rwMutex[P]) RLock()   { take[P](false); l.m.RLock() }
-func (l *rwMutex[P]) RUnlock() { l.m.RUnlock(); leave[P]() }
+func (l *rwMutex[P]) Lock()    { take[P](nil, false); l.m.Lock() }
+func (l *rwMutex[P]) Unlock()  { l.m.Unlock(); leave[P](nil) }
+func (l *rwMutex[P]) RLock()   { take[P](nil, false); l.m.RLock() }
+func (l *rwMutex[P]) RUnlock() { l.m.RUnlock(); leave[P](nil) }
 
 // TryLock does not wait, so the order does not apply to it.
 func (l *rwMutex[P]) TryLock() bool {
 	got := l.m.TryLock()
 	if got {
-		note[P]()
+		note[P](nil)
 	}
 	return got
 }
@@ -45,9 +45,9 @@ func (k *keyed[P, K]) Lock(id K) func() { return k.lock(id, false) }
 func (k *keyed[P, K]) LockAnother(id K) func() { return k.lock(id, true) }
 
 func (k *keyed[P, K]) lock(id K, another bool) func() {
-	take[P](another)
+	take[P](id, another)
 	unlock := k.m.Lock(id)
-	return func() { unlock(); leave[P]() }
+	return func() { unlock(); leave[P](id) }
 }
 
 // TryLock does not wait, so the order does not apply to it.
@@ -56,19 +56,31 @@ func (k *keyed[P, K]) TryLock(id K) func() {
 	if unlock == nil {
 		return nil
 	}
-	note[P]()
-	return func() { unlock(); leave[P]() }
+	note[P](id)
+	return func() { unlock(); leave[P](id) }
 }
 
-// position is a lock's position in the order, with its name.
+// mustHold panics if the calling goroutine does not hold the lock of the key.
+func (k *keyed[P, K]) mustHold(id K) {
+	p := positionOf[P](id)
+	me := goroutine()
+	held.Lock()
+	defer held.Unlock()
+	if !slices.Contains(held.by[me], p) {
+		panic(fmt.Sprintf("%s of %v is not held", p.name, id))
+	}
+}
+
+// position is a lock's position in the order, with its name; for a lock of many keys, the key too.
 type position struct {
 	at   int
 	name string
+	key  any
 }
 
-func positionOf[P any]() position {
+func positionOf[P any](key any) position {
 	p := reflect.TypeFor[P]()
-	return position{p.Len(), p.Name()}
+	return position{p.Len(), p.Name(), key}
 }
 
 // held are the positions of the locks that each goroutine holds, by the goroutine's number.
@@ -78,13 +90,13 @@ var held = struct {
 }{by: map[uint64][]position{}}
 
 // take notes that a lock is about to be taken. It panics if that is against the order.
-func take[P any](another bool) {
-	p := positionOf[P]()
+func take[P any](key any, another bool) {
+	p := positionOf[P](key)
 	me := goroutine()
 	held.Lock()
 	defer held.Unlock()
 	for _, q := range held.by[me] {
-		if q.at > p.at || q == p && !another {
+		if q.at > p.at || q.at == p.at && !another {
 			panic(fmt.Sprintf("against the order of the locks: %s is taken by who holds %s", p.name, q.name))
 		}
 	}
@@ -92,17 +104,17 @@ func take[P any](another bool) {
 }
 
 // note is take without the check.
-func note[P any]() {
+func note[P any](key any) {
 	me := goroutine()
 	held.Lock()
 	defer held.Unlock()
-	held.by[me] = append(held.by[me], positionOf[P]())
+	held.by[me] = append(held.by[me], positionOf[P](key))
 }
 
 // leave notes that a lock is released. It panics if another goroutine has taken it: that one would
 // seem to hold it for ever.
-func leave[P any]() {
-	p := positionOf[P]()
+func leave[P any](key any) {
+	p := positionOf[P](key)
 	me := goroutine()
 	held.Lock()
 	defer held.Unlock()

@@ -58,6 +58,12 @@ func TestLockOrder(t *testing.T) {
 	if why := tries(func() { ids.LockAnother("b")() }); why != "" {
 		t.Errorf("another of a kind, as is allowed: %s", why)
 	}
+	if why := tries(func() { ids.mustHold("a") }); why != "" {
+		t.Errorf("what is held: %s", why)
+	}
+	if why := tries(func() { ids.mustHold("b") }); !strings.Contains(why, "atIDs of b is not held") {
+		t.Errorf("what is not held: %q", why)
+	}
 	first()
 	if why := tries(inOrder); why != "" || len(held.by) > 0 {
 		t.Errorf("afterwards: %q, held %v", why, held.by)

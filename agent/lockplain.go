@@ -14,3 +14,6 @@ type (
 
 // LockAnother is Lock for a goroutine that holds the lock of another key already.
 func (k *keyed[P, K]) LockAnother(id K) func() { return k.Lock(id) }
+
+// mustHold says that the caller holds the lock of the key. Built with the tag lockorder it checks it.
+func (k *keyed[P, K]) mustHold(K) {}

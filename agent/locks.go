@@ -17,9 +17,9 @@ package agent
 // atTrial, for all who want a network of that mode for the first time; atFlowListing, in the background:
 // an attach waits only if one of its addresses is in the list. In package kernel these are the
 // search of the host's namespaces, for a container that is not where it was or that had a device
-// or NIC; changes of other firewalls' chains; and the transaction of our firewall's chains, sets
-// and elements, some of which networks share: it asks which plans want them, with locks that are
-// held only for a moment.
+// or NIC (those who wait to take devices off a LAN share the next one); changes of other firewalls'
+// chains; and the transaction of our firewall's chains, sets and elements, some of which networks
+// share: it asks which plans want them, with locks that are held only for a moment.
 //
 // A lock's position in the order is the length of its type below, which takes no memory. Built
 // with the tag lockorder, the locks check the order.

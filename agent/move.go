@@ -13,24 +13,8 @@ import (
 // Move detaches an endpoint of a shared network, and sends its addresses and MAC to another host.
 // The endpoint with the same ID gets them when it is attached there.
 func (a *Agent) Move(ctx context.Context, id heddle.EndpointID, to string) (heddle.Endpoint, error) {
-	r, known := a.records.get(id)
-	if !known {
-		return heddle.Endpoint{}, noEndpoint(id)
-	}
-	n, err := a.networks.ofEndpoint(r.Endpoint)
+	r, n, err := a.checkMove(id, to)
 	if err != nil {
-		return heddle.Endpoint{}, err
-	}
-	if !n.Shared || a.opt.Cluster == nil {
-		return heddle.Endpoint{}, heddle.Errorf(heddle.NoStore, "move endpoint", id.String()+" of network "+n.Name,
-			"the network is on this host alone", "use a network of mode overlay on hosts that share a store")
-	}
-	v := a.opt.Cluster.View()
-	if !slices.ContainsFunc(v.Peers, func(h heddle.Host) bool { return h.Name == to }) {
-		return heddle.Endpoint{}, heddle.Errorf(heddle.NoHost, "move endpoint", id.String()+" to host "+to, "",
-			"name another host: 'heddle host list' shows those there are")
-	}
-	if err := checkStoreUp(a.opt.Cluster, "move endpoint", id.String()); err != nil {
 		return heddle.Endpoint{}, err
 	}
 	defer a.blocks.keepForMove(n.ID, r.Endpoint)()
@@ -38,6 +22,31 @@ func (a *Agent) Move(ctx context.Context, id heddle.EndpointID, to string) (hedd
 		return heddle.Endpoint{}, err
 	}
 	return r.Endpoint, a.blocks.sendAddresses(ctx, n, r.Endpoint, to)
+}
+
+// checkMove refuses to move an endpoint that cannot be moved to the host.
+func (a *Agent) checkMove(id heddle.EndpointID, to string) (r record, n *network, err error) {
+	r, known := a.records.get(id)
+	if !known {
+		return r, nil, noEndpoint(id)
+	}
+	if n, err = a.networks.ofEndpoint(r.Endpoint); err != nil {
+		return r, nil, err
+	}
+	if !n.Shared || a.opt.Cluster == nil {
+		return r, nil, heddle.Errorf(heddle.NoStore, "move endpoint", id.String()+" of network "+n.Name,
+			"the network is on this host alone", "use a network of mode overlay on hosts that share a store")
+	}
+	v := a.opt.Cluster.View()
+	if to == v.Self.Name {
+		return r, nil, heddle.Errorf(heddle.BadArgument, "move endpoint", id.String()+" to host "+to,
+			"it is on "+to+" already", "name another host: 'heddle host list' shows those there are")
+	}
+	if !slices.ContainsFunc(v.Peers, func(h heddle.Host) bool { return h.Name == to }) {
+		return r, nil, heddle.Errorf(heddle.NoHost, "move endpoint", id.String()+" to host "+to, "",
+			"name another host: 'heddle host list' shows those there are")
+	}
+	return r, n, checkStoreUp(a.opt.Cluster, "move endpoint", id.String())
 }
 
 // keepForMove prevents that an endpoint's borrowed addresses are given back when it is detached.
@@ -80,7 +89,7 @@ func (bs *blocks) sendAddresses(ctx context.Context, n *network, e heddle.Endpoi
 		return &heddle.Error{Code: heddle.UndoFailed, Kind: heddle.Partial, Op: "move endpoint",
 			Object: e.ID.String() + " to host " + to,
 			Cause:  "it is detached here, but its addresses were not sent: " + heddle.SentenceOf(err),
-			Remedy: "attach the endpoint on " + to + " with --ip, or here again"}
+			Remedy: heddle.FirstRemedy(err, "attach the endpoint on "+to+" with --ip, or here again")}
 	}
 	return nil
 }

@@ -40,27 +40,45 @@ func (t *nameTables) open() error {
 	return nil
 }
 
+// writeForwards tells the resolver the domains with name servers of their own, once.
+func (t *nameTables) writeForwards() error {
+	if t.forwardsTold {
+		return nil
+	}
+	path := filepath.Join(t.dir, names.ForwardFile)
+	if len(t.forwards) > 0 {
+		if err := t.replace(path, t.forwards); err != nil {
+			return err
+		}
+	} else if err := removeFile(path); err != nil {
+		return err
+	}
+	t.forwardsTold = true
+	return nil
+}
+
 func (t *nameTables) path(network string) string { return filepath.Join(t.dir, network+".json") }
 
 // write replaces a network's file.
-func (t *nameTables) write(n names.Network) error {
-	text, err := json.Marshal(n)
+func (t *nameTables) write(n names.Network) error { return t.replace(t.path(n.ID), n) }
+
+func (t *nameTables) replace(path string, content any) error {
+	text, err := json.Marshal(content)
 	if err != nil {
 		return err
 	}
-	path := t.path(n.ID)
 	if err = os.WriteFile(path+".new", text, 0o600); err == nil {
 		err = os.Rename(path+".new", path)
 	}
 	if err != nil {
-		return heddle.Wrap(heddle.LedgerFull, "write names of network", n.Name, err, "make room on the file system of the run folder")
+		return heddle.Wrap(heddle.LedgerFull, "write file", path, err, "make room on the file system of the run folder")
 	}
 	return nil
 }
 
-func (t *nameTables) removeFile(network string) error {
-	if err := os.Remove(t.path(network)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return heddle.Wrap(heddle.LedgerFull, "remove file", t.path(network), err, "look at the file system of the run folder")
+func removeFile(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return heddle.Wrap(heddle.LedgerFull, "remove file", path, err, "look at the file system of the run folder")
 	}
 	return nil
 }

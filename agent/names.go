@@ -30,12 +30,14 @@ type nameTables struct {
 	dir string
 	// resolver is the program that answers containers; "" if none does.
 	resolver string
+	forwards []names.Forward
 	cluster  cluster.API // nil without a cluster
 	log      *slog.Logger
 	networks *register
 	records  *records
-	// told says that the cluster was told the names of this host's endpoints.
-	told bool
+	// told says that the cluster was told the names of this host's endpoints, forwardsTold that the
+	// resolver was told of domains with name servers of their own.
+	told, forwardsTold bool
 	// again signals that something has changed, askedSignal that containers ask at a further address.
 	// Their capacity is one.
 	again, askedSignal chan struct{}
@@ -44,6 +46,8 @@ type nameTables struct {
 	// stale are the IDs of the networks whose endpoints on this host have changed.
 	stale  map[string]bool
 	tables map[string]nameTable
+	// served are the addresses at which the resolver has answered.
+	served map[netip.Addr]bool
 	// failed is why a file could not be written, resolverFailed why no resolver runs.
 	failed, resolverFailed error
 }
@@ -60,7 +64,8 @@ type nameTable struct {
 }
 
 func newNameTables() *nameTables {
-	return &nameTables{again: make(chan struct{}, 1), askedSignal: make(chan struct{}, 1), stale: map[string]bool{}, tables: map[string]nameTable{}}
+	return &nameTables{again: make(chan struct{}, 1), askedSignal: make(chan struct{}, 1), stale: map[string]bool{}, tables: map[string]nameTable{},
+		served: map[netip.Addr]bool{}}
 }
 
 // endpointsChanged notes that the endpoints of a network on this host have changed.
@@ -113,7 +118,7 @@ func (t *nameTables) update() error {
 		t.cluster.SetNames(made)
 		t.told = true
 	}
-	var failed error
+	failed := t.writeForwards()
 	current := map[string]bool{}
 	for _, n := range networks {
 		current[n.ID] = true
@@ -164,14 +169,20 @@ func (t *nameTables) endpoints(on map[string]bool) (all map[string]ownEndpoints,
 	}
 	t.records.each(func(r record, op string) {
 		e := r.Endpoint
-		if !on[e.Network] || op == intentDetach || len(e.Addrs) == 0 {
+		if !on[e.Network] || op == intentDetach {
 			return
 		}
-		listed := names.Endpoint{ID: e.ID, Name: e.Name, Aliases: e.Aliases}
+		listed := names.Endpoint{ID: e.ID, Name: e.Name, Aliases: e.Aliases, Ports: names.Ports(e.Ports)}
+		if e.Handover {
+			listed.Pod = r.Request.Netns // a path, which no container's ID is
+		}
 		for _, p := range e.Addrs {
 			if !slices.ContainsFunc(listed.Addrs, heddle.FamilyOf(p.Addr()).Has) { // a NIC may have several
 				listed.Addrs = append(listed.Addrs, p.Addr())
 			}
+		}
+		if len(listed.Addrs) == 0 { // its container asks by another network, and nobody finds it by a name
+			listed.Name, listed.Aliases, listed.Ports = "", nil, nil
 		}
 		own := all[e.Network]
 		own.all = append(own.all, listed)
@@ -206,7 +217,7 @@ func (t *nameTables) updateOne(n *network, stale bool, own ownEndpoints) error {
 			next.from, next.others = is, is.Endpoints
 		}
 	}
-	next.is = names.Network{ID: n.ID, Name: n.Name, Internal: n.Internal, Subnets: n.Subnets, Endpoints: old.is.Endpoints,
+	next.is = names.Network{ID: n.ID, Name: n.Name, Internal: n.Internal, Subnets: ownNamed(n), Endpoints: old.is.Endpoints,
 		Listen: t.resolversOf(n.Network, n.plan.Host, func(a netip.Addr) bool { return slices.Contains(next.listen, a) })}
 	if stale || next.from != old.from || !there {
 		next.is.Endpoints = slices.Concat(next.own, next.others)
@@ -224,6 +235,11 @@ func (t *nameTables) updateOne(n *network, stale bool, own ownEndpoints) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.tables[n.ID] = next
+	for _, a := range old.is.Listen {
+		if !slices.Contains(next.is.Listen, a) {
+			delete(t.served, a)
+		}
+	}
 	if len(next.is.Listen) > len(old.is.Listen) {
 		signal(t.askedSignal)
 	}
@@ -232,11 +248,14 @@ func (t *nameTables) updateOne(n *network, stale bool, own ownEndpoints) error {
 
 // drop removes the table and the file of a network that is gone.
 func (t *nameTables) drop(id string) error {
-	if err := t.removeFile(id); err != nil {
+	if err := removeFile(t.path(id)); err != nil {
 		return err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	for _, a := range t.tables[id].is.Listen {
+		delete(t.served, a)
+	}
 	delete(t.tables, id)
 	return nil
 }
@@ -246,6 +265,12 @@ func (t *nameTables) table(id string) (nameTable, bool) {
 	defer t.mu.Unlock()
 	one, there := t.tables[id]
 	return one, there
+}
+
+// answers reports whether containers of a network can ask at an address of this host.
+func (t *nameTables) answers(network string) bool {
+	one, _ := t.table(network)
+	return len(one.is.Listen) > 0
 }
 
 func (t *nameTables) ids() (all []string) {
@@ -276,14 +301,24 @@ func (t *nameTables) all() (all []names.Network, failed error) {
 	return all, errors.Join(t.failed, t.resolverFailed)
 }
 
-// resolversOf are the gateways of a network that are addresses of this host: at them containers
-// ask for names. The plans say which are: the network's, or those of its endpoints. There are none
-// where no resolver is to run.
+// ownNamed are the subnets whose addresses have the network's names alone. Those of a LAN have the
+// names of its own name servers, too.
+func ownNamed(n *network) []netip.Prefix {
+	if _, guest := n.mode.(heddle.LANMode); guest {
+		return nil
+	}
+	return n.Subnets
+}
+
+// resolversOf are where a network's containers ask for names: its gateways that are addresses of
+// this host, or the resolver's own address beside a LAN. The plans say which are: the network's,
+// or those of its endpoints. There are none where no resolver is to run.
 func (t *nameTables) resolversOf(n heddle.Network, plan heddle.State, planned func(netip.Addr) bool) (all []netip.Addr) {
 	if t.resolver == "" {
 		return nil
 	}
-	for _, g := range n.Gateways {
+	own := []netip.Addr{heddle.ResolverAddr(heddle.IPv4), heddle.ResolverAddr(heddle.IPv6)}
+	for _, g := range slices.Concat(n.Gateways, own) {
 		if planned(g) || slices.ContainsFunc(plan.Addresses, func(a heddle.Address) bool { return a.Prefix.Addr() == g }) {
 			all = append(all, g)
 		}

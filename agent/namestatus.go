@@ -45,6 +45,10 @@ func (a *Agent) namesPart() heddle.PartStatus {
 			trouble = append(trouble, fmt.Sprintf("%s is not served: %s", f.Addr, f.Cause))
 		}
 	}
+	if n := a.unanswered(); n > 0 {
+		trouble = append(trouble, fmt.Sprintf("%d of Docker's endpoints find no names of other hosts: the host has no name server "+
+			"that they ask through their network (docs/guides/docker.md)", n))
+	}
 	if err = errors.Join(err, failed); err != nil {
 		trouble = append(trouble, heddle.SentenceOf(err))
 	}

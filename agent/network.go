@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/commands"
 	"github.com/heddle-network/heddle/ipam"
 )
 
@@ -52,6 +51,12 @@ func (a *Agent) create(mode heddle.Mode, want heddle.Network, dryRun bool,
 		return made, nil, nil, err
 	}
 	if old, err := a.networks.find(want.Name); err == nil {
+		if old.Mode != want.Mode { // in another mode, what the request leaves out means other things
+			want.Subnets, want.Gateways, want.Ranges, want.Reserved = old.Subnets, old.Gateways, old.Ranges, old.Reserved
+			want.Parent, want.MTU, want.Options = old.Parent, old.MTU, old.Options
+			made, lines, err = a.checkSame(old, want)
+			return made, lines, nil, err
+		}
 		n, err := a.completeLike(mode, old, want)
 		if err != nil {
 			return made, nil, nil, err
@@ -80,7 +85,7 @@ func (a *Agent) create(mode heddle.Mode, want heddle.Network, dryRun bool,
 		return made, nil, nil, err
 	}
 	if dryRun {
-		return n, commands.Of(next.plan, ""), nil, a.checkShared(mode, n)
+		return n, networkCommands(next), nil, a.checkShared(mode, n)
 	}
 	if err := a.trials.probe(mode, n); err != nil {
 		return made, nil, nil, err
@@ -96,8 +101,9 @@ func (a *Agent) create(mode heddle.Mode, want heddle.Network, dryRun bool,
 	return n, nil, nil, a.makeNetwork(next)
 }
 
-// makeNetwork makes a network that is reserved. The caller holds its lock.
+// makeNetwork makes a network that is reserved.
 func (a *Agent) makeNetwork(n *network) error {
+	a.networkLocks.mustHold(n.ID)
 	err := a.makeReserved(n)
 	a.networks.endMaking(n, err == nil)
 	if err != nil {
@@ -159,7 +165,9 @@ func (a *Agent) DeleteNetwork(name string) error {
 		return a.dropRefused(name)
 	}
 	if err != nil {
-		return err
+		if n = a.onlyElsewhere(name); n == nil {
+			return err
+		}
 	}
 	a.removals.await(n.ID)
 	t := a.tasks.begin(work{what: "delete", network: n.Name}, "the kernel")
@@ -209,9 +217,9 @@ func (a *Agent) disallow(id string) error {
 	return nil
 }
 
-// removeHere removes from this host what a network's endpoints share, and the network's record. The
-// caller holds its lock.
+// removeHere removes from this host what a network's endpoints share, and the network's record.
 func (a *Agent) removeHere(n *network) error {
+	a.networkLocks.mustHold(n.ID)
 	// from the disk first: after a crash, the rest is pruned at the start
 	if err := a.trip.step("ledger network delete"); err != nil {
 		return err

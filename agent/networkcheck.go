@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -131,9 +130,9 @@ func mayShareSubnet(mode heddle.Mode) bool {
 
 func (a *Agent) checkSame(old *network, n heddle.Network) (heddle.Network, []string, error) {
 	n.ID, n.Created, n.Allow = old.ID, old.Created, old.Allow
-	if !sameNetwork(old.Network, n) {
+	if odd := networkDifferences(old.Network, n); len(odd) > 0 {
 		return old.Network, nil, heddle.Errorf(heddle.NetworkExists, "create network", n.Name,
-			"a network of that name exists with other settings",
+			"a network of that name exists with other settings: "+odd.String(),
 			"choose another name, or delete that network first ('heddle network show "+n.Name+"' shows its settings)")
 	}
 	return old.Network, nil, nil
@@ -143,14 +142,6 @@ func (a *Agent) checkSame(old *network, n heddle.Network) (heddle.Network, []str
 // accepts any.
 func sameLabels(has, asked map[string]string) bool {
 	return len(asked) == 0 || maps.Equal(has, asked)
-}
-
-// sameNetwork reports whether an existing network is the one asked for.
-func sameNetwork(a, b heddle.Network) bool {
-	return a.Mode == b.Mode && slices.Equal(a.Subnets, b.Subnets) && slices.Equal(a.Gateways, b.Gateways) &&
-		slices.Equal(a.Ranges, b.Ranges) && slices.Equal(a.Reserved, b.Reserved) && a.Parent == b.Parent &&
-		a.MTU == b.MTU && a.Internal == b.Internal && sameLabels(a.Labels, b.Labels) &&
-		(len(a.Options) == 0 && len(b.Options) == 0 || reflect.DeepEqual(a.Options, b.Options))
 }
 
 // checkAgainstHost refuses subnets that the host uses. Some modes may take addresses from the

@@ -83,7 +83,7 @@ func (n *network) engineRoutes(h heddle.HostFacts, e heddle.Endpoint) []heddle.R
 	if err != nil {
 		return nil // the endpoint was planned before, so this does not happen
 	}
-	return parts.EngineRoutes(p)
+	return parts.EngineRoutes(p, e)
 }
 
 // mtu returns the MTU of a container's device on the network, in bytes.

@@ -58,6 +58,15 @@ func (a *Agent) claimNIC(giver heddle.NICGiver, n *network, req heddle.AttachReq
 	return e, nil
 }
 
+// checkNoNIC refuses a NIC on a network that gives none.
+func checkNoNIC(n *network, req heddle.AttachRequest) error {
+	if req.NIC == "" {
+		return nil
+	}
+	return heddle.Errorf(heddle.BadOption, "attach endpoint", req.ID.String()+" to network "+n.Name,
+		"a network of mode "+n.Mode+" has no NICs to give", "leave --nic out, or use a network of mode direct")
+}
+
 // keptAddrs returns the addresses that a NIC keeps on a network without a subnet.
 func keptAddrs(nic heddle.NIC) (all []netip.Prefix) {
 	for _, x := range nic.Was.Addrs {

@@ -25,7 +25,7 @@ func (a *Agent) open() (err error) {
 		return err
 	}
 	a.removals.namespaces = a.kernel
-	if a.host, err = openHostView(a.kernel, a.opt.Name, a.viewAgain); err != nil {
+	if a.host, err = openHostView(a.kernel, a.opt.Name, a.opt.Resolver != "", a.viewAgain); err != nil {
 		return err
 	}
 	a.nics = &nics{host: a.host, quarantine: a.quarantine, byKey: map[string]heldNIC{}}
@@ -34,7 +34,7 @@ func (a *Agent) open() (err error) {
 		return err
 	}
 	a.blocks = &blocks{cluster: a.opt.Cluster, ledger: a.ledger, log: a.log, host: a.host, networks: a.networks,
-		records: a.records, ready: &a.ready,
+		records: a.records, ready: &a.ready, viewAgain: a.viewAgain,
 		lent: map[heddle.Pin]bool{}, moving: map[heddle.Pin]bool{}, yielding: map[heddle.Block]bool{},
 		idle: map[heddle.Block]time.Time{}}
 	a.reservations = &reservations{cluster: a.opt.Cluster, kernel: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip,
@@ -42,13 +42,14 @@ func (a *Agent) open() (err error) {
 		records: a.records, removals: a.removals, blocks: a.blocks, leaseLimit: a.opt.LeaseTime,
 		returned: map[string][]returnedAddr{}}
 	a.names.dir, a.names.resolver, a.names.cluster, a.names.log = filepath.Join(a.opt.RunDir, namesDir), a.opt.Resolver, a.opt.Cluster, a.log
-	a.names.networks, a.names.records = a.networks, a.records
+	a.names.networks, a.names.records, a.names.forwards = a.networks, a.records, a.opt.Forwards
 	a.flows = &flows{kernel: a.kernel, log: a.log, records: a.records, ports: a.ports, background: &a.finished}
 	a.holds = &holds{namespaces: a.kernel, lost: a.kernel, log: a.log, trip: a.trip, records: a.records,
 		runDir: a.opt.RunDir, root: a.opt.Root}
 	a.containers = &containers{namespaces: a.kernel, linkEnds: a.kernel, log: a.log, records: a.records,
 		removals: a.removals, holds: a.holds}
-	a.lanDevices = &lanDevices{kernel: a.kernel, ledger: a.ledger, log: a.log, networks: a.networks, records: a.records}
+	a.lanDevices = &lanDevices{kernel: a.kernel, ledger: a.ledger, log: a.log, networks: a.networks,
+		records: a.records, endpointLocks: &a.endpointLocks}
 	a.defaults = &defaults{kernel: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip, host: a.host,
 		networks: a.networks, records: a.records,
 		containers: a.containers, podLocks: &a.podLocks, endpointLocks: &a.endpointLocks,

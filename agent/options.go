@@ -6,6 +6,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/cluster"
+	"github.com/heddle-network/heddle/names"
 )
 
 // Options of an agent.
@@ -37,6 +38,8 @@ type Options struct {
 	// Resolver is the program that answers containers' questions for names: heddled, or "" if nobody
 	// is to answer them. /proc/self/exe is the agent's own version.
 	Resolver string
+	// Forwards are domains whose names the resolver asks of name servers of their own.
+	Forwards []names.Forward
 	// NoFastPath sends all packets through the host's stack.
 	NoFastPath bool
 	// Tripwire is called before every step that changes something. If it fails, the operation

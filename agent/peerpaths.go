@@ -169,8 +169,7 @@ func (w *peerPaths) part(started time.Time) heddle.PartStatus {
 	}
 	switch {
 	case len(silent) > 0 && time.Since(started) > patrolEvery:
-		part.State, part.Detail = "warn", fmt.Sprintf("%d hosts do not answer on the underlay: %s", len(silent),
-			firstFew(silent, ", "))
+		part.State, part.Detail = "warn", "on the underlay nothing comes from "+heddle.Count(len(silent), "host")+": "+firstFew(silent, ", ")
 	case soft:
 		part.State, part.Detail = "warn",
 			"the NIC, or something on the way, spoils the checksums of packets in tunnels: they are computed in software"

@@ -47,8 +47,9 @@ func (p *plans) firewallBroken() bool {
 	return err != nil || len(drift) > 0
 }
 
-// ownersOf finds the networks and endpoints that want the objects that differ.
-func (p *plans) ownersOf(drift []kernel.Difference) owners {
+// ownersOf finds the networks and endpoints that want the objects that differ. Left out are endpoints that were
+// unfinished when the kernel was read, or are now: an operation makes or removes their objects.
+func (p *plans) ownersOf(drift []kernel.Difference, unfinished map[heddle.EndpointID]bool) owners {
 	if len(drift) == 0 {
 		return owners{}
 	}
@@ -62,7 +63,9 @@ func (p *plans) ownersOf(drift []kernel.Difference) owners {
 			found.networks = append(found.networks, n.Network)
 		}
 	}
-	found.endpoints = p.records.filter(func(r record, op string) bool { return op == "" && wantsAny(r.lastingState(), keys) })
+	found.endpoints = p.records.filter(func(r record, op string) bool {
+		return op == "" && !unfinished[r.Endpoint.ID] && wantsAny(r.lastingState(), keys)
+	})
 	return found
 }
 

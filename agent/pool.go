@@ -57,7 +57,6 @@ func (k *reservations) requestPool(ask PoolRequest) (Pool, error) {
 	defer k.mu.Unlock()
 	k.forgetPoolsLocked()
 	var err error
-	ask.Subnet = ask.Subnet.Masked()
 	switch {
 	case ask.Network != "":
 		ask.Subnet, err = k.subnetOf(ask)
@@ -74,7 +73,7 @@ func (k *reservations) requestPool(ask PoolRequest) (Pool, error) {
 			ask.Range.String()+" of pool "+ask.Subnet.String(), "the range does not lie in the subnet",
 			"choose a range in the subnet")
 	}
-	p := newPool(ask.Subnet, ask.Range.Masked())
+	p := newPool(ask.Subnet, ask.Range)
 	if old, known := k.poolByID[p.ID]; known {
 		p = old
 	}

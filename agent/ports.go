@@ -13,15 +13,25 @@ import (
 type ports struct {
 	mu  rwMutex[atPorts]
 	all portTable
+	// listen fails if a program of the host listens on the port.
+	listen func(heddle.PortMapping) error
 }
 
-func newPorts() *ports { return &ports{all: portTable{}} }
+func newPorts(listen func(heddle.PortMapping) error) *ports {
+	return &ports{all: portTable{}, listen: listen}
+}
 
-// reserve reserves all the ports. If another endpoint has one of them, it reserves none.
-func (t *ports) reserve(id heddle.EndpointID, all []heddle.PortMapping) error {
+// reserve reserves all the ports, and returns them: where the request leaves the host's port open,
+// with a free one. If it can, that is one of earlier, which the endpoint had before. If another
+// endpoint has one of the ports, it reserves none.
+func (t *ports) reserve(id heddle.EndpointID, asked, earlier []heddle.PortMapping) ([]heddle.PortMapping, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.all.reserve(id, all)
+	all, err := t.choose(asked, earlier)
+	if err == nil {
+		err = t.all.reserve(id, all)
+	}
+	return all, err
 }
 
 func (t *ports) free(id heddle.EndpointID, all []heddle.PortMapping) {
@@ -30,17 +40,20 @@ func (t *ports) free(id heddle.EndpointID, all []heddle.PortMapping) {
 	t.all.free(id, all)
 }
 
-// replace replaces an endpoint's ports by the next ones. If another endpoint has one of them,
-// nothing changes.
-func (t *ports) replace(id heddle.EndpointID, old, next []heddle.PortMapping) error {
+// replace replaces an endpoint's ports by those that are asked for, as reserve does. If another
+// endpoint has one of them, nothing changes.
+func (t *ports) replace(id heddle.EndpointID, old, asked []heddle.PortMapping) ([]heddle.PortMapping, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.all.free(id, old)
-	err := t.all.reserve(id, next)
+	next, err := t.choose(asked, old)
+	if err == nil {
+		err = t.all.reserve(id, next)
+	}
 	if err != nil {
 		err = errors.Join(err, t.all.reserve(id, old))
 	}
-	return err
+	return next, err
 }
 
 // on lists what is published on a mapping's protocol and host port, on any address of the
@@ -51,35 +64,13 @@ func (t *ports) on(p heddle.PortMapping) []published {
 	return slices.Clone(t.all[portKey(p)])
 }
 
-// withHostPorts fills in free ports of the host where the request leaves them out.
-func (t *ports) withHostPorts(wanted []heddle.PortMapping) ([]heddle.PortMapping, error) {
-	all := slices.Clone(wanted)
-	for i, p := range all {
-		for try := 0; p.HostPort == 0 && try < maxPortTries; try++ {
-			q := p
-			var err error
-			if q.HostPort, err = anyPort(p); err != nil {
-				return nil, heddle.Wrap(heddle.BadAddress, "find a free host port for", p.String(), err,
-					"name an address of this host, or the port")
-			}
-			if !t.published(q) && !slices.ContainsFunc(all, func(o heddle.PortMapping) bool { return collide(o, q) }) {
-				all[i].HostPort, p.HostPort = q.HostPort, q.HostPort
-			}
-		}
-	}
-	return all, nil
-}
-
-// published reports whether an endpoint has a port that collides.
-func (t *ports) published(p heddle.PortMapping) bool {
-	return slices.ContainsFunc(t.on(p), func(q published) bool { return collide(p, q.PortMapping) })
-}
-
-// maxPortTries limits the search for a free port.
-const maxPortTries = 32
-
 // portTable records which endpoint publishes which port, by protocol and port.
 type portTable map[string][]published
+
+// has reports whether a mapping collides with one of the table.
+func (t portTable) has(p heddle.PortMapping) bool {
+	return slices.ContainsFunc(t[portKey(p)], func(q published) bool { return collide(p, q.PortMapping) })
+}
 
 type published struct {
 	heddle.PortMapping

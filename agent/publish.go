@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -10,9 +11,9 @@ import (
 	"github.com/heddle-network/heddle/firewall"
 )
 
-// Publish replaces all published ports of an existing endpoint. An empty list removes them. A
-// mapping without a host port gets a free one. After an error the endpoint has the ports that it
-// had before.
+// Publish replaces all published ports of an existing endpoint. An empty list removes them. Where
+// the host's port is left open, a free one is chosen. After an error the endpoint has the ports that
+// it had before.
 func (a *Agent) Publish(ctx context.Context, id heddle.EndpointID,
 	ports []heddle.PortMapping) (heddle.Endpoint, error) {
 	if !a.ready.Load() {
@@ -39,44 +40,46 @@ func (a *Agent) Publish(ctx context.Context, id heddle.EndpointID,
 	if samePorts(r.Endpoint.Ports, ports) {
 		return r.withPort(), nil
 	}
-	if ports, err = a.ports.withHostPorts(ports); err != nil {
-		return heddle.Endpoint{}, err
-	}
 	req := r.Request
 	req.Ports = slices.DeleteFunc(slices.Clone(ports), func(p heddle.PortMapping) bool { return slices.Contains(r.Endpoint.Ports, p) })
 	err = checkMappings(id, ports)
 	if err == nil {
 		err = checkPorts(n, req, a.kernel.Listen)
 	}
+	next := r
 	if err == nil {
-		err = a.ports.replace(id, r.Endpoint.Ports, ports)
+		next.Endpoint.Ports, err = a.ports.replace(id, r.Endpoint.Ports, ports)
 	}
 	if err != nil {
 		return heddle.Endpoint{}, err
 	}
-	next := r
-	next.Endpoint.Ports, next.Request.Ports = ports, ports
+	chosen := next.Endpoint.Ports
+	next.Request.Ports = ports
 	if next, err = a.replacePorts(n, r, next); err != nil {
-		return heddle.Endpoint{}, errors.Join(err, a.ports.replace(id, ports, r.Endpoint.Ports))
+		_, back := a.ports.replace(id, chosen, r.Endpoint.Ports)
+		return heddle.Endpoint{}, errors.Join(err, back)
 	}
 	a.flows.forgetFlows(r.Endpoint, next.Endpoint)
 	return next.withPort(), nil
 }
 
-// samePorts reports whether an endpoint has exactly the ports asked for. A host port of 0
-// matches any port.
+// samePorts reports whether an endpoint has exactly the ports asked for, in any order.
 func samePorts(has, asked []heddle.PortMapping) bool {
-	return slices.EqualFunc(has, asked, func(p, q heddle.PortMapping) bool {
-		if q.HostPort == 0 {
-			q.HostPort = p.HostPort
+	left := slices.SortedFunc(slices.Values(has), func(p, q heddle.PortMapping) int { return cmp.Compare(p.HostPort, q.HostPort) })
+	for _, i := range byLastPort(asked) {
+		at := slices.IndexFunc(left, asked[i].Admits)
+		if at < 0 {
+			return false
 		}
-		return p == q
-	})
+		left = slices.Delete(left, at, at+1)
+	}
+	return len(left) == 0
 }
 
 // replacePorts replaces an endpoint's record by the next one, and brings the kernel in line with it.
-// If the agent dies meanwhile, the next start finishes this. The caller holds the endpoint's lock.
+// If the agent dies meanwhile, the next start finishes this.
 func (a *Agent) replacePorts(n *network, old, next record) (record, error) {
+	a.endpointLocks.mustHold(next.Endpoint.ID)
 	var err error
 	if next.Plan, err = n.planFor(a.host.now(), next.Endpoint); err != nil {
 		return old, err

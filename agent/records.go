@@ -99,6 +99,17 @@ func (l *records) pendingOf(id heddle.EndpointID) string {
 	return l.pending[id]
 }
 
+// unfinished are the endpoints with an unfinished operation.
+func (l *records) unfinished() map[heddle.EndpointID]bool {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	all := map[heddle.EndpointID]bool{}
+	for id := range l.pending {
+		all[id] = true
+	}
+	return all
+}
+
 // each calls do with every record and its operation. do may only take locks that come later
 // in the lock order.
 func (l *records) each(do func(r record, op string)) {
@@ -157,12 +168,6 @@ func (l *records) inContainer(pod kernel.Pod) []record {
 	}
 	// the kernel may use a number again
 	return slices.DeleteFunc(l.inNamespace(pod.Inode()), func(r record) bool { return !r.isPodOf(pod) })
-}
-
-// handedOver lists the endpoints whose links engines move, except those that are being
-// made.
-func (l *records) handedOver() []record {
-	return l.filter(func(r record, op string) bool { return r.Endpoint.Handover && op != intentAttach })
 }
 
 // givenNICs lists the NICs that containers have.

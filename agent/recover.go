@@ -38,6 +38,9 @@ func (a *Agent) recover() error {
 		return err
 	}
 	for i, r := range was.endpoints {
+		if a.opt.Resolver == "" {
+			r = withoutAsks(r)
+		}
 		was.endpoints[i] = a.upToDate(r)
 		a.records.add(was.endpoints[i], undoable(was.intents[r.Endpoint.ID.String()]))
 	}

@@ -19,6 +19,20 @@ func (a *Agent) isRefused(name string) bool {
 	return is
 }
 
+// onlyElsewhere returns the network of the cluster that has the name or ID and that this host could
+// not make; nil if there is none.
+func (a *Agent) onlyElsewhere(name string) *network {
+	if a.opt.Cluster == nil {
+		return nil
+	}
+	for _, n := range a.opt.Cluster.View().Networks {
+		if n.Name == name || n.ID == name {
+			return &network{Network: n}
+		}
+	}
+	return nil
+}
+
 // dropRefused deletes the record of a network that no host accepts.
 func (a *Agent) dropRefused(name string) error {
 	if err := checkStoreUp(a.opt.Cluster, "delete network", name); err != nil {

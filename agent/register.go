@@ -200,7 +200,7 @@ func (g *register) signalChange() {
 	signal(g.namesAgain)
 }
 
-// endpointEvent sends an event about an endpoint. The caller holds the endpoint's lock, so its
+// endpointEvent sends an event about an endpoint. It is called with the endpoint's lock held, so that its
 // events are in order.
 func (g *register) endpointEvent(what events.Action, e heddle.Endpoint) {
 	name := e.NetworkName

@@ -67,8 +67,8 @@ func (d *removals) openNamespace(r record) (kernel.Pod, error) {
 	return d.namespaces.OpenPod(r.Request.Netns)
 }
 
-// await waits until all removals from a network are done; "" means all networks. The caller holds
-// no lock.
+// await waits until all removals from a network are done; "" means all networks. Whoever holds a lock
+// may not call it, for a removal may want that one.
 func (d *removals) await(network string) {
 	d.mu.RLock()
 	var all []*removal

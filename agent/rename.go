@@ -68,9 +68,9 @@ func (a *Agent) changeName(n *network, changeName string, d *heddle.DockerNetwor
 	return err
 }
 
-// rename replaces a network's record by one that may have another name. The caller holds the
-// network's lock.
+// rename replaces a network's record by one that may have another name.
 func (a *Agent) rename(n *network, next heddle.Network) error {
+	a.networkLocks.mustHold(n.ID)
 	plan, err := n.mode.Network(a.host.now(), next)
 	if err != nil {
 		return err

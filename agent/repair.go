@@ -39,6 +39,7 @@ const (
 // network and each endpoint is repaired separately, so no repair waits for another.
 func (m *repairer) reconcile() (repairs []<-chan struct{}) {
 	m.otherFirewalls.open()
+	unfinished := m.records.unfinished()
 	drift, err := m.kernel.Diff(heddle.Plan{Host: m.plans.union()}, nil)
 	if err != nil {
 		m.log.Error("host not compared with its plans", "error", err)
@@ -52,7 +53,7 @@ func (m *repairer) reconcile() (repairs []<-chan struct{}) {
 			repair()
 		}))
 	}
-	broken := m.plans.ownersOf(drift)
+	broken := m.plans.ownersOf(drift, unfinished)
 	m.problems.forgetRepaired(broken)
 	if broken.hostPaths {
 		mend("reach", work{}, func() { m.putBack(tunnels, m.hostPaths.repair) })

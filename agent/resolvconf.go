@@ -35,23 +35,53 @@ func (a *Agent) resolvConfFor(n *network, r record) (*resolvConf, error) {
 	all := a.names.resolvers(n, r)
 	if a.opt.Resolver == "" {
 		return nil, heddle.Errorf(heddle.BadOption, op, id, "no resolver runs on this host",
-			"leave --resolv-conf out, or start heddled with --resolver gateway")
+			"leave --resolv-conf out, or start heddled without --resolver none")
 	}
 	if len(all) == 0 {
-		return nil, heddle.Errorf(heddle.BadOption, op, id, "network "+n.Name+" has no gateway on this host, at which names could be asked for",
-			"leave --resolv-conf out")
+		mend := "attach the container to a network of mode bridge as well, with --ifname eth1 --resolv-conf: it answers for all networks of its containers"
+		if s, ok := n.mode.(heddle.HostNamespace); ok && !s.NeedsNamespace() {
+			mend = "leave --resolv-conf out: the container asks as the host does"
+		}
+		return nil, heddle.Errorf(heddle.BadOption, op, id, "network "+n.Name+" has no address of this host, at which names could be asked for", mend)
 	}
-	dir, name := filepath.Split(filepath.Clean(r.Endpoint.Netns))
+	dir, _ := filepath.Split(filepath.Clean(r.Endpoint.Netns))
 	if dir != "/run/netns/" && dir != "/var/run/netns/" {
 		return nil, heddle.Errorf(heddle.BadOption, op, id, "the namespace has no name below /run/netns",
 			"leave --resolv-conf out, or make the namespace with 'ip netns add'")
 	}
-	f := &resolvConf{path: filepath.Join(a.rootDir(), "etc/netns", name, "resolv.conf"), text: confMark(r.Endpoint.ID)}
+	f := &resolvConf{path: a.resolvConfPath(r.Endpoint), text: confMark(r.Endpoint.ID)}
 	for _, g := range all {
 		f.text += "nameserver " + g.String() + "\n"
 	}
-	f.text += "search " + strings.Join(names.Search(n.Name), " ") + "\n"
+	f.text += "search " + strings.Join(a.searchDomains(n.Network), " ") + "\n"
 	return f, nil
+}
+
+// maxSearch is how many domains all libraries take.
+const maxSearch = 6
+
+// searchDomains are the network's and, where names are asked outside, the host's own as well.
+func (a *Agent) searchDomains(n heddle.Network) []string {
+	all := names.Search(n.Name)
+	if n.Internal {
+		return all
+	}
+	text, err := os.ReadFile(filepath.Join(a.rootDir(), "etc/resolv.conf"))
+	if err != nil {
+		return all // as on a host without name servers
+	}
+	var own []string
+	for line := range strings.Lines(string(text)) {
+		if words := strings.Fields(line); len(words) > 1 && (words[0] == "search" || words[0] == "domain") {
+			own = words[1:] // the last line counts (resolv.conf(5))
+		}
+	}
+	for _, domain := range own {
+		if domain != "." && !slices.Contains(all, domain) && len(all) < maxSearch {
+			all = append(all, domain)
+		}
+	}
+	return all
 }
 
 func (a *Agent) rootDir() string {
@@ -97,9 +127,13 @@ func (f *resolvConf) commands() []string {
 	return []string{"mkdir -p " + filepath.Dir(f.path), fmt.Sprintf("printf '%%s' '%s' > %s", f.text, f.path)}
 }
 
+func (a *Agent) resolvConfPath(e heddle.Endpoint) string {
+	return filepath.Join(a.rootDir(), "etc/netns", filepath.Base(e.Netns), "resolv.conf")
+}
+
 // dropResolvConf removes the file of an endpoint that goes, and the folders that are empty then.
 func (a *Agent) dropResolvConf(e heddle.Endpoint) {
-	path := filepath.Join(a.rootDir(), "etc/netns", filepath.Base(e.Netns), "resolv.conf")
+	path := a.resolvConfPath(e)
 	text, err := os.ReadFile(path)
 	if err == nil && bytes.HasPrefix(text, []byte(confMark(e.ID))) {
 		err = os.Remove(path)

@@ -75,7 +75,8 @@ func (a *Agent) deleteShared(n *network, t *task) error {
 	if err := checkStoreUp(a.opt.Cluster, "delete network", n.Name); err != nil {
 		return err
 	}
-	ctx, cancel := withStoreTimeout(context.Background())
+	// each other host takes its part of the network away first
+	ctx, cancel := context.WithTimeoutCause(context.Background(), 2*storeTime, errors.New("the store and the other hosts did not answer in time"))
 	defer cancel()
 	t.waitFor("the store, and the other hosts")
 	if err := a.opt.Cluster.DeleteNetwork(ctx, n.ID); err != nil {
@@ -98,9 +99,9 @@ func (a *Agent) changeShared(n *network, change func(*heddle.Network) error) err
 	return a.opt.Cluster.ChangeNetwork(ctx, n.ID, change)
 }
 
-// adoptNetwork makes a network of the cluster on this host, or brings it in line. The
-// caller holds the network's lock.
+// adoptNetwork makes a network of the cluster on this host, or brings it in line.
 func (a *Agent) adoptNetwork(n heddle.Network) error {
+	a.networkLocks.mustHold(n.ID)
 	n, err := heddle.Bounded(n)
 	if err != nil {
 		return err
@@ -142,8 +143,8 @@ func (a *Agent) adoptNetwork(n heddle.Network) error {
 	return a.replan(local, n, plan)
 }
 
-// freeName removes an unused network whose name the cluster has given to another one. The
-// caller holds the other one's lock. If the unused one is locked, this is tried again later.
+// freeName removes an unused network whose name the cluster has given to another one. If the unused
+// one is locked, this is tried again later.
 func (a *Agent) freeName(local *network, n heddle.Network) error {
 	if !local.Shared || len(a.endpointsOn(local.ID)) > 0 {
 		return heddle.Errorf(heddle.NetworkExists, "create the cluster's network", n.Name,
@@ -171,7 +172,7 @@ func (a *Agent) freeName(local *network, n heddle.Network) error {
 }
 
 // makeFromCluster makes a network that another host has created. If this host would refuse to
-// create it, it is not made here; other hosts may still have it. The caller holds its lock.
+// create it, it is not made here; other hosts may still have it.
 func (a *Agent) makeFromCluster(n heddle.Network) error {
 	mode, err := a.modes.find(n.Mode)
 	if err != nil {
@@ -217,5 +218,5 @@ func (a *Agent) makeFromCluster(n heddle.Network) error {
 
 func inUse(name string, used []heddle.Endpoint) error {
 	return heddle.Errorf(heddle.NetworkInUse, "delete network", name,
-		fmt.Sprintf("the network has %d endpoints, such as %s", len(used), used[0].ID), "detach its endpoints first")
+		fmt.Sprintf("the network has %s, such as %s", heddle.Count(len(used), "endpoint"), used[0].ID), "detach its endpoints first")
 }

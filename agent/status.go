@@ -37,7 +37,7 @@ func (a *Agent) Status() heddle.Status {
 	return s
 }
 
-// Show adds somebody else's part to the status, such as a door's.
+// Show adds somebody else's part to the status, such as a door's. A part without a name is left out.
 func (a *Agent) Show(part func() heddle.PartStatus) {
 	a.shows.add(part)
 }
@@ -82,9 +82,9 @@ func (a *Agent) firewallPart(s *heddle.Status) heddle.PartStatus {
 	for _, n := range drops {
 		total += n
 	}
-	state, detail := "ok", fmt.Sprintf("%d packets dropped", total)
+	state, detail := "ok", heddle.Count(total, "packet")+" dropped"
 	if repairs := a.repairer.repaired.Load(); repairs > 0 {
-		state, detail = "warn", fmt.Sprintf("%s, %d objects put back", detail, repairs)
+		state, detail = "warn", fmt.Sprintf("%s, %s put back", detail, heddle.Count(repairs, "object"))
 	}
 	return heddle.PartStatus{Name: "firewall", State: state, Detail: detail}
 }
@@ -122,7 +122,9 @@ func (s *shows) parts() (all []heddle.PartStatus) {
 	shows := slices.Clone(s.all)
 	s.mu.RUnlock()
 	for _, part := range shows {
-		all = append(all, part())
+		if p := part(); p.Name != "" {
+			all = append(all, p)
+		}
 	}
 	return all
 }

@@ -52,11 +52,11 @@ func (h *holds) listStrays() []heddle.Finding {
 	var all []heddle.Finding
 	for _, path := range h.strayHolds() {
 		all = append(all, heddle.Finding{Kind: "leftover", Object: "hold/" + path,
-			Detail: "a namespace held for no endpoint"})
+			Detail: "a namespace held for no endpoint", Remedy: remedyGC})
 	}
 	for _, mac := range h.strayFiles() {
 		all = append(all, heddle.Finding{Kind: "leftover", Object: "managers/" + string(mac),
-			Detail: "NIC managers are told to leave it alone, for no endpoint"})
+			Detail: "NIC managers are told to leave it alone, for no endpoint", Remedy: remedyGC})
 	}
 	lost, err := h.lost.MarkedNICs()
 	if err != nil {
@@ -65,10 +65,11 @@ func (h *holds) listStrays() []heddle.Finding {
 	for _, l := range lost {
 		if l.Endpoint == "" {
 			all = append(all, heddle.Finding{Kind: "differs", Object: "nic/" + l.Name,
-				Detail: "it was " + l.Was + ", and that name was taken when it came back; rename it and remove its alias ('ip link set " + l.Name + " alias \"\"')"})
+				Detail: "it was " + l.Was + ", and that name was taken when it came back",
+				Remedy: "rename it and remove its alias ('ip link set " + l.Name + " alias \"\"')"})
 		} else if !h.inTransit(l) {
 			all = append(all, heddle.Finding{Kind: "leftover", Object: "nic/" + l.Name, Owner: l.Endpoint,
-				Detail: "it was " + l.Was + " and did not come back whole"})
+				Detail: "it was " + l.Was + " and did not come back whole", Remedy: remedyGC})
 		}
 	}
 	return all

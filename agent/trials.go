@@ -35,13 +35,8 @@ func (t *trials) probe(mode heddle.Mode, n heddle.Network) error {
 		m, unknown := t.modes.find(c.Mode)
 		return unknown == nil && t.try(m, c) == nil
 	})
-	refusal := &heddle.Error{Code: heddle.NotOnKernel, Kind: heddle.Unavailable, Op: "create network", Object: n.Name,
-		Cause:  "mode " + n.Mode + " does not work here: " + heddle.SentenceOf(err),
-		Remedy: trial.Advice(wanted, best, found)}
-	if denied := heddle.NoPermission.In(err); denied != nil {
-		refusal.Remedy = denied.Remedy + "; " + refusal.Remedy
-	}
-	return refusal
+	return heddle.Errorf(heddle.NotOnKernel, "create network", n.Name, "mode "+n.Mode+" does not work here: "+heddle.SentenceOf(err),
+		heddle.FirstRemedy(err, trial.Advice(wanted, best, found)))
 }
 
 // tryAhead is Agent.TryAhead.

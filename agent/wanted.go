@@ -80,5 +80,8 @@ func (w *wantedObjects) plansFor(key string) int {
 	return w.counts[key]
 }
 
+// byOthers reports whether more plans than one want an object.
+func (w *wantedObjects) byOthers(key string) bool { return w.plansFor(key) > 1 }
+
 // has reports whether a plan wants an object.
 func (w *wantedObjects) has(key string) bool { return w.plansFor(key) > 0 }

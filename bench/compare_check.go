@@ -43,6 +43,9 @@ func (c ComparisonCell) change(metric string) float64 {
 func (c Comparison) Check(limits []Limit) error {
 	var crossed []string
 	for _, l := range limits {
+		if l.Metric == sureRegression && c.oneRound() {
+			return heddle.Errorf(heddle.BadArgument, "check --fail-if", l.String(), "one round is never sure", "measure with --rounds 3 or more")
+		}
 		chosen := 0
 		for _, x := range c.Cells {
 			if !l.choosesChange(x) {
@@ -51,7 +54,7 @@ func (c Comparison) Check(limits []Limit) error {
 			chosen++
 			bound, _ := convert(l.Value, l.Unit, ratioUnit)
 			if v := x.change(l.Metric); l.holds(v, bound) {
-				crossed = append(crossed, fmt.Sprintf("%s: %s %s has %.3g (second ÷ first %.2f [%.2f–%.2f], %s)", l, x.Cell, x.Figure, v, x.Ratio, x.Low, x.High, x.Verdict))
+				crossed = append(crossed, fmt.Sprintf("%s: %s %s has %.3g (second ÷ first %s, %s)", l, x.Cell, x.Figure, v, c.ratioText(x), x.Verdict))
 			}
 		}
 		if chosen == 0 {

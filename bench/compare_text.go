@@ -19,13 +19,23 @@ func (c Comparison) Text(w io.Writer) error {
 		}
 	}
 	t := newTable()
-	t.AppendHeader(table.Row{"cell", "figure", "first", "second", "second ÷ first\n[95 %]", "the same\n÷ host", "", "verdict"})
+	t.AppendHeader(table.Row{"cell", "figure", "first", "second", c.ratioHead(), "the same\n÷ host", "", "verdict"})
 	for _, x := range c.Cells {
 		t.AppendRow(table.Row{x.Cell, x.Figure + ", " + unitOf(Figure{Unit: x.Unit}), number(x.A), number(x.B),
-			fmt.Sprintf("%.2f [%.2f–%.2f]", x.Ratio, x.Low, x.High), x.hostText(), x.Better, x.Verdict})
+			c.ratioText(x), x.hostText(), x.Better, x.Verdict})
 	}
 	_, err := fmt.Fprintf(w, "%s\n%s\n", t.Render(), c.summary())
 	return err
+}
+
+// oneRound reports whether a report has a single round, whose interval would be a point.
+func (c Comparison) oneRound() bool { return c.a.Method.Rounds < 2 || c.b.Method.Rounds < 2 }
+
+func (c Comparison) ratioText(x ComparisonCell) string {
+	if c.oneRound() {
+		return fmt.Sprintf("%.2f", x.Ratio)
+	}
+	return fmt.Sprintf("%.2f [%.2f–%.2f]", x.Ratio, x.Low, x.High)
 }
 
 func (c ComparisonCell) hostText() string {
@@ -35,6 +45,13 @@ func (c ComparisonCell) hostText() string {
 	return "-"
 }
 
+func (c Comparison) ratioHead() string {
+	if c.oneRound() {
+		return "second ÷ first"
+	}
+	return "second ÷ first\n[95 %]"
+}
+
 // summary counts the verdicts.
 func (c Comparison) summary() string {
 	count := map[string]int{}
@@ -42,7 +59,10 @@ func (c Comparison) summary() string {
 		count[x.Verdict]++
 	}
 	text := fmt.Sprintf("%d clearly better, %d clearly worse, %d without a clear change", count[Better], count[Worse], count[Unclear])
-	if count[TooFew] > 0 {
+	switch {
+	case count[TooFew] > 0 && c.oneRound():
+		return fmt.Sprintf("one round says nothing sure about any of %d differences; measure with --rounds 3 or more", count[TooFew])
+	case count[TooFew] > 0:
 		text = fmt.Sprintf("too few rounds to call any of %d differences clear; look at the intervals", count[TooFew])
 	}
 	return text + fmt.Sprintf(" (Mann–Whitney, p < %g after Holm's correction for %d tests)", Alpha, c.Tests)

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"github.com/heddle-network/heddle"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,7 +61,7 @@ func readEnvironment(ctx context.Context, m Matrix) Environment {
 			}
 		}
 	}
-	e.Command, e.Governor = commandLine(os.Args), firstLine("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+	e.Command, e.Governor = heddle.CommandLine(os.Args), firstLine("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 	e.Paths = readPaths(ctx, m)
 	return e
 }

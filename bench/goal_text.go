@@ -53,6 +53,9 @@ func (g GoalResult) Reading() string {
 	if g.Value.N == 0 {
 		return "-"
 	}
+	if g.Value.N == 1 {
+		return fmt.Sprintf("%.3f", g.Value.Median)
+	}
 	return fmt.Sprintf("%.3f [%.3f–%.3f]", g.Value.Median, g.Value.Low, g.Value.High)
 }
 

@@ -25,6 +25,7 @@ type page struct {
 	Facts     []fact
 	Paths     []fact
 	WireNotes []fact
+	Opening   opening
 	Glance    []glanceRow
 	Matrix    []matrixTable
 	Sections  []section
@@ -68,7 +69,7 @@ const rawAtMost = 1 << 20
 func (r *Report) HTML(w io.Writer) error {
 	v := newView(r)
 	p := page{
-		view: v, Kind: reportKind, CSS: css(), Symbols: symbols(), Facts: v.facts(), Glance: v.glance(), Matrix: v.matrix(),
+		view: v, Kind: reportKind, CSS: css(), Symbols: symbols(), Facts: v.facts(), Opening: v.opening(), Glance: v.glance(), Matrix: v.matrix(),
 		Sections: v.sections(), Tests: v.testWords(), Figures: v.extent(), Busy: r.Environment.Busy(), Published: v.published(),
 		Legend: v.legend(), HasBridge: v.index(Reference) >= 0, Paths: v.paths(), WireNotes: v.wireNotes(),
 	}

@@ -24,7 +24,9 @@ type glanceSpan struct {
 	// Next names the second best mode if the winner is the bridge itself.
 	Next string
 	// Wins says in how many situations the winner is best, or not clearly different from the best.
-	Wins   string
+	Wins string
+	// Ahead is true if there are too few rounds for more than that.
+	Ahead  bool
 	Strip  template.HTML
 	Nobody string
 }
@@ -171,7 +173,7 @@ func (v *view) glanceSpan(cells []Cell, f Figure, limits scale) glanceSpan {
 	if out.Winner == Reference {
 		out.Next = v.next(cells, f, top)
 	}
-	out.Wins = v.wins(cells, out.Winner)
+	out.Wins, out.Ahead = v.wins(cells, out.Winner), v.fewRounds()
 	out.Strip = limits.strip(points, descriptionOf(cells[0].Probe).title+", "+out.Span+": all modes", "Further right is better. "+f.Name+": "+strings.Join(words, "; "))
 	return out
 }

@@ -36,7 +36,7 @@ type matrixCell struct {
 	Mark     string // the mark of Bridge
 	// Word is "best", "level" or "yardstick".
 	Word string
-	// Bar is the length in percent of the best of the row; longer is better.
+	// Bar is the length in percent: the value as a part of the row's largest.
 	Bar    string
 	Failed string
 	Shaky  bool
@@ -86,11 +86,9 @@ func (v *view) matrixGroup(p ProbeInfo, span, wire string) matrixGroup {
 
 func (v *view) matrixCells(situation Cell, f Figure) []matrixCell {
 	best, tied := v.best(situation)
-	top := 0.0
+	most := 0.0
 	for _, m := range v.modes {
-		if s, ok := v.standing(withMode(situation, m)); ok {
-			top = max(top, s.Median)
-		}
+		most = max(most, v.cells[withMode(situation, m)].Figures[f.Name].Median)
 	}
 	var all []matrixCell
 	for i, m := range v.modes {
@@ -109,7 +107,9 @@ func (v *view) matrixCells(situation Cell, f Figure) []matrixCell {
 		x.Value, x.Shaky = number(stat.Median), r.Unstable
 		x.Host, x.HostMark = v.ratioWord(c, Control, r.RatioHost, f)
 		x.Bridge, x.Mark = v.ratioWord(c, Reference, r.RatioBridge, f)
-		x.Bar = fmt.Sprintf("%.1f", v.length(c, top))
+		if most > 0 {
+			x.Bar = fmt.Sprintf("%.1f", 100*stat.Median/most)
+		}
 		switch {
 		case m == Control:
 			x.Word = "yardstick"
@@ -125,18 +125,11 @@ func (v *view) matrixCells(situation Cell, f Figure) []matrixCell {
 	return all
 }
 
-// length returns a bar's length in percent. Without a control there is no bar.
-func (v *view) length(c Cell, top float64) float64 {
-	s, ok := v.standing(c)
-	if !ok || top <= 0 {
-		return 0
-	}
-	return 100 * s.Median / top
-}
+// enoughRounds is the least number of rounds that may show an order: one round has no interval, and
+// a difference between two proves nothing.
+const enoughRounds = 3
 
-// fewRounds reports whether there are too few rounds: the interval of one round is a point, and
-// a difference between two rounds proves nothing.
-func (v *view) fewRounds() bool { return v.Method.Rounds < 3 }
+func (v *view) fewRounds() bool { return v.Method.Rounds < enoughRounds }
 
 // ratioWord writes a ratio and the outcome of its test.
 func (v *view) ratioWord(c Cell, other string, ratios map[string]Ratio, f Figure) (text, mark string) {

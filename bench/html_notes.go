@@ -51,7 +51,7 @@ func (v *view) testWords() []string {
 			}
 		}
 		switch {
-		case tests == 0:
+		case tests == 0 || v.Method.Rounds < 2:
 		case v.verdicts.power[mode]:
 			all = append(all, fmt.Sprintf("Against %s: * is a clear difference (Mann–Whitney, p < %g after Holm's correction for %d tests), ~ is none.", mode, Alpha, tests))
 		default:

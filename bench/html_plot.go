@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"html/template"
+	"math"
 	"strings"
 )
 
@@ -95,19 +96,47 @@ type point struct {
 	at   float64
 }
 
-// strip draws several modes on one line.
+// strip draws several modes on one line. Markers that would overlap are stacked.
 func (s scale) strip(points []point, title, desc string) template.HTML {
-	const height, middle = 33, 11
+	const lane, below = 13, 22
+	at := make([]float64, len(points))
+	for i, p := range points {
+		at[i] = s.percent(p.at)
+	}
+	up, lanes := stack(at)
+	base := lanes*lane - 2
 	var b strings.Builder
-	openSVG(&b, height, title, desc)
-	line(&b, "base", plotMargin, 100-plotMargin, middle, middle)
-	line(&b, "one", s.percent(1), s.percent(1), 1, 20)
-	fmt.Fprintf(&b, `<text x="%s" y="29" text-anchor="%s">host</text>`, coordinate(s.percent(1)), anchor(s.percent(1)))
-	for _, p := range points {
-		marker(&b, p.mode, s.percent(p.at), middle)
+	openSVG(&b, base+below, title, desc)
+	line(&b, "base", plotMargin, 100-plotMargin, float64(base), float64(base))
+	line(&b, "one", s.percent(1), s.percent(1), 1, float64(base+9))
+	fmt.Fprintf(&b, `<text x="%s" y="%d" text-anchor="%s">host</text>`, coordinate(s.percent(1)), base+18, anchor(s.percent(1)))
+	for i, p := range points {
+		marker(&b, p.mode, at[i], base-up[i]*lane)
 	}
 	b.WriteString("</svg>")
 	return template.HTML(b.String())
+}
+
+// markerWide is how wide a marker is, in percent of a strip on a telephone.
+const markerWide = 5
+
+// stack returns how high each marker has to be so that none overlaps another, and the number of
+// lanes.
+func stack(at []float64) (up []int, lanes int) {
+	up, lanes = make([]int, len(at)), 1
+	for i := range at {
+		for taken := true; taken; {
+			taken = false
+			for j := range i {
+				if up[j] == up[i] && math.Abs(at[j]-at[i]) < markerWide {
+					up[i]++
+					taken = true
+				}
+			}
+		}
+		lanes = max(lanes, up[i]+1)
+	}
+	return up, lanes
 }
 
 func anchor(percent float64) string {

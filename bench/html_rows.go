@@ -18,7 +18,7 @@ func (v *view) plotTable(cells []CellResult, f Figure, headline bool) plotTable 
 		most = max(most, v.loadOf(c).total())
 	}
 	s, rs := newScale(values), ratioScale(ratios)
-	t.HasRatio = len(ratios) > 0
+	t.HasRatio, t.Interval = len(ratios) > 0, v.Method.Rounds > 1
 	grid := fmt.Sprintf("g%d", v.grids)
 	v.grids++
 	t.Grids = s.grid(grid+"a", false) + rs.grid(grid+"b", true)
@@ -41,24 +41,27 @@ func (v *view) plotRow(c CellResult, f Figure, s, rs scale, grid string, most fl
 	row := plotRow{Mode: c.Mode, Index: v.index(c.Mode) % shapes}
 	name := c.Mode + ", " + spanText(c.Span)
 	if stat, ok := c.Figures[f.Name]; ok {
-		row.Median, row.Spread = number(stat.Median), number(stat.Q1)+"–"+number(stat.Q3)
-		row.Range, row.CV = number(stat.Min)+"–"+number(stat.Max), fmt.Sprintf("%.0f %%", 100*stat.CV)
+		row.Median = number(stat.Median)
+		text := "one round"
+		if stat.N > 1 {
+			row.Range, row.CV = number(stat.Min)+"–"+number(stat.Max), fmt.Sprintf("%.0f %%", 100*stat.CV)
+			text = fmt.Sprintf("median %s, middle half %s–%s, range %s %s, %d rounds", row.Median, number(stat.Q1), number(stat.Q3), row.Range, unitOf(f), stat.N)
+		}
 		row.Plot = s.row(interval{
-			grid: grid + "a", name: name + ": " + f.Name + " " + quantity(stat.Median, f), mode: v.index(c.Mode), dot: stat.Median,
-			text:    fmt.Sprintf("median %s, middle half %s, range %s %s, %d rounds", row.Median, row.Spread, row.Range, unitOf(f), stat.N),
+			grid: grid + "a", name: name + ": " + f.Name + " " + quantity(stat.Median, f), mode: v.index(c.Mode), dot: stat.Median, text: text,
 			wideLow: stat.Min, wideHigh: stat.Max, narrowLow: stat.Q1, narrowHigh: stat.Q3, samples: v.ticks(c.Cell, f),
 		})
 	}
 	if r, ok := c.RatioHost[f.Name]; ok {
-		row.Host = fmt.Sprintf("%s [%s–%s]", number(r.Median), number(r.Low), number(r.High))
+		row.Host = number(r.Median) + intervalText(r)
 		row.RatioPlot = rs.row(interval{
 			grid: grid + "b", name: fmt.Sprintf("%s: %s × host", name, number(r.Median)), mode: v.index(c.Mode), dot: r.Median,
-			text:    fmt.Sprintf("%s of the host's %s, 95 %% interval %s to %s", number(r.Median), f.Name, number(r.Low), number(r.High)),
+			text:    fmt.Sprintf("%s of the host's %s%s", number(r.Median), f.Name, intervalWords(r)),
 			wideLow: r.Low, wideHigh: r.High,
 		})
 	}
 	if r, ok := c.RatioBridge[f.Name]; ok {
-		row.Bridge = fmt.Sprintf("%s [%s–%s]", number(r.Median), number(r.Low), number(r.High))
+		row.Bridge = number(r.Median) + intervalText(r)
 	}
 	if headline {
 		row.HostMark, row.Mark = v.mark(comparisonKey{c.Cell, Control, f.Name}), v.mark(comparisonKey{c.Cell, Reference, f.Name})

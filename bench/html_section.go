@@ -28,7 +28,7 @@ type plotTable struct {
 	Headline             bool
 	Grids                template.HTML
 	Axis, RatioAxis      template.HTML
-	HasRatio             bool
+	HasRatio, Interval   bool
 	CPU                  bool
 	Spans                []plotSpan
 }
@@ -39,18 +39,17 @@ type plotSpan struct {
 }
 
 type plotRow struct {
-	Mode                  string
-	Index                 int
-	Plot                  template.HTML
-	Median, Spread, Range string
-	CV                    string
-	RatioPlot             template.HTML
-	Host, Bridge          string
-	HostMark, Mark        string
-	CPU                   template.HTML
-	CPUParts              []string // usr, sys, softirq, in cores
-	PerUnit               string
-	Remarks               []string
+	Mode              string
+	Index             int
+	Plot              template.HTML
+	Median, Range, CV string
+	RatioPlot         template.HTML
+	Host, Bridge      string
+	HostMark, Mark    string
+	CPU               template.HTML
+	CPUParts          []string // usr, sys, softirq, in cores
+	PerUnit           string
+	Remarks           []string
 }
 
 // plotsAtMost is the largest number of figures and cells for which figures other than the headline
@@ -120,7 +119,10 @@ func (v *view) groupSummary(cells []CellResult) string {
 			}
 			if best, tied := v.best(withoutMode(c.Cell)); best != "" {
 				word := spanText(span) + ": " + best
-				if len(tied) > 0 {
+				switch {
+				case v.fewRounds():
+					word += " ahead"
+				case len(tied) > 0:
 					word += " (level with " + strings.Join(tied, ", ") + ")"
 				}
 				parts = append(parts, word)

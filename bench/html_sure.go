@@ -5,6 +5,22 @@ import (
 	"slices"
 )
 
+// intervalText is a ratio's interval in brackets. One round has none.
+func intervalText(r Ratio) string {
+	if r.N < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" [%s–%s]", number(r.Low), number(r.High))
+}
+
+// intervalWords is the same for those who hear the page.
+func intervalWords(r Ratio) string {
+	if r.N < 2 {
+		return ""
+	}
+	return fmt.Sprintf(", 95 %% interval %s to %s", number(r.Low), number(r.High))
+}
+
 // levelWith returns the modes that do not differ clearly from the winner in any situation.
 func (v *view) levelWith(cells []Cell, winner string) []string {
 	var all []string

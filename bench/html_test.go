@@ -35,12 +35,7 @@ const hostile = `<script src="https://example.com/x.js">alert(1)</script>"'&<img
 // report makes one up: every mode is a fixed part slower than the one before,
 // with noise, and every reading comes from the seed.
 func (s stress) report() *Report {
-	m := testMatrix()
-	m.Preset, m.Columns, m.Probes = s.preset, testColumns(s.modes...), s.probes
-	m.Sizes, m.PairCounts, m.Rounds, m.WarmupRounds = s.sizes, s.pairs, s.rounds, 0
-	if m.Probes == nil {
-		m.Probes = []Probe{Throughput{}, UnderLoad{}, PingPong{}, Iperf3{}, Ping{}}
-	}
+	m := s.matrix()
 	if s.noted {
 		m.Columns[1].Notes = map[string]string{"way": hostile, "mtu": "1500"}
 	}
@@ -62,6 +57,16 @@ func (s stress) report() *Report {
 		}
 	}
 	return s.assemble(m, env, samples)
+}
+
+func (s stress) matrix() Matrix {
+	m := testMatrix()
+	m.Preset, m.Columns, m.Probes = s.preset, testColumns(s.modes...), s.probes
+	m.Sizes, m.PairCounts, m.Rounds, m.WarmupRounds = s.sizes, s.pairs, s.rounds, 0
+	if m.Probes == nil {
+		m.Probes = []Probe{Throughput{}, UnderLoad{}, PingPong{}, Iperf3{}, Ping{}}
+	}
+	return m
 }
 
 func (s stress) sample(r *rand.Rand, c Cell, round int) Sample {

@@ -10,6 +10,7 @@ type view struct {
 	*Report
 	verdicts verdicts
 	values   map[Cell]map[string][]float64
+	readings map[Cell]readings
 	cells    map[Cell]CellResult
 	modes    []string // in the order of the columns
 	several  bool     // wires
@@ -18,7 +19,7 @@ type view struct {
 }
 
 func newView(r *Report) *view {
-	v := &view{Report: r, verdicts: r.verdicts(), values: collectValues(r.Samples), cells: r.byCell()}
+	v := &view{Report: r, verdicts: r.verdicts(), values: collectValues(r.Samples), readings: collect(r.Samples), cells: r.byCell()}
 	for _, c := range r.Columns {
 		if !slices.Contains(v.modes, c.Mode) {
 			v.modes = append(v.modes, c.Mode)

@@ -99,8 +99,8 @@ const maxUDP = 65507
 // Validate says what is wrong with a matrix before anything runs.
 func (m Matrix) Validate() error {
 	m = m.withDefaults()
-	bad := func(object, cause, remedy string) error {
-		return heddle.Errorf(heddle.BadArgument, "set", object, cause, remedy)
+	if err := m.checkSettings(); err != nil {
+		return err
 	}
 	columnRefused := func(c Column, cause, remedy string) error {
 		return heddle.Errorf(heddle.BadArgument, "add column", c.name(), cause, remedy)
@@ -123,10 +123,26 @@ func (m Matrix) Validate() error {
 	}
 	switch {
 	case len(m.Columns) == 0 || len(m.Probes) == 0:
-		return bad("matrix", "it has no columns or no probes", "give columns and probes")
+		return badSetting("matrix", "it has no columns or no probes", "give columns and probes")
 	case !control && !m.NoControl:
-		return bad("matrix", "without a control column figures of different machines cannot be compared",
+		return badSetting("matrix", "without a control column figures of different machines cannot be compared",
 			"add the mode "+Control)
+	case len(m.cells()) == 0:
+		return badSetting("matrix", "its probes take one pair only, or other sizes", "add that number of pairs, or such sizes")
+	}
+	return nil
+}
+
+func badSetting(object, cause, remedy string) error {
+	return heddle.Errorf(heddle.BadArgument, "set", object, cause, remedy)
+}
+
+// CheckSettings says what is wrong with the settings, before there are columns.
+func (m Matrix) CheckSettings() error { return m.withDefaults().checkSettings() }
+
+func (m Matrix) checkSettings() error {
+	bad := badSetting
+	switch {
 	case m.Rounds < 1 || m.WarmupRounds < 0:
 		return bad("rounds", fmt.Sprintf("%d rounds and %d for warm-up cannot be run", m.Rounds, m.WarmupRounds),
 			"give at least one round")
@@ -146,8 +162,6 @@ func (m Matrix) Validate() error {
 			"choose a number in that range")
 	case slices.Min(m.PairCounts) < 1:
 		return bad("pairs", "a number of pairs is smaller than one", "give at least one pair")
-	case len(m.cells()) == 0:
-		return bad("matrix", "its probes take one pair only, or other sizes", "add that number of pairs, or such sizes")
 	case m.Load < 1:
 		return bad("load", fmt.Sprintf("%d messages a second are no load", m.Load), "give at least one message a second")
 	}

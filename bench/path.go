@@ -131,15 +131,3 @@ func (v *view) wireNotes() []fact {
 	}
 	return all
 }
-
-// commandLine quotes arguments for a shell.
-func commandLine(args []string) string {
-	quoted := make([]string, len(args))
-	for i, a := range args {
-		quoted[i] = a
-		if a == "" || strings.ContainsAny(a, " \t\n'\"\\$&|;<>(){}*?[]~#`!") {
-			quoted[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(quoted, " ")
-}

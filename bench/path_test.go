@@ -17,13 +17,6 @@ func TestReadOffloads(t *testing.T) {
 	}
 }
 
-func TestCommandLine(t *testing.T) {
-	got := commandLine([]string{"heddle", "bench", "--fail-if", "p99>200us", "--out", "a b", "it's", ""})
-	if want := `heddle bench --fail-if 'p99>200us' --out 'a b' 'it'\''s' ''`; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
-}
-
 // TestLivePaths reads real devices in namespaces.
 func TestLivePaths(t *testing.T) {
 	needTools(t)

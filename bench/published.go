@@ -111,7 +111,10 @@ func (r *Report) beside(p Published) []publishedLine {
 	for _, x := range p.Ratios {
 		l := publishedLine{PublishedRatio: x, Theirs: fmt.Sprintf("%.2f", x.Value()), Ours: "not in this run"}
 		if ours, ok := r.ours(x, all); ok {
-			l.Ours = fmt.Sprintf("%.2f [%.2f–%.2f]", ours.Median, ours.Low, ours.High)
+			l.Ours = fmt.Sprintf("%.2f", ours.Median)
+			if ours.N > 1 {
+				l.Ours += fmt.Sprintf(" [%.2f–%.2f]", ours.Low, ours.High)
+			}
 			l.Same = agreement(x.Value(), ours)
 		}
 		lines = append(lines, l)

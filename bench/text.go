@@ -20,7 +20,11 @@ func (r *Report) Text(w io.Writer) error {
 	fmt.Fprintln(&b, r.methodLine())
 	fmt.Fprintln(&b, r.environmentLine())
 	if r.Environment.Busy() {
-		fmt.Fprintln(&b, "Busy: other programs were using this machine before the start; trust ratios, not absolute figures")
+		advice := "trust ratios, not absolute figures"
+		if r.Method.Rounds < 2 {
+			advice = "with one round nothing is sure, give --rounds 3 or more"
+		}
+		fmt.Fprintln(&b, "Busy: other programs were using this machine before the start; "+advice)
 	}
 	for _, p := range r.Probes {
 		for _, group := range r.groupsOf(p.Name) {
@@ -40,8 +44,8 @@ func (r *Report) Text(w io.Writer) error {
 func (r *Report) methodLine() string {
 	m := r.Method
 	placement := fmt.Sprintf("%s (client CPU %d, server CPU %d)", m.Placement, m.ClientCPU, m.ServerCPU)
-	return fmt.Sprintf("Method: %s; %s; congestion control %s; %d rounds of %gs in random order (seed %d), %d more dropped; bridge-nf-call-iptables %s; offered load %d/s",
-		m.Wire, placement, m.CongestionControl, m.Rounds, m.Seconds, m.Seed, m.WarmupRounds, r.Environment.BridgeNF, m.Load)
+	return fmt.Sprintf("Method: %s; %s; congestion control %s; %s of %gs in random order (seed %d), %d more dropped; bridge-nf-call-iptables %s; offered load %d/s",
+		m.Wire, placement, m.CongestionControl, heddle.Count(m.Rounds, "round"), m.Seconds, m.Seed, m.WarmupRounds, r.Environment.BridgeNF, m.Load)
 }
 
 func (r *Report) environmentLine() string {
@@ -74,7 +78,11 @@ func (r *Report) table(group []CellResult, colour bool) string {
 			head = append(head, strings.TrimSpace(f.Name+"\n"+strings.Split(f.Unit, ",")[0]))
 		}
 	}
-	head = append(head, "IQR\nmin–max", "÷ host\n[95 %]", "÷ bridge\n[95 %]", "CPU %\nusr+sys+softirq s", "")
+	spread, interval := "IQR\nmin–max", "\n[95 %]"
+	if r.Method.Rounds < 2 { // one value has neither
+		spread, interval = "spread", ""
+	}
+	head = append(head, spread, "÷ host"+interval, "÷ bridge"+interval, "CPU %\nusr+sys+softirq s", "")
 	t.AppendHeader(head)
 	for _, c := range group {
 		t.AppendRow(row(c, figures, colour))
@@ -118,7 +126,10 @@ func row(c CellResult, figures []Figure, colour bool) table.Row {
 	if !ok {
 		return append(out, "-", "-", "-", "-", remark(c, colour))
 	}
-	spread := fmt.Sprintf("%s–%s\n%s–%s", number(stat.Q1), number(stat.Q3), number(stat.Min), number(stat.Max))
+	spread := "one value"
+	if stat.N > 1 {
+		spread = fmt.Sprintf("%s–%s\n%s–%s", number(stat.Q1), number(stat.Q3), number(stat.Min), number(stat.Max))
+	}
 	cpu := fmt.Sprintf("%.0f\n%.2f+%.2f+%.2f", c.CPU.Percent, c.CPU.User, c.CPU.System, c.CPU.SoftIRQ)
 	return append(out, spread, ratioText(c.RatioHost, head), ratioText(c.RatioBridge, head), cpu, remark(c, colour))
 }
@@ -127,6 +138,9 @@ func ratioText(ratios map[string]Ratio, name string) string {
 	r, ok := ratios[name]
 	if !ok {
 		return "-"
+	}
+	if r.N < 2 {
+		return fmt.Sprintf("%.2f", r.Median)
 	}
 	return fmt.Sprintf("%.2f\n[%.2f–%.2f]", r.Median, r.Low, r.High)
 }

@@ -21,7 +21,7 @@ func (c *Cluster) ClaimBlock(ctx context.Context, n heddle.Network, subnet netip
 		}
 		b, change, err := c.chooseBlock(n, subnet, near, draw)
 		if errors.Is(err, errBusy) {
-			if err := c.await(ctx, func() bool { return !c.busy(b) }); err != nil {
+			if err := c.await(ctx, func() bool { return !c.busyLocked(b) }); err != nil {
 				return netip.Prefix{}, err
 			}
 			continue
@@ -33,7 +33,7 @@ func (c *Cluster) ClaimBlock(ctx context.Context, n heddle.Network, subnet netip
 		c.mu.Lock()
 		delete(c.claiming, b)
 		_, held := c.memory.Held[b]
-		c.publish() // wakes those who wait for a change
+		c.publishLocked() // wakes those who wait for a change
 		c.mu.Unlock()
 		c.wake() // reconcile settles a claim whose outcome is unknown
 		if held || err != nil {
@@ -45,9 +45,8 @@ func (c *Cluster) ClaimBlock(ctx context.Context, n heddle.Network, subnet netip
 
 var errBusy = errors.New("this host gives the block back, or takes it up, just now")
 
-// busy says whether this host has the block in the store but not on the disk, or is about
-// to. The caller holds the lock.
-func (c *Cluster) busy(b blockID) bool {
+// busyLocked says whether this host has the block in the store but not on the disk, or is about to.
+func (c *Cluster) busyLocked(b blockID) bool {
 	_, held := c.memory.Held[b]
 	return !held && (c.claiming[b] || c.record.owner(b) == c.o.Self.ID)
 }
@@ -74,7 +73,7 @@ func (c *Cluster) chooseBlock(n heddle.Network, subnet netip.Prefix, near netip.
 		if _, held := c.memory.Held[b]; held && owner == c.o.Self.ID {
 			return b, change, nil
 		}
-		if c.busy(b) {
+		if c.busyLocked(b) {
 			return b, change, errBusy
 		}
 		if owner != "" {
@@ -131,7 +130,7 @@ func (c *Cluster) dropBlock(b blockID) error {
 	if c.yielding[b] {
 		return nil
 	}
-	if err := c.cannotWrite(); err != nil {
+	if err := c.cannotWriteLocked(); err != nil {
 		return err
 	}
 	if _, held := c.memory.Held[b]; !held {
@@ -143,7 +142,7 @@ func (c *Cluster) dropBlock(b blockID) error {
 				"wait until that host returns the address")
 		}
 	}
-	if err := c.updateMemory(func(m *memory) { delete(m.Held, b) }); err != nil {
+	if err := c.updateMemoryLocked(func(m *memory) { delete(m.Held, b) }); err != nil {
 		return err
 	}
 	c.yielding[b] = true

@@ -48,7 +48,7 @@ func (c *Cluster) Borrow(ctx context.Context, network string, a netip.Addr, by h
 // borrow takes the next step, depending on what the record shows.
 func (c *Cluster) borrow(ctx context.Context, p netAddr, by heddle.EndpointID) (done bool, err error) {
 	c.mu.Lock()
-	s, err := c.borrowStateOf(p)
+	s, err := c.borrowStateOfLocked(p)
 	var change store.Change
 	var pins bool
 	switch {
@@ -110,7 +110,7 @@ func (c *Cluster) pinned(p netAddr, revision int64) (bool, error) {
 	if c.record.revisionOf(pinKey(c.o.Self.Name, p)) != revision {
 		return false, nil
 	}
-	err := c.updateMemory(func(m *memory) { m.Pins[p] = revision; c.markMoveUsed(m, p) })
+	err := c.updateMemoryLocked(func(m *memory) { m.Pins[p] = revision; c.markMoveUsed(m, p) })
 	return err == nil, err
 }
 
@@ -128,8 +128,8 @@ type borrowState struct {
 	ownerHostID string
 }
 
-// borrowStateOf reads what the record says about an address. The caller holds the lock.
-func (c *Cluster) borrowStateOf(p netAddr) (s borrowState, err error) {
+// borrowStateOfLocked reads what the record says about an address.
+func (c *Cluster) borrowStateOfLocked(p netAddr) (s borrowState, err error) {
 	r, self := &c.record, c.o.Self
 	if n, known := r.network(p.network); n.key == "" || known.Deleting {
 		return s, heddle.Errorf(heddle.NetworkLeaving, "borrow address", p.ip.String(),
@@ -192,7 +192,7 @@ func (c *Cluster) movedHere(p netAddr) bool {
 // awaitAnswer waits until the state of the borrowing differs from was.
 func (c *Cluster) awaitAnswer(ctx context.Context, p netAddr, was borrowState) error {
 	waited := c.await(ctx, func() bool {
-		s, err := c.borrowStateOf(p)
+		s, err := c.borrowStateOfLocked(p)
 		return err != nil || c.fence == 0 || s.answer.key != "" || s.move.key != "" || s.want.key == "" || s.block.revision != was.block.revision
 	})
 	if waited == nil {
@@ -217,7 +217,7 @@ func (c *Cluster) Return(network string, a netip.Addr) {
 	if _, mine := c.memory.Pins[p]; !mine {
 		return
 	}
-	if err := c.updateMemory(func(m *memory) { delete(m.Pins, p) }); err != nil {
+	if err := c.updateMemoryLocked(func(m *memory) { delete(m.Pins, p) }); err != nil {
 		c.o.Log.Error("a borrowed address is not given back", "network", network, "address", a, "error", err)
 		return
 	}

@@ -76,7 +76,7 @@ func (c *Cluster) awaitResult(ctx context.Context, change store.Change, done boo
 // its own record.
 func (c *Cluster) fenced(ctx context.Context) (fence int64, err error) {
 	waited := c.await(ctx, func() bool {
-		err = c.cannotWrite()
+		err = c.cannotWriteLocked()
 		fence = c.fence
 		return err != nil || fence != 0
 	})
@@ -91,21 +91,21 @@ func (c *Cluster) fenced(ctx context.Context) (fence int64, err error) {
 	return fence, err
 }
 
-// cannotWrite returns why this host may change nothing. The caller holds the lock.
-func (c *Cluster) cannotWrite() error {
+// cannotWriteLocked returns why this host may change nothing.
+func (c *Cluster) cannotWriteLocked() error {
 	switch {
 	case c.wrongStore != nil:
 		return c.wrongStore
-	case c.isRemoved():
+	case c.isRemovedLocked():
 		return RemovedError(c.o.Self.Name)
 	default:
 		return nil
 	}
 }
 
-// isRemoved says whether the host was removed from the cluster, even if the store has lost
-// that record since. The caller holds the lock.
-func (c *Cluster) isRemoved() bool {
+// isRemovedLocked says whether the host was removed from the cluster, even if the store has lost
+// that record since.
+func (c *Cluster) isRemovedLocked() bool {
 	return c.memory.Removed || c.accepted && c.record.isRemoved(c.memory)
 }
 
@@ -135,7 +135,7 @@ func (c *Cluster) introduce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, defaultTimeout)
 	defer cancel()
 	c.mu.Lock()
-	if !c.accepted || c.cannotWrite() != nil || c.fence != 0 {
+	if !c.accepted || c.cannotWriteLocked() != nil || c.fence != 0 {
 		c.mu.Unlock()
 		return nil
 	}
@@ -154,7 +154,7 @@ func (c *Cluster) introduce(ctx context.Context) error {
 		err = c.introduced()
 	}
 	if c.introduceError = err; err != nil {
-		c.publish() // wakes those who wait for a change
+		c.publishLocked() // wakes those who wait for a change
 	}
 	return err
 }
@@ -163,7 +163,7 @@ func (c *Cluster) introduce(ctx context.Context) error {
 func (c *Cluster) introduced() error {
 	key := selfKey(c.o.Self.Name)
 	self, found := value[hostRecord](&c.record, key), value[clusterRecord](&c.record, clusterKey)
-	if c.cannotWrite() != nil || found == nil {
+	if c.cannotWriteLocked() != nil || found == nil {
 		return nil
 	}
 	if self == nil || self.Run != c.run {
@@ -171,12 +171,12 @@ func (c *Cluster) introduced() error {
 			"wait: the agent writes it again")
 	}
 	if !c.memory.Introduced {
-		if err := c.updateMemory(func(m *memory) { m.Cluster, m.Introduced = found.ID, true }); err != nil {
+		if err := c.updateMemoryLocked(func(m *memory) { m.Cluster, m.Introduced = found.ID, true }); err != nil {
 			return err
 		}
 	}
 	c.fence = c.record.revisionOf(key)
-	c.publish()
+	c.publishLocked()
 	c.wake()
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // deletionWait is how long a deletion waits for the hosts to yield their blocks.
-const deletionWait = 3 * time.Second
+const deletionWait = 6 * time.Second
 
 // DeleteNetwork deletes the network with the ID, whatever its name is now, when all hosts
 // have left it. Nobody claims new blocks of a network that is marked as leaving, and
@@ -30,18 +30,21 @@ func (c *Cluster) DeleteNetwork(ctx context.Context, id string) error {
 		}
 		name := n.Name
 		waiting, stop := context.WithTimeout(ctx, deletionWait)
-		left := c.await(waiting, func() bool { return len(c.usersOf(n.ID)) == 0 })
+		left := c.await(waiting, func() bool { return len(c.usersOfLocked(n.ID)) == 0 })
 		stop()
 		if left != nil {
 			c.mu.Lock()
-			users := c.usersOf(n.ID)
+			users := c.usersOfLocked(n.ID)
 			c.mu.Unlock()
 			err := heddle.Errorf(heddle.NetworkInUse, "delete network", name, "it is in use on "+strings.Join(users, ", "),
 				"detach its endpoints there; remove a host that never returns with 'heddle host remove'")
-			if kept := c.setDeleting(ctx, id, false); kept != nil {
+			undoing, undone := context.WithTimeout(context.WithoutCancel(ctx), defaultTimeout)
+			kept := c.setDeleting(undoing, id, false)
+			undone()
+			if kept != nil {
 				return heddle.Errorf(heddle.NetworkInUse, "delete network", name,
 					"it is in use on "+strings.Join(users, ", ")+", and is still marked as being deleted: "+heddle.CauseOf(kept),
-					"delete it again when the store is back")
+					heddle.FirstRemedy(kept, "delete it again when the store is back"))
 			}
 			return err
 		}
@@ -50,8 +53,8 @@ func (c *Cluster) DeleteNetwork(ctx context.Context, id string) error {
 		}
 		c.mu.Lock()
 		below := store.Condition{Key: blockKeys(n.ID), Revision: c.record.lastRevision(blockKeys(n.ID)), Prefix: true}
-		change := store.Change{Require: []store.Condition{{Key: networkKey(name), Revision: revision}, below}, Delete: append(c.unreadableKeys(below.Key), networkKey(name))}
-		free := len(c.usersOf(n.ID)) == 0
+		change := store.Change{Require: []store.Condition{{Key: networkKey(name), Revision: revision}, below}, Delete: append(c.unreadableKeysLocked(below.Key), networkKey(name))}
+		free := len(c.usersOfLocked(n.ID)) == 0
 		c.mu.Unlock()
 		if !free {
 			continue
@@ -114,9 +117,9 @@ func (c *Cluster) setDeleting(ctx context.Context, id string, leaving bool) erro
 	})
 }
 
-// unreadableKeys lists the unreadable keys below a prefix, for a change to delete: they
-// belong to nobody. The caller holds the lock.
-func (c *Cluster) unreadableKeys(prefix string) (all []string) {
+// unreadableKeysLocked lists the unreadable keys below a prefix, for a change to delete: they
+// belong to nobody.
+func (c *Cluster) unreadableKeysLocked(prefix string) (all []string) {
 	for key, i := range c.record.items {
 		if strings.HasPrefix(key, prefix) && (i.value == nil || i.refused != "") && len(all) < maxBlocks {
 			all = append(all, key)
@@ -125,9 +128,8 @@ func (c *Cluster) unreadableKeys(prefix string) (all []string) {
 	return all
 }
 
-// usersOf names the hosts that have blocks or pins of a network. The caller holds
-// the lock.
-func (c *Cluster) usersOf(network string) []string {
+// usersOfLocked names the hosts that have blocks or pins of a network.
+func (c *Cluster) usersOfLocked(network string) []string {
 	var all []string
 	for _, i := range c.record.items {
 		if i.addr.network != network {

@@ -53,7 +53,7 @@ func (c *Cluster) take(events []store.Event) bool {
 		if e.Snapshot && e.Revision < max(c.record.revision, c.memory.Seen) {
 			c.forgetRevisions(e.Revision)
 		}
-		rest, others := c.takeNames(e)
+		rest, others := c.takeNamesLocked(e)
 		names = names || others
 		if !rest.Snapshot && len(rest.Entries)+len(rest.Deleted) == 0 {
 			c.record.revision = e.Revision
@@ -61,7 +61,7 @@ func (c *Cluster) take(events []store.Event) bool {
 		}
 		onlyNames = false
 		c.record.take(rest)
-		c.noteTaken(rest)
+		c.noteTakenLocked(rest)
 		c.checkStore()
 	}
 	if names {
@@ -71,17 +71,17 @@ func (c *Cluster) take(events []store.Event) bool {
 		signal(c.namesPending)
 	}
 	if onlyNames {
-		c.advance()
+		c.advanceLocked()
 		return false
 	}
 	if c.record.changedAll {
-		c.reopenNames() // of networks that came or went
+		c.reopenNamesLocked() // of networks that came or went
 	}
 	c.record.validate()
 	c.detectRollback()
 	c.detectDuplicate()
 	c.detectRemoval()
-	changed := c.publish()
+	changed := c.publishLocked()
 	c.wake()
 	return changed
 }
@@ -109,7 +109,7 @@ func (c *Cluster) detectRemoval() {
 	if !c.accepted || c.memory.Removed || !c.record.isRemoved(c.memory) {
 		return
 	}
-	if err := c.updateMemory(func(m *memory) { m.Removed = true }); err != nil {
+	if err := c.updateMemoryLocked(func(m *memory) { m.Removed = true }); err != nil {
 		c.o.Log.Error("that the host was removed is not recorded", "error", err)
 	}
 }
@@ -142,7 +142,7 @@ func (c *Cluster) checkStore() {
 // and others may have made changes since. The old fence could not change anything any
 // more.
 func (c *Cluster) detectRollback() {
-	if !c.accepted || c.fence == 0 || c.isRemoved() || c.record.revisionOf(selfKey(c.o.Self.Name)) >= c.fence {
+	if !c.accepted || c.fence == 0 || c.isRemovedLocked() || c.record.revisionOf(selfKey(c.o.Self.Name)) >= c.fence {
 		return
 	}
 	c.o.Log.Warn("the store went back to before this host's start; the host introduces itself again", "revision", c.record.revision)
@@ -166,9 +166,8 @@ func (c *Cluster) detectDuplicate() {
 	c.o.Log.Error("two agents are one host", "error", c.duplicate)
 }
 
-// publish makes the view anew and reports whether anything in it has changed. The caller
-// holds the lock.
-func (c *Cluster) publish() bool {
+// publishLocked makes the view anew and reports whether anything in it has changed.
+func (c *Cluster) publishLocked() bool {
 	old := c.view.Load()
 	next := *old
 	switch {
@@ -195,9 +194,8 @@ func (c *Cluster) publish() bool {
 	return true
 }
 
-// advance makes the view one of the record's revision, in which nothing else has changed. The
-// caller holds the lock.
-func (c *Cluster) advance() {
+// advanceLocked makes the view one of the record's revision, in which nothing else has changed.
+func (c *Cluster) advanceLocked() {
 	if old := c.view.Load(); c.accepted && old.Revision > 0 {
 		next := *old
 		next.Revision = c.record.revision
@@ -248,8 +246,8 @@ func (c *Cluster) awaitRevision(ctx context.Context, revision int64) error {
 	return c.await(ctx, func() bool { return c.record.revision >= revision })
 }
 
-// updateMemory changes the memory, on the disk first. The caller holds the lock.
-func (c *Cluster) updateMemory(change func(m *memory)) error {
+// updateMemoryLocked changes the memory, on the disk first.
+func (c *Cluster) updateMemoryLocked(change func(m *memory)) error {
 	next := c.memory.clone()
 	change(&next)
 	if c.accepted {
@@ -260,7 +258,7 @@ func (c *Cluster) updateMemory(change func(m *memory)) error {
 		return err
 	}
 	c.memory, c.unsaved = next, false
-	c.publish()
+	c.publishLocked()
 	return nil
 }
 
@@ -270,7 +268,7 @@ func (c *Cluster) saveSeen() {
 	if !c.unsaved || !c.accepted {
 		return
 	}
-	if err := c.updateMemory(func(m *memory) {}); err != nil {
+	if err := c.updateMemoryLocked(func(m *memory) {}); err != nil {
 		c.o.Log.Warn("what was seen of the cluster is not kept", "error", err)
 	}
 }

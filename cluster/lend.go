@@ -114,7 +114,7 @@ func (c *Cluster) recordLent(p netAddr, asker string, aside bool) (store.Conditi
 	if host, out := c.memory.Lent[p]; !aside || out && host == asker {
 		return block, nil
 	}
-	return block, c.updateMemory(func(m *memory) { m.Lent[p] = asker })
+	return block, c.updateMemoryLocked(func(m *memory) { m.Lent[p] = asker })
 }
 
 // reconcileLent checks each lent address: which host has it now, and whether any host still has
@@ -156,7 +156,7 @@ func (c *Cluster) followPins() error {
 	if len(moved) == 0 {
 		return nil
 	}
-	return c.updateMemory(func(m *memory) {
+	return c.updateMemoryLocked(func(m *memory) {
 		for p, host := range moved {
 			m.Lent[p] = host
 		}
@@ -181,7 +181,7 @@ func (c *Cluster) staleAnswers() (all []store.Change) {
 		case !taken: // so no pin can come from it
 		case pin.key != "":
 			change.Require = append(change.Require, store.Condition{Key: pin.key, Revision: pin.revision})
-		case v.Move != nil && (out && c.memory.Lent[i.addr] == v.Host || sent || c.sending[i.addr] || !c.settled(i)):
+		case v.Move != nil && (out && c.memory.Lent[i.addr] == v.Host || sent || c.sending[i.addr] || !c.settledLocked(i)):
 			continue // the address waits for the host that it was sent to
 		case v.Move == nil && (c.record.revisionOf(want) != 0 || out && v.Denied == ""):
 			continue
@@ -202,7 +202,7 @@ func (c *Cluster) reclaim(ctx context.Context, p netAddr, host string) error {
 	answer := c.record.items[key]
 	said, _ := answer.value.(*answerRecord)
 	waits := c.record.revisionOf(wantKey(name, p)) != 0 || len(c.record.pinsOf(p)) > 0
-	waits = waits || said != nil && said.Move != nil && !c.settled(answer)
+	waits = waits || said != nil && said.Move != nil && !c.settledLocked(answer)
 	change := store.Change{Require: []store.Condition{{Key: wantKey(name, p)}, {Key: pinKey(name, p)}}}
 	for _, i := range c.record.items { // all: an address may have gone further
 		if _, is := i.value.(*answerRecord); is && i.host == c.o.Self.Name && i.addr == p {
@@ -229,7 +229,7 @@ func (c *Cluster) takeBack(p netAddr, forget func(*memory)) error {
 	c.lending.Lock()
 	defer c.lending.Unlock()
 	c.mu.Lock()
-	err := c.updateMemory(forget)
+	err := c.updateMemoryLocked(forget)
 	c.mu.Unlock()
 	if err == nil && c.lender != nil {
 		c.lender.Reclaim(p.network, p.ip)

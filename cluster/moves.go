@@ -6,10 +6,10 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// noteTaken notes the moves of this host whose address an event shows pinned by the receiver. The
+// noteTakenLocked notes the moves of this host whose address an event shows pinned by the receiver. The
 // receiver may have sent the address on before this host comes to look, and then nothing else
-// would tell that the move was taken up. The caller holds the lock.
-func (c *Cluster) noteTaken(e store.Event) {
+// would tell that the move was taken up.
+func (c *Cluster) noteTakenLocked(e store.Event) {
 	for _, entry := range e.Entries {
 		pin := c.record.items[entry.Key]
 		by, is := pin.parsed.(*pinRecord)
@@ -24,8 +24,8 @@ func (c *Cluster) noteTaken(e store.Event) {
 	}
 }
 
-// settled says that a move was taken up, or was not in time. The caller holds the lock.
-func (c *Cluster) settled(answer item) bool {
+// settledLocked says that a move was taken up, or was not in time.
+func (c *Cluster) settledLocked(answer item) bool {
 	if c.movesTaken[answer.key] == answer.revision {
 		return true
 	}

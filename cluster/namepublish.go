@@ -30,7 +30,7 @@ func (c *Cluster) SetNames(networks map[string][]names.Endpoint) {
 	o := &c.own
 	if !o.given {
 		o.given = true
-		c.reopenNames()
+		c.reopenNamesLocked()
 	}
 	for network, all := range networks {
 		next := map[string]nameRecord{}
@@ -38,7 +38,7 @@ func (c *Cluster) SetNames(networks map[string][]names.Endpoint) {
 			if e.Name == "" && len(e.Aliases) == 0 || len(e.Addrs) == 0 {
 				continue
 			}
-			r := nameRecord{c.o.Self.ID, e.Name, e.Aliases, e.Addrs}
+			r := nameRecord{c.o.Self.ID, e.Name, e.Aliases, e.Addrs, e.Ports}
 			if why := r.check(e.ID); why != "" {
 				c.o.Log.Error("a name is not published", "endpoint", e.ID, "error", why)
 				continue
@@ -64,8 +64,8 @@ func (c *Cluster) SetNames(networks map[string][]names.Endpoint) {
 	}
 }
 
-// reopenNames has all names of this host compared with the store. The caller holds the lock.
-func (c *Cluster) reopenNames() {
+// reopenNamesLocked has all names of this host compared with the store.
+func (c *Cluster) reopenNamesLocked() {
 	for _, key := range c.names.keysOf(c.o.Self.Name) {
 		c.own.open[key] = true
 	}
@@ -102,7 +102,7 @@ func (c *Cluster) publishNamesOnce(ctx context.Context) error {
 func (c *Cluster) namesChange() (change store.Change) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.own.given || !c.accepted || c.cannotWrite() != nil || c.fence == 0 {
+	if !c.own.given || !c.accepted || c.cannotWriteLocked() != nil || c.fence == 0 {
 		return change
 	}
 	published := c.names.accepted[c.o.Self.Name]
@@ -131,9 +131,8 @@ func (c *Cluster) namesChange() (change store.Change) {
 	return change
 }
 
-// takeNames takes in the names of an event, and returns the event without them. The caller holds
-// the lock.
-func (c *Cluster) takeNames(e store.Event) (rest store.Event, others bool) {
+// takeNamesLocked takes in the names of an event, and returns the event without them.
+func (c *Cluster) takeNamesLocked(e store.Event) (rest store.Event, others bool) {
 	t := &c.names
 	if e.Snapshot || t.byNetwork == nil {
 		t.clear()
@@ -154,7 +153,7 @@ func (c *Cluster) takeNames(e store.Event) (rest store.Event, others bool) {
 		}
 	}
 	if e.Snapshot {
-		c.reopenNames()
+		c.reopenNamesLocked()
 	}
 	return rest, others || e.Snapshot
 }

@@ -58,6 +58,8 @@ func TestNamesOfOthers(t *testing.T) {
 		why           string
 	}{
 		"an address of its block":          {"b", idN, said(idB, "10.1.0.2"), ""},
+		"with ports":                       {"b", idN, with(func(r *nameRecord) { r.Ports = []string{"53/udp", "80/sctp", "80/tcp"} }), ""},
+		"a malformed port":                 {"b", idN, with(func(r *nameRecord) { r.Ports = []string{"http/tcp"} }), "malformed port"},
 		"an address that is lent to it":    {"b", idN, said(idB, "10.1.1.5"), ""},
 		"an address of another's block":    {"b", idN, said(idB, "10.1.0.70"), "in no block of host b"},
 		"an address of the reader's block": {"b", idN, said(idB, "10.1.1.6"), "in no block of host b"},

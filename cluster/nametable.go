@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/names"
 	"github.com/heddle-network/heddle/store"
 )
 
@@ -31,10 +32,12 @@ type nameRecord struct {
 	Name    string       `json:"name,omitempty"`
 	Aliases []string     `json:"aliases,omitempty"`
 	Addrs   []netip.Addr `json:"addrs"`
+	Ports   []string     `json:"ports,omitempty"`
 }
 
 func (r nameRecord) equal(o nameRecord) bool {
-	return r.Host == o.Host && r.Name == o.Name && slices.Equal(r.Aliases, o.Aliases) && slices.Equal(r.Addrs, o.Addrs)
+	return r.Host == o.Host && r.Name == o.Name && slices.Equal(r.Aliases, o.Aliases) && slices.Equal(r.Addrs, o.Addrs) &&
+		slices.Equal(r.Ports, o.Ports)
 }
 
 // nameItem is a name's entry that was read. It does not change.
@@ -184,5 +187,5 @@ func (r nameRecord) check(id heddle.EndpointID) string {
 			return "its address " + a.String() + " is " + why
 		}
 	}
-	return ""
+	return names.BadPorts(r.Ports)
 }

@@ -102,7 +102,7 @@ func judgeNames(v *View, network string, items []*nameItem) *NetworkNames {
 			why = h.whyNot(i)
 		}
 		if why == "" {
-			now.Endpoints = append(now.Endpoints, names.Endpoint{ID: i.id, Host: i.host, Name: i.said.Name, Aliases: i.said.Aliases, Addrs: i.said.Addrs})
+			now.Endpoints = append(now.Endpoints, names.Endpoint{ID: i.id, Host: i.host, Name: i.said.Name, Aliases: i.said.Aliases, Addrs: i.said.Addrs, Ports: i.said.Ports})
 			continue
 		}
 		now.refusedCount++

@@ -44,7 +44,7 @@ func (c *Cluster) CreateNetwork(ctx context.Context, n heddle.Network, blocks []
 	defer c.mu.Unlock()
 	delete(c.creating, id)
 	if _, there := c.record.network(id); there == nil && c.fence != 0 {
-		err = errors.Join(err, c.forgetBlocks(id))
+		err = errors.Join(err, c.forgetBlocksLocked(id))
 	}
 	c.wake() // if the outcome is unknown, reconcile settles the blocks later
 	return n, err
@@ -110,12 +110,12 @@ func (c *Cluster) checkNew(n heddle.Network) error {
 	return nil
 }
 
-// forgetBlocks drops the blocks of a network that was not created. The caller holds the lock.
-func (c *Cluster) forgetBlocks(network string) error {
+// forgetBlocksLocked drops the blocks of a network that was not created.
+func (c *Cluster) forgetBlocksLocked(network string) error {
 	if !slices.ContainsFunc(slices.Collect(maps.Keys(c.memory.Held)), func(b blockID) bool { return b.network == network }) {
 		return nil
 	}
-	return c.updateMemory(func(m *memory) {
+	return c.updateMemoryLocked(func(m *memory) {
 		maps.DeleteFunc(m.Held, func(b blockID, _ int64) bool { return b.network == network })
 	})
 }
@@ -132,7 +132,7 @@ func (c *Cluster) recordNewBlocks(n heddle.Network, blocks []netip.Prefix) error
 	if len(blocks) == 0 {
 		return nil
 	}
-	err := c.updateMemory(func(m *memory) {
+	err := c.updateMemoryLocked(func(m *memory) {
 		for _, b := range blocks {
 			m.Held[blockID{n.ID, b}] = 0
 		}
@@ -233,7 +233,7 @@ func (c *Cluster) ChangeNetwork(ctx context.Context, id string, change func(*hed
 func (c *Cluster) networkByName(name string) (n heddle.Network, revision int64, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.copyNetwork(value[heddle.Network](&c.record, networkKey(name)), "find network", name)
+	return c.copyNetworkLocked(value[heddle.Network](&c.record, networkKey(name)), "find network", name)
 }
 
 // networkByID is like networkByName, for the network with an ID.
@@ -241,12 +241,12 @@ func (c *Cluster) networkByID(id string) (n heddle.Network, revision int64, err 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_, found := c.record.network(id)
-	return c.copyNetwork(found, "find network with ID", id)
+	return c.copyNetworkLocked(found, "find network with ID", id)
 }
 
-// copyNetwork copies the record that was found, or returns an error of op and object if none
-// was. The caller holds the lock.
-func (c *Cluster) copyNetwork(found *heddle.Network, op, object string) (n heddle.Network, revision int64, err error) {
+// copyNetworkLocked copies the record that was found, or returns an error of op and object if none
+// was.
+func (c *Cluster) copyNetworkLocked(found *heddle.Network, op, object string) (n heddle.Network, revision int64, err error) {
 	if found == nil {
 		return n, 0, heddle.Errorf(heddle.NoNetwork, op, object, "the cluster has no such network",
 			"name another network: 'heddle network list' shows those there are")

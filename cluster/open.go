@@ -157,24 +157,47 @@ func randomID() string {
 func (c *Cluster) awaitIntroduction(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, c.o.Wait)
 	defer cancel()
+	go c.endIfRefused(ctx, cancel)
 	err := c.await(ctx, func() bool {
-		return c.fence != 0 || c.wrongStore != nil || errors.Is(c.introduceError, heddle.HostExists.Sentinel()) || c.isRemoved()
+		return c.fence != 0 || c.wrongStore != nil || errors.Is(c.introduceError, heddle.HostExists.Sentinel()) || c.isRemovedLocked()
 	})
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.memory.Introduced {
 		return nil // the view says why
 	}
-	switch barred := c.cannotWrite(); {
+	switch barred := c.cannotWriteLocked(); {
 	case barred != nil:
 		return barred
 	case c.fence == 0 && c.introduceError != nil:
 		return c.introduceError
+	case err != nil && c.o.Store.Health().Refused:
+		return heddle.Errorf(heddle.StoreRefused, "join cluster as host", c.o.Self.Name, c.o.Store.Health().Cause,
+			"look at the certificates and the clocks here and on the store's servers")
 	case err != nil:
 		return heddle.Errorf(heddle.StoreDown, "join cluster as host", c.o.Self.Name, "the store did not answer within "+c.o.Wait.String()+": "+c.o.Store.Health().Cause,
 			"look at the store's servers and at the network to them")
 	}
 	return nil
+}
+
+// refusedWait is how long Open waits for a store that refuses this host: a certificate may become valid a
+// moment later.
+const refusedWait = 5 * time.Second
+
+// endIfRefused calls end when the store has refused this host for a while.
+func (c *Cluster) endIfRefused(ctx context.Context, end func()) {
+	for since := time.Now(); time.Since(since) < refusedWait; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(100 * time.Millisecond):
+		}
+		if !c.o.Store.Health().Refused {
+			since = time.Now()
+		}
+	}
+	end()
 }
 
 // View returns the cluster as last seen.
@@ -195,5 +218,5 @@ func (c *Cluster) Close() error {
 	if !c.unsaved {
 		return nil
 	}
-	return c.updateMemory(func(m *memory) {})
+	return c.updateMemoryLocked(func(m *memory) {})
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// aliveSeconds is how many seconds a host counts as connected after its last sign.
-const aliveSeconds = 20
+// AliveTime is how long a host counts as connected after its last sign.
+const AliveTime = 20 * time.Second
 
 // reconcile repairs differences between disk and store until ctx ends. It does nothing while
 // nothing changes.
@@ -50,7 +50,7 @@ func (c *Cluster) reconcileOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, defaultTimeout)
 	defer cancel()
 	c.mu.Lock()
-	idle := !c.accepted || c.cannotWrite() != nil || c.fence == 0
+	idle := !c.accepted || c.cannotWriteLocked() != nil || c.fence == 0
 	c.mu.Unlock()
 	if idle {
 		return nil
@@ -70,7 +70,7 @@ func (c *Cluster) writeAlive(ctx context.Context) error {
 	if there {
 		return nil
 	}
-	_, _, err := c.commit(ctx, store.Change{Put: []store.Entry{entry(aliveKey(c.o.Self.Name), aliveRecord{c.o.Now().UTC()})}, Lease: aliveSeconds})
+	_, _, err := c.commit(ctx, store.Change{Put: []store.Entry{entry(aliveKey(c.o.Self.Name), aliveRecord{c.o.Now().UTC()})}, Lease: int64(AliveTime / time.Second)})
 	return err
 }
 
@@ -99,7 +99,7 @@ func (c *Cluster) reconcileBlocks(ctx context.Context) error {
 			continue // what is wrong with the network's record is reported; nothing is lost
 		}
 		c.o.Log.Error("a block is no longer this host's", "network", b.network, "block", b.prefix, "owner", c.record.owner(b))
-		errs = append(errs, c.updateMemory(func(m *memory) { delete(m.Held, b) }))
+		errs = append(errs, c.updateMemoryLocked(func(m *memory) { delete(m.Held, b) }))
 	}
 	var yields []blockID
 	for _, i := range c.record.items {
@@ -138,13 +138,13 @@ func (c *Cluster) commitBlock(ctx context.Context, b blockID, change store.Chang
 func (c *Cluster) recordBlock(b blockID, revision int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.record.owner(b) != c.o.Self.ID || c.cannotWrite() != nil || c.yielding[b] {
+	if c.record.owner(b) != c.o.Self.ID || c.cannotWriteLocked() != nil || c.yielding[b] {
 		return nil
 	}
 	if have, known := c.memory.Held[b]; known && have >= revision {
 		return nil
 	}
-	return c.updateMemory(func(m *memory) {
+	return c.updateMemoryLocked(func(m *memory) {
 		m.Held[b] = revision
 		for _, i := range c.record.items {
 			if v, is := i.value.(*pinRecord); is && i.addr.network == b.network && b.prefix.Contains(i.addr.ip) && v.Host != m.Host.ID {
@@ -195,7 +195,7 @@ func (c *Cluster) reconcilePins(ctx context.Context) error {
 	for p, revision := range c.memory.Pins {
 		if c.record.revision >= revision && c.record.revisionOf(pinKey(c.o.Self.Name, p)) == 0 {
 			c.o.Log.Error("a borrowed address is no longer this host's", "network", p.network, "address", p.ip)
-			errs = append(errs, c.updateMemory(func(m *memory) { delete(m.Pins, p) }))
+			errs = append(errs, c.updateMemoryLocked(func(m *memory) { delete(m.Pins, p) }))
 		}
 	}
 	for _, i := range c.record.items {
@@ -209,7 +209,7 @@ func (c *Cluster) reconcilePins(ctx context.Context) error {
 			}
 		}
 	}
-	errs = append(errs, c.recordUsed(used))
+	errs = append(errs, c.recordUsedLocked(used))
 	c.mu.Unlock()
 	if err := errors.Join(errs...); err != nil {
 		return err
@@ -221,9 +221,8 @@ func (c *Cluster) reconcilePins(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// recordUsed records moves that were used, and forgets those that no longer exist. The
-// caller holds the lock.
-func (c *Cluster) recordUsed(used []netAddr) error {
+// recordUsedLocked records moves that were used, and forgets those that no longer exist.
+func (c *Cluster) recordUsedLocked(used []netAddr) error {
 	var gone []netAddr
 	for p := range c.memory.Used {
 		if !c.movedHere(p) {
@@ -233,7 +232,7 @@ func (c *Cluster) recordUsed(used []netAddr) error {
 	if len(used)+len(gone) == 0 {
 		return nil
 	}
-	return c.updateMemory(func(m *memory) {
+	return c.updateMemoryLocked(func(m *memory) {
 		for _, p := range gone {
 			delete(m.Used, p)
 		}

@@ -32,7 +32,7 @@ func (c *Cluster) RemoveHost(ctx context.Context, operator store.Store, name str
 		}
 		if r.revisionOf(aliveKey(name)) != 0 && !force {
 			return heddle.Errorf(heddle.HostAlive, "remove host", name, "it is connected to the store",
-				"stop its agent first, and detach its endpoints: their addresses are given to others; --force removes it all the same")
+				"if it is to go, detach its endpoints, since others get their addresses, and stop its agent; --force removes it all the same")
 		}
 		done, revision, err := operator.Commit(ctx, store.Change{
 			Require:      []store.Condition{{Key: self.key, Revision: self.revision}},

@@ -35,7 +35,7 @@ func (c *Cluster) Send(ctx context.Context, m Move) error {
 	if err == nil { // the change was certainly not made
 		err = heddle.Errorf(heddle.Waited, "send", "address "+p.ip.String()+" to host "+m.To,
 			"the cluster changed meanwhile", "try again")
-		err = errors.Join(err, c.undoDispatch(p))
+		err = errors.Join(err, c.undoDispatchLocked(p))
 	}
 	return err
 }
@@ -63,14 +63,14 @@ func (c *Cluster) dispatch(p netAddr, m Move) (store.Change, error) {
 		if home {
 			change.Delete = []string{pin.key}
 		}
-		err = c.updateMemory(func(m *memory) { delete(m.Pins, p); m.Sent[p] = to.ID })
+		err = c.updateMemoryLocked(func(m *memory) { delete(m.Pins, p); m.Sent[p] = to.ID })
 	case own:
 		if host, out := c.memory.Lent[p]; out {
 			return change, heddle.Errorf(heddle.AddressTaken, "send address", p.ip.String(),
 				"host "+c.record.hostName(host)+" has it", "wait until that host gives it back")
 		}
 		change.Require = []store.Condition{{Key: block.key, Revision: block.revision}}
-		err = c.updateMemory(func(m *memory) { m.Lent[p] = to.ID })
+		err = c.updateMemoryLocked(func(m *memory) { m.Lent[p] = to.ID })
 	default:
 		return change, heddle.Errorf(heddle.OutsidePool, "send address", p.ip.String(), "this host does not have it",
 			"call on the host that has it")
@@ -83,9 +83,9 @@ func (c *Cluster) dispatch(p netAddr, m Move) (store.Change, error) {
 	return change, err
 }
 
-// undoDispatch undoes a dispatch. The caller holds the lock.
-func (c *Cluster) undoDispatch(p netAddr) error {
-	return c.updateMemory(func(m *memory) {
+// undoDispatchLocked undoes a dispatch.
+func (c *Cluster) undoDispatchLocked(p netAddr) error {
+	return c.updateMemoryLocked(func(m *memory) {
 		delete(m.Lent, p)
 		if _, sent := m.Sent[p]; sent {
 			delete(m.Sent, p)
@@ -123,7 +123,7 @@ func (c *Cluster) finishSend(ctx context.Context, p netAddr, host string) error 
 			i.deleteBy(&change)
 		}
 	}
-	waits := answer.key != "" && theirs.key == "" && !c.settled(answer)
+	waits := answer.key != "" && theirs.key == "" && !c.settledLocked(answer)
 	if theirs.key == "" {
 		change.Require = append(change.Require, store.Condition{Key: pinKey(to, p)})
 	}

@@ -18,31 +18,31 @@ import (
 
 func agentChecks() []Check {
 	return []Check{
-		{ID: "agent-up", Title: "The agent answers", Severity: Fail, Looks: "a call on the agent's socket",
+		{ID: "agent-up", Title: "The agent answers", Wrong: "The agent does not answer", Severity: Fail, Looks: "a call on the agent's socket",
 			Why: "Traffic goes on, but nothing can be attached or detached, and what somebody removes is not put back.", Remedy: "systemctl start heddled", look: lookAgentUp},
-		{ID: "agent-version", Title: "The agent has the version of the command line", Severity: Warn, Looks: "the version in 'heddle status' and that of heddle",
+		{ID: "agent-version", Title: "The agent has the version of the command line", Wrong: "The agent has another version than the command line", Severity: Warn, Looks: "the version in 'heddle status' and that of heddle",
 			Why: "One of the two was upgraded alone.", Remedy: "systemctl restart heddled", look: lookAgentVersion},
-		{ID: "agent-modes", Title: "The agent has the modes of the command line", Severity: Warn, Looks: "the modes that the agent lists",
+		{ID: "agent-modes", Title: "The agent has the modes of the command line", Wrong: "The agent has other modes than the command line", Severity: Warn, Looks: "the modes that the agent lists",
 			Why: "One of the two was upgraded alone.", Remedy: "systemctl restart heddled", look: lookAgentModes},
-		{ID: "agent-parts", Title: "The agent finds itself healthy", Severity: Fail, Looks: "the parts in 'heddle status'",
+		{ID: "agent-parts", Title: "The agent finds itself healthy", Wrong: "The agent finds itself ill", Severity: Fail, Looks: "the parts in 'heddle status'",
 			Why: "A part that is bad keeps the agent from its work.", Remedy: "journalctl -u heddled", look: lookAgentParts},
-		{ID: "agent-late", Title: "Nothing that the agent does is late", Severity: Warn, Looks: "'late' in 'heddle status -o json'",
+		{ID: "agent-late", Title: "Nothing that the agent does is late", Wrong: "Something that the agent does is late", Severity: Warn, Looks: "'late' in 'heddle status -o json'",
 			Why: "What takes more than two seconds waits for a busy machine, a kernel that does not come to an end, or a store that does not answer. Other networks and endpoints do not wait for it.", Remedy: "heddle status, which says what it waits for; 'heddle host list' shows who may have written much into the store", look: lookAgentLate},
-		{ID: "drift", Title: "The kernel has what was planned", Severity: Fail, Looks: "'heddle check'",
-			Why: "Somebody has changed or removed objects of heddle. On the host's side the agent puts them back; in a container it does not.", Remedy: "heddle explain ID, then detach and attach", look: lookDrift},
-		{ID: "agent-namespace", Title: "The agent works on this host's network", Severity: Fail, Looks: "/proc/PID/ns/net of the agent and of the caller",
+		{ID: "drift", Title: "The kernel has what was planned", Wrong: "The kernel does not have what was planned", Severity: Fail, Looks: "'heddle check'",
+			Why: "Somebody has changed or removed objects of heddle. On the host's side the agent puts them back; in a container it does not.", Remedy: "heddle check, whose hint mends what differs", look: lookDrift},
+		{ID: "agent-namespace", Title: "The agent works on this host's network", Wrong: "The agent works on another host's network", Severity: Fail, Looks: "/proc/PID/ns/net of the agent and of the caller",
 			Why: "The socket belongs to an agent in another namespace; what it makes is not here.", Remedy: "name this host's socket with --socket", look: lookAgentNamespace},
-		{ID: "agent-alone", Title: "One agent runs", Severity: Warn, Looks: "processes named heddled in this network namespace",
+		{ID: "agent-alone", Title: "One agent runs", Wrong: "Several agents run", Severity: Warn, Looks: "processes named heddled in this network namespace",
 			Why: "Two agents with different folders take each other's objects for leftovers.", Remedy: "systemctl stop the one too many", look: lookAgentAlone},
-		{ID: "agent-rights", Title: "The agent has the capabilities it needs", Severity: Fail, Looks: "CapEff in /proc/PID/status of the agent",
+		{ID: "agent-rights", Title: "The agent has the capabilities it needs", Wrong: "The agent lacks capabilities", Severity: Fail, Looks: "CapEff in /proc/PID/status of the agent",
 			Why: "Without CAP_NET_ADMIN it makes no link, without CAP_SYS_ADMIN it enters no container, without CAP_SYS_PTRACE and CAP_DAC_OVERRIDE it does not find containers that others run.", Remedy: "systemctl edit heddled: CapabilityBoundingSet as in the packaged unit", look: lookAgentRights},
-		{ID: "agent-files", Title: "The agent may open enough files", Severity: Warn, Looks: "'Max open files' in /proc/PID/limits of the agent, and /proc/PID/fd",
+		{ID: "agent-files", Title: "The agent may open enough files", Wrong: "The agent may open too few files", Severity: Warn, Looks: "'Max open files' in /proc/PID/limits of the agent, and /proc/PID/fd",
 			Why: "Each attach opens the container's namespace and a socket in it.", Remedy: "systemctl edit heddled: LimitNOFILE=1048576", look: lookAgentFiles},
-		{ID: "agent-memory", Title: "The agent's cgroup leaves it memory", Severity: Warn, Looks: "memory.max and memory.current of the agent's cgroup",
+		{ID: "agent-memory", Title: "The agent's cgroup leaves it memory", Wrong: "The agent's cgroup leaves it too little memory", Severity: Warn, Looks: "memory.max and memory.current of the agent's cgroup",
 			Why: "An agent that is killed for memory in the middle of an attach undoes it at its next start; containers wait meanwhile.", Remedy: "systemctl edit heddled: MemoryMax=256M", look: lookAgentMemory},
-		{ID: "agent-settings", Title: "The agent may write settings", Severity: Fail, Looks: "/proc/PID/mountinfo of the agent: how /proc/sys is mounted",
+		{ID: "agent-settings", Title: "The agent may write settings", Wrong: "The agent may not write settings", Severity: Fail, Looks: "/proc/PID/mountinfo of the agent: how /proc/sys is mounted",
 			Why: "Forwarding and per-interface settings cannot be made; every network is refused.", Remedy: "systemctl edit heddled: ProtectKernelTunables=no", look: lookAgentSettings},
-		{ID: "agent-netns", Title: "The agent sees the named namespaces", Severity: Fail, Looks: "/run/netns here and in /proc/PID/root of the agent",
+		{ID: "agent-netns", Title: "The agent sees the named namespaces", Wrong: "The agent does not see the named namespaces", Severity: Fail, Looks: "/run/netns here and in /proc/PID/root of the agent",
 			Why: "Containers that are named by such a path cannot be attached: the agent has a /run of its own, or does not get the mounts made later.", Remedy: "systemctl edit heddled: PrivateMounts=no, MountFlags=slave", look: lookAgentNetns},
 	}
 }
@@ -78,7 +78,7 @@ func lookAgentModes(ctx context.Context, h *Host) Finding {
 	mine := h.modeNames()
 	slices.Sort(theirs)
 	slices.Sort(mine)
-	read := fmt.Sprintf("heddled: %v; heddle: %v", theirs, mine)
+	read := fmt.Sprintf("heddled: %s; heddle: %s", heddle.List(theirs), heddle.List(mine))
 	if !slices.Equal(theirs, mine) {
 		return trouble([]string{read})
 	}
@@ -170,7 +170,8 @@ func lookAgentNamespace(_ context.Context, h *Host) Finding {
 }
 
 func lookAgentAlone(_ context.Context, h *Host) Finding {
-	all := h.running("heddled")
+	isResolver := func(p process) bool { return strings.Contains(p.command, " resolve --dir ") } // which an agent starts
+	all := slices.DeleteFunc(h.running("heddled"), isResolver)
 	if len(all) > 1 {
 		return trouble(lines(all))
 	}

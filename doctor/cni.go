@@ -12,17 +12,17 @@ import (
 
 func cniChecks() []Check {
 	return []Check{
-		{ID: "cni-config", Title: "CNI configurations that name heddle can be read", Severity: Fail, Looks: "*.conflist, *.conf and *.json in /etc/cni/net.d that name heddle-cni",
+		{ID: "cni-config", Title: "CNI configurations that name heddle can be read", Wrong: "A CNI configuration that names heddle cannot be read", Severity: Fail, Looks: "*.conflist, *.conf and *.json in /etc/cni/net.d that name heddle-cni",
 			Why: "Runtimes skip a broken file without a word, and use another network or none.", Remedy: "correct FILE; /usr/share/heddle/cni has working ones", look: lookCNIConfig},
-		{ID: "cni-plugins", Title: "The plugins that heddle's configurations name are there", Severity: Fail, Looks: "the plugin types in those files, and /opt/cni/bin",
+		{ID: "cni-plugins", Title: "The plugins that heddle's configurations name are there", Wrong: "A plugin that heddle's configurations name is missing", Severity: Fail, Looks: "the plugin types in those files, and /opt/cni/bin",
 			Why: "Every ADD fails with 'failed to find plugin in path'.", Remedy: "make install, or apt-get install containernetworking-plugins", look: lookCNIPlugins},
-		{ID: "cni-first", Title: "heddle's configuration is the one that is taken", Severity: Note, Looks: "the first file by name in /etc/cni/net.d, where one names heddle-cni",
+		{ID: "cni-first", Title: "heddle's configuration is the one that is taken", Wrong: "heddle's configuration is not the one that is taken", Severity: Note, Looks: "the first file by name in /etc/cni/net.d, where one names heddle-cni",
 			Why: "containerd and CRI-O take the first file only.", Remedy: "mv FILE to a name that sorts earlier", look: lookCNIFirst},
-		{ID: "cni-network", Title: "The networks that heddle's configurations name exist", Severity: Warn, Looks: "the key network in those files, and 'heddle network list'",
+		{ID: "cni-network", Title: "The networks that heddle's configurations name exist", Wrong: "A network that heddle's configurations name does not exist", Severity: Warn, Looks: "the key network in those files, and 'heddle network list'",
 			Why: "Every ADD fails until the network is created.", Remedy: "heddle network create NAME --mode bridge --subnet CIDR", look: lookCNINetwork},
-		{ID: "cni-socket", Title: "heddle's configurations name this agent's socket", Severity: Warn, Looks: "the key socket in those files",
+		{ID: "cni-socket", Title: "heddle's configurations name this agent's socket", Wrong: "heddle's configurations name another agent's socket", Severity: Warn, Looks: "the key socket in those files",
 			Why: "The plugin asks nobody, or another agent.", Remedy: "correct the key socket in FILE", look: lookCNISocket},
-		{ID: "cni-queue", Title: "No DEL waits in the plugin's queue", Severity: Warn, Looks: "STATE/cni-queue: entries older than a minute",
+		{ID: "cni-queue", Title: "No DEL waits in the plugin's queue", Wrong: "A DEL waits in the plugin's queue", Severity: Warn, Looks: "STATE/cni-queue: entries older than a minute",
 			Why: "While no agent answers, the plugin leaves its DELs there; the agent carries them out at its next CNI call. Old ones hold addresses.", Remedy: "heddle detach CONTAINER/IFNAME, then remove the entry", look: lookCNIQueue, fix: fixCNIQueue},
 	}
 }

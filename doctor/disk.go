@@ -56,10 +56,22 @@ func lookFileSystem(volatile bool) func(context.Context, *Host) Finding {
 		}
 		line := fmt.Sprintf("statfs %s: type %#x", dir, fs.Type)
 		if inMemory := fs.Type == unix.TMPFS_MAGIC || fs.Type == unix.RAMFS_MAGIC; inMemory != volatile {
-			return trouble([]string{line})
+			return trouble([]string{line}, fileSystemRemedy(dir, volatile))
 		}
 		return fine(line)
 	}
+}
+
+// fileSystemRemedy says how the folder comes to lie where it should. Where /run itself is on a disk, a
+// folder below it is no remedy.
+func fileSystemRemedy(dir string, volatile bool) string {
+	switch {
+	case !volatile:
+		return "use a folder on a disk (--state-dir)"
+	case strings.HasPrefix(dir, "/run/"):
+		return "mount -t tmpfs -o mode=0755 tmpfs /run when the machine starts: here /run is on a disk"
+	}
+	return "use a folder below /run (--run-dir)"
 }
 
 func lookClock(_ context.Context, h *Host) Finding {

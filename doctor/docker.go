@@ -15,9 +15,9 @@ const dockerSocket = "/run/docker/plugins/heddle.sock"
 
 func dockerChecks() []Check {
 	return []Check{
-		{ID: "docker-driver", Title: "dockerd finds its driver", Severity: Warn, Looks: "a running dockerd, and a call of /Plugin.Activate on " + dockerSocket,
+		{ID: "docker-driver", Title: "dockerd finds its driver", Wrong: "dockerd does not find its driver", Severity: Warn, Looks: "a running dockerd, and a call of /Plugin.Activate on " + dockerSocket,
 			Why: "dockerd waits 15 seconds for each call to the driver, and fails: containers on networks of driver heddle do not start.", Remedy: "systemctl restart heddled (without --docker-socket, or with " + dockerSocket + ")", look: lookDockerDriver},
-		{ID: "docker-names", Title: "Docker's networks bear their names", Severity: Note, Looks: "networks in 'heddle network list' whose names start with docker-",
+		{ID: "docker-names", Title: "Docker's networks bear their names", Wrong: "A network of Docker's does not bear its name", Severity: Note, Looks: "networks in 'heddle network list' whose names start with docker-",
 			Why: "The agent learns a network's name from dockerd's API, a moment after the network was made. Where dockerd does not answer on it, the network goes by a part of Docker's id, and is not on other hosts.", Remedy: "heddled --docker-host unix://PATH, with the path on which dockerd listens", look: lookDockerNames},
 	}
 }

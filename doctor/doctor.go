@@ -37,7 +37,9 @@ type Check struct {
 	// ID is stable and never reused: lower-case words joined by dashes.
 	ID     string `json:"id"`
 	Family string `json:"family"`
-	Title  string `json:"title"`
+	// Title says what should be; Wrong says what is if it is not so.
+	Title string `json:"title"`
+	Wrong string `json:"wrong"`
 	// Severity is the state of this check's finding if something is wrong.
 	Severity State `json:"severity"`
 	// Looks says what is read, Why what happens if something is wrong.
@@ -54,7 +56,8 @@ type Check struct {
 
 // Finding is the outcome of one check.
 type Finding struct {
-	ID       string `json:"id"`
+	ID string `json:"id"`
+	// Title says what is, or for a check that was skipped, what should be.
 	Title    string `json:"title"`
 	State    State  `json:"state"`
 	Severity State  `json:"severity"`
@@ -98,7 +101,7 @@ func Checks(modes []heddle.Mode) []Check {
 		checks []Check
 	}{
 		{"modes", modeChecks(modes)}, {"kernel", kernelChecks()}, {"settings", settingChecks()}, {"mtu", mtuChecks()},
-		{"managers", managerChecks()}, {"firewalls", firewallChecks()}, {"services", serviceChecks()}, {"subnets", subnetChecks()}, {"overlay", overlayChecks()}, {"leftovers", leftoverChecks()},
+		{"managers", managerChecks()}, {"firewalls", firewallChecks()}, {"services", serviceChecks()}, {"names", nameChecks()}, {"subnets", subnetChecks()}, {"overlay", overlayChecks()}, {"leftovers", leftoverChecks()},
 		{"files", fileChecks()}, {"agent", agentChecks()}, {"cni", cniChecks()}, {"docker", dockerChecks()}, {"machine", machineChecks()},
 	} {
 		for _, c := range family.checks {
@@ -166,6 +169,9 @@ func (c Check) run(ctx context.Context, h *Host) Finding {
 	f.ID, f.Title, f.Severity, f.Seconds = c.ID, c.Title, c.Severity, time.Since(start).Seconds()
 	if f.State == "" {
 		f.State = c.Severity
+	}
+	if f.State != OK && f.State != Skip {
+		f.Title = c.Wrong
 	}
 	if f.Loud() && len(f.Remedy) == 0 {
 		f.Remedy = []string{c.Remedy}

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"net/netip"
@@ -30,7 +31,7 @@ func TestChecks(t *testing.T) {
 			t.Errorf("%s is no id, or is there twice", c.ID)
 		}
 		seen[c.ID] = true
-		if c.Title == "" || c.Looks == "" || c.Why == "" || c.Remedy == "" || c.Family == "" {
+		if c.Title == "" || c.Wrong == "" || c.Wrong == c.Title || c.Looks == "" || c.Why == "" || c.Remedy == "" || c.Family == "" {
 			t.Errorf("%s says too little", c.ID)
 		}
 		if c.Severity != Note && c.Severity != Warn && c.Severity != Fail {
@@ -176,6 +177,25 @@ func TestInRanges(t *testing.T) {
 	for port, want := range map[int]bool{8080: true, 8081: false, 9148: true, 9149: true, 9151: false} {
 		if got := inRanges(port, "8080,9148-9150"); got != want {
 			t.Errorf("%d: %v", port, got)
+		}
+	}
+}
+
+// TestHeadline: the headline of a finding says what is, not what should be.
+func TestHeadline(t *testing.T) {
+	for state, want := range map[State]string{OK: "It is so", Skip: "It is so", Note: "It is not so", Fail: "It is not so"} {
+		c := Check{Title: "It is so", Wrong: "It is not so", look: func(context.Context, *Host) Finding { return Finding{State: state} }}
+		if got := c.run(t.Context(), nil); got.Title != want {
+			t.Errorf("state %s: %q", state, got.Title)
+		}
+	}
+}
+
+// TestFileSystemRemedy: nobody is sent where they are already.
+func TestFileSystemRemedy(t *testing.T) {
+	for dir, word := range map[string]string{"/run/heddle": "tmpfs", "/srv/run": "below /run"} {
+		if got := fileSystemRemedy(dir, true); !strings.Contains(got, word) {
+			t.Errorf("%s: %s", dir, got)
 		}
 	}
 }

@@ -12,23 +12,23 @@ import (
 
 func fileChecks() []Check {
 	return []Check{
-		{ID: "socket-rights", Title: "Only root and a group may use the socket", Severity: Fail, Looks: "owner and mode of the agent's socket",
+		{ID: "socket-rights", Title: "Only root and a group may use the socket", Wrong: "Others than root and a group may use the socket", Severity: Fail, Looks: "owner and mode of the agent's socket",
 			Why: "Whoever can write to it commands the host's network.", Remedy: "chmod 0660 SOCKET && chown root SOCKET", look: lookSocketRights, fix: fixSocketRights},
-		{ID: "folder-rights", Title: "Only root may write to the agent's folders", Severity: Fail, Looks: "owner and mode of the state and run folders",
+		{ID: "folder-rights", Title: "Only root may write to the agent's folders", Wrong: "Others than root may write to the agent's folders", Severity: Fail, Looks: "owner and mode of the state and run folders",
 			Why: "Whoever can write there can take the socket's place, or the ledger's.", Remedy: "chmod go-w FOLDER && chown root FOLDER", look: lookFolderRights, fix: fixFolderRights},
-		{ID: "ledger-rights", Title: "Only root may read the ledger", Severity: Warn, Looks: "owner and mode of heddle.db and ledger.db",
+		{ID: "ledger-rights", Title: "Only root may read the ledger", Wrong: "Others than root may read the ledger", Severity: Warn, Looks: "owner and mode of heddle.db and ledger.db",
 			Why: "It names all containers and their namespaces; written to by others, it is lost.", Remedy: "chmod 0600 FILE", look: lookLedgerRights, fix: fixLedgerRights},
-		{ID: "ledger-sound", Title: "The ledger's files are whole", Severity: Fail, Looks: "the head of heddle.db and ledger.db: size, and one of the two descriptions that every such file starts with",
+		{ID: "ledger-sound", Title: "The ledger's files are whole", Wrong: "A file of the ledger is not whole", Severity: Fail, Looks: "the head of heddle.db and ledger.db: size, and one of the two descriptions that every such file starts with",
 			Why: "The agent refuses to start with a damaged ledger, and changes nothing.", Remedy: "restore FILE from a copy; see 'heddle explain HDL-4002'", look: lookLedgerSound},
-		{ID: "disk-room", Title: "The file systems of the agent's folders have room", Severity: Warn, Looks: "statfs(2) of the state and run folders: bytes and inodes free (16 MiB and 1000 at least)",
+		{ID: "disk-room", Title: "The file systems of the agent's folders have room", Wrong: "The file system of an agent's folder is nearly full", Severity: Warn, Looks: "statfs(2) of the state and run folders: bytes and inodes free (16 MiB and 1000 at least)",
 			Why: "An attach is refused when its record cannot be written.", Remedy: "make room on the file system", look: lookDiskRoom},
-		{ID: "disk-writable", Title: "The agent's folders can be written", Severity: Fail, Looks: "statfs(2) of the state and run folders: the flag ro",
+		{ID: "disk-writable", Title: "The agent's folders can be written", Wrong: "The agent's folders cannot be written", Severity: Fail, Looks: "statfs(2) of the state and run folders: the flag ro",
 			Why: "Nothing can be attached or detached.", Remedy: "mount -o remount,rw FOLDER", look: lookDiskWritable},
-		{ID: "run-volatile", Title: "The run folder does not survive a reboot", Severity: Warn, Looks: "the kind of file system of the run folder",
+		{ID: "run-volatile", Title: "The run folder does not survive a reboot", Wrong: "The run folder is not in memory", Severity: Warn, Looks: "the kind of file system of the run folder",
 			Why: "It is written at every attach; on a disk that is slow, and wears it.", Remedy: "use a folder below /run (--run-dir)", look: lookFileSystem(true)},
-		{ID: "state-lasting", Title: "The state folder survives a reboot", Severity: Warn, Looks: "the kind of file system of the state folder",
+		{ID: "state-lasting", Title: "The state folder survives a reboot", Wrong: "The state folder does not survive a reboot", Severity: Warn, Looks: "the kind of file system of the state folder",
 			Why: "The host's networks are forgotten at every boot.", Remedy: "use a folder on a disk (--state-dir)", look: lookFileSystem(false)},
-		{ID: "clock", Title: "The clock has not gone back", Severity: Warn, Looks: "the time, and the times of the agent's files",
+		{ID: "clock", Title: "The clock has not gone back", Wrong: "The clock has gone back", Severity: Warn, Looks: "the time, and the times of the agent's files",
 			Why: "Addresses that were given back stay in quarantine until the clock has caught up.", Remedy: "timedatectl set-ntp true", look: lookClock},
 	}
 }

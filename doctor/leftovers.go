@@ -16,23 +16,23 @@ import (
 
 func leftoverChecks() []Check {
 	return []Check{
-		{ID: "audit", Title: "Ledger, kernel and containers agree", Severity: Fail, Looks: "'heddle audit': what is left over, missing, gone or not finished",
+		{ID: "audit", Title: "Ledger, kernel and containers agree", Wrong: "Ledger, kernel and containers do not agree", Severity: Fail, Looks: "'heddle audit': what is left over, missing, gone or not finished",
 			Why: "Leftovers hold addresses and names; what is missing is a broken container.", Remedy: "heddle gc", look: lookAudit, fix: fixGC},
-		{ID: "orphans", Title: "Nothing of ours is there without an agent", Severity: Warn, Looks: "interfaces, routes, rules and tables with heddle's mark, while no agent answers and its state folder is empty",
+		{ID: "orphans", Title: "Nothing of ours is there without an agent", Wrong: "Something of ours is there without an agent", Severity: Warn, Looks: "interfaces, routes, rules and tables with heddle's mark, while no agent answers and its state folder is empty",
 			Why: "They were left by an agent whose records are gone; nobody keeps them up.", Remedy: "systemctl start heddled, then heddle gc", look: lookOrphans},
-		{ID: "accept-rules", Title: "Accept rules stand in other firewalls only while there are networks", Severity: Warn, Looks: "heddle's rules in foreign forward chains, while there is no network",
+		{ID: "accept-rules", Title: "Accept rules stand in other firewalls only while there are networks", Wrong: "Accept rules stand in other firewalls although there are no networks", Severity: Warn, Looks: "heddle's rules in foreign forward chains, while there is no network",
 			Why: "They open nothing that exists, and do not belong there.", Remedy: "systemctl restart heddled", look: lookAcceptRules, fix: fixAcceptRules},
-		{ID: "link-names", Title: "No stranger's interface has a name like ours", Severity: Warn, Looks: "'ip link': names of heddle's form without its alias",
+		{ID: "link-names", Title: "No stranger's interface has a name like ours", Wrong: "A stranger's interface has a name like ours", Severity: Warn, Looks: "'ip link': names of heddle's form without its alias",
 			Why: "An endpoint whose name is taken cannot be attached.", Remedy: "ip link set NAME name OTHER", look: lookLinkNames},
-		{ID: "netns-files", Title: "Named namespaces are namespaces", Severity: Warn, Looks: "files in /run/netns that are older than a minute and not a namespace",
+		{ID: "netns-files", Title: "Named namespaces are namespaces", Wrong: "A named namespace is none", Severity: Warn, Looks: "files in /run/netns that are older than a minute and not a namespace",
 			Why: "Their mount is gone: 'ip netns' complains, and the name cannot be used again.", Remedy: "rm /run/netns/NAME", look: lookNetnsFiles, fix: fixNetnsFiles},
-		{ID: "gone-containers", Title: "Endpoints' namespaces are there", Severity: Fail, Looks: "the namespace path of each endpoint, as the agent sees it",
+		{ID: "gone-containers", Title: "Endpoints' namespaces are there", Wrong: "An endpoint's namespace is gone", Severity: Fail, Looks: "the namespace path of each endpoint, as the agent sees it",
 			Why: "The container died without a DEL; its address and ports stay taken.", Remedy: "heddle gc", look: lookGone, fix: fixGC},
-		{ID: "labs", Title: "No lab is left over", Severity: Warn, Looks: "the folders of /run/heddle-lab, and whether a process has mounts or a namespace there",
+		{ID: "labs", Title: "No lab is left over", Wrong: "A lab is left over", Severity: Warn, Looks: "the folders of /run/heddle-lab, and whether a process has mounts or a namespace there",
 			Why: "A lab whose hosts are dead still has folders, mounts and cgroups.", Remedy: "heddle lab down NAME", look: lookLabs},
-		{ID: "socket-file", Title: "Somebody answers on the agent's socket file", Severity: Warn, Looks: "the socket's file, and a connection to it",
+		{ID: "socket-file", Title: "Somebody answers on the agent's socket file", Wrong: "Nobody answers on the agent's socket file", Severity: Warn, Looks: "the socket's file, and a connection to it",
 			Why: "A file that nobody listens on was left by an agent that was killed.", Remedy: "systemctl start heddled", look: lookSocketFile},
-		{ID: "ledger-files", Title: "No half-written file lies in the agent's folders", Severity: Note, Looks: "*.new, *.tmp and *.corrupt files in the state and run folders",
+		{ID: "ledger-files", Title: "No half-written file lies in the agent's folders", Wrong: "A half-written file lies in the agent's folders", Severity: Note, Looks: "*.new, *.tmp and *.corrupt files in the state and run folders",
 			Why: "They are of no use to the agent.", Remedy: "rm FILE", look: lookStrayFiles},
 	}
 }
@@ -76,7 +76,13 @@ func lookAudit(ctx context.Context, h *Host) Finding {
 	if err != nil {
 		return unknown(err)
 	}
-	return trouble(findings(slices.DeleteFunc(all, func(f heddle.Finding) bool { return f.Kind == "gone" })))
+	return trouble(findings(slices.DeleteFunc(all, func(f heddle.Finding) bool { return f.Kind == "gone" || insideContainer(f) })))
+}
+
+// insideContainer reports whether the finding is drift in a container, about which check drift says
+// what mends it.
+func insideContainer(f heddle.Finding) bool {
+	return f.Owner != "" && (f.Kind == "missing" || f.Kind == "differs")
 }
 
 func lookGone(ctx context.Context, h *Host) Finding {
@@ -115,7 +121,7 @@ func lookAcceptRules(ctx context.Context, h *Host) Finding {
 		return unknown(err)
 	}
 	if len(networks) > 0 {
-		return fine(fmt.Sprintf("there are %d networks", len(networks)))
+		return fine("known: " + heddle.Count(len(networks), "network"))
 	}
 	c, err := coexist.Open()
 	if err != nil {

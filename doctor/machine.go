@@ -14,11 +14,11 @@ import (
 
 func machineChecks() []Check {
 	return []Check{
-		{ID: "entropy", Title: "The machine has randomness", Severity: Warn, Looks: "getrandom(2) without waiting",
+		{ID: "entropy", Title: "The machine has randomness", Wrong: "The machine lacks randomness", Severity: Warn, Looks: "getrandom(2) without waiting",
 			Why: "Programs that need random numbers hang, the agent among them.", Remedy: "apt-get install rng-tools5, or give the virtual machine a virtio-rng device", look: lookEntropy},
-		{ID: "netns-limit", Title: "The machine may have enough namespaces", Severity: Warn, Looks: "/proc/sys/user/max_net_namespaces",
+		{ID: "netns-limit", Title: "The machine may have enough namespaces", Wrong: "The machine may not have enough namespaces", Severity: Warn, Looks: "/proc/sys/user/max_net_namespaces",
 			Why: "Each container needs one; below a hundred there will soon be none.", Remedy: "sysctl -w user.max_net_namespaces=65536", look: lookNetnsLimit},
-		{ID: "route-protocol", Title: "Nobody else uses heddle's route protocol", Severity: Warn, Looks: fmt.Sprintf("protocol %d in /etc/iproute2/rt_protos and rt_protos.d", heddle.RouteProtocol),
+		{ID: "route-protocol", Title: "Nobody else uses heddle's route protocol", Wrong: "Somebody else uses heddle's route protocol", Severity: Warn, Looks: fmt.Sprintf("protocol %d in /etc/iproute2/rt_protos and rt_protos.d", heddle.RouteProtocol),
 			Why: "By it heddle knows its routes; another program's would be taken for leftovers and removed.", Remedy: "give the other program another number in FILE", look: lookRouteProtocol},
 	}
 }

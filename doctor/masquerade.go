@@ -10,7 +10,7 @@ import (
 
 // masqueradeCheck checks whether the kernel gives the ports of masqueraded connections to
 // programs, too.
-var masqueradeCheck = Check{ID: "masquerade-ports", Title: "Masquerading has ports of its own", Severity: Warn,
+var masqueradeCheck = Check{ID: "masquerade-ports", Title: "Masquerading has ports of its own", Wrong: "Masquerading takes ports that programs may use", Severity: Warn,
 	Looks: "/proc/sys/net/ipv4/{ip_local_port_range,ip_local_reserved_ports}, where a network forwards",
 	Why: fmt.Sprintf("Masqueraded connections leave by ports %d to %d. A program of the host that is given one of them, and waits there for whoever calls, may not hear of peers that a container has called from it, until the agent has looked again.",
 		firewall.FirstMasqueradePort, firewall.LastMasqueradePort),

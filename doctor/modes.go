@@ -15,7 +15,8 @@ var baseline = []string{"bridge", "routed"}
 // modeChecks returns a check for each mode, which tries the mode.
 func modeChecks(modes []heddle.Mode) (all []Check) {
 	for _, m := range modes {
-		all = append(all, Check{ID: "mode-" + m.Name(), Title: "Mode " + m.Name() + " works on this kernel", Severity: Fail,
+		all = append(all, Check{ID: "mode-" + m.Name(), Title: "Mode " + m.Name() + " works on this kernel",
+			Wrong: "Mode " + m.Name() + " does not work on this kernel", Severity: Fail,
 			Looks:  "the plans of a sample network and endpoint, made on a throw-away host with its own namespaces, compared and removed; with both families, and where that fails with each alone",
 			Why:    "A network of this mode is refused at its creation. For a mode that no network has, other than bridge and routed, this is a note.",
 			Remedy: "modprobe MODULE (bridge, veth, nf_tables, nft_chain_nat, macvlan, ipvlan), or choose another mode",

@@ -11,11 +11,11 @@ import (
 
 func mtuChecks() []Check {
 	return []Check{
-		{ID: "mtu-parent", Title: "Networks fit their uplink", Severity: Warn, Looks: "the MTU of each network, and of its parent or the uplink in 'ip link'",
+		{ID: "mtu-parent", Title: "Networks fit their uplink", Wrong: "Networks do not fit their uplink", Severity: Warn, Looks: "the MTU of each network, and of its parent or the uplink in 'ip link'",
 			Why: "Large packets are dropped or answered with 'fragmentation needed', which many firewalls drop: connections hang after the first bytes. It happens when the uplink's MTU was lowered after the network was created.", Remedy: "ip link set UPLINK mtu MTU, or create the network anew with --mtu", look: lookParentMTU},
-		{ID: "mtu-bridge", Title: "A bridge and its ports have one MTU", Severity: Warn, Looks: "the MTU of heddle's bridges and of their ports in 'ip link'",
+		{ID: "mtu-bridge", Title: "A bridge and its ports have one MTU", Wrong: "A bridge and its ports differ in their MTU", Severity: Warn, Looks: "the MTU of heddle's bridges and of their ports in 'ip link'",
 			Why: "A frame larger than the port it leaves by is dropped by the bridge without a word.", Remedy: "ip link set PORT mtu MTU", look: lookBridgeMTU, fix: fixBridgeMTU},
-		{ID: "mtu-path", Title: "No path is narrower than the networks", Severity: Warn, Looks: "'ip route show cache': the path MTUs that the host has learned, and the networks' MTUs",
+		{ID: "mtu-path", Title: "No path is narrower than the networks", Wrong: "A path is narrower than the networks", Severity: Warn, Looks: "'ip route show cache': the path MTUs that the host has learned, and the networks' MTUs",
 			Why: "Somewhere on the way a link is smaller. TCP copes if ICMP passes; UDP with large datagrams does not.", Remedy: "heddle network create NAME … --mtu MTU", look: lookPathMTU},
 	}
 }

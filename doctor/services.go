@@ -13,7 +13,7 @@ import (
 
 // serviceChecks are about services that containers reach through NAT rules of the host.
 func serviceChecks() []Check {
-	return []Check{{ID: "service-masquerade", Title: "Rules for services masquerade what they send on", Severity: Warn,
+	return []Check{{ID: "service-masquerade", Title: "Rules for services masquerade what they send on", Wrong: "Rules for services do not masquerade what they send on", Severity: Warn,
 		Looks:  "the networks with the option services (mode ipvlan), and the NAT rules of others: whether any masquerades the services' families, and whether those that do leave out sources of such a network",
 		Why:    "A container that a service's rules have chosen as the backend would answer the asking container directly, past the rules that changed the address: as a stranger, whom that one does not hear.",
 		Remedy: "kube-proxy --masquerade-all (masqueradeAll: true, under iptables, ipvs or nftables, in its configuration)",

@@ -10,21 +10,21 @@ import (
 
 func subnetChecks() []Check {
 	return []Check{
-		{ID: "subnet-address", Title: "No interface of the host has addresses of our networks", Severity: Fail, Looks: "the addresses of the host's interfaces (docker0 and VPNs among them) and the networks' subnets",
+		{ID: "subnet-address", Title: "No interface of the host has addresses of our networks", Wrong: "An interface of the host has an address of our networks", Severity: Fail, Looks: "the addresses of the host's interfaces (docker0 and VPNs among them) and the networks' subnets",
 			Why: "The host sends what is meant for containers to the other interface, or the other way round. heddle refuses such a network; here the address came later.", Remedy: "ip address del ADDRESS dev IF, or create the network anew with another --subnet", look: lookSubnetAddress},
-		{ID: "subnet-route", Title: "No route leads our addresses elsewhere", Severity: Fail, Looks: "'ip route': foreign routes that lie inside a network's subnet",
+		{ID: "subnet-route", Title: "No route leads our addresses elsewhere", Wrong: "A route leads our addresses elsewhere", Severity: Fail, Looks: "'ip route': foreign routes that lie inside a network's subnet",
 			Why: "The longer prefix wins: packets for those containers leave by the route, as VPNs and routing daemons push it.", Remedy: "ip route del PREFIX, or create the network anew with another --subnet", look: lookSubnetRoute},
-		{ID: "subnet-behind", Title: "No destination lies behind our networks", Severity: Warn, Looks: "'ip route': foreign routes, other than default ones, that contain a network's subnet",
+		{ID: "subnet-behind", Title: "No destination lies behind our networks", Wrong: "A destination lies behind our networks", Severity: Warn, Looks: "'ip route': foreign routes, other than default ones, that contain a network's subnet",
 			Why: "Whoever has those addresses at the far end of the VPN or the site's network cannot be reached from this host: the containers' subnet wins.", Remedy: "create the network anew with another --subnet", look: lookSubnetBehind},
-		{ID: "subnet-dns", Title: "The name servers do not lie in our networks", Severity: Warn, Looks: "nameserver lines of /etc/resolv.conf and the networks' subnets",
+		{ID: "subnet-dns", Title: "The name servers do not lie in our networks", Wrong: "A name server lies in our networks", Severity: Warn, Looks: "nameserver lines of /etc/resolv.conf and the networks' subnets",
 			Why: "The host asks a container's address instead, and nothing resolves.", Remedy: "create the network anew with another --subnet", look: lookSubnetDNS},
-		{ID: "subnet-docker", Title: "Docker does not give out our addresses", Severity: Warn, Looks: "bip, fixed-cidr and default-address-pools in /etc/docker/daemon.json, and the networks' subnets",
+		{ID: "subnet-docker", Title: "Docker does not give out our addresses", Wrong: "Docker gives out our addresses", Severity: Warn, Looks: "bip, fixed-cidr and default-address-pools in /etc/docker/daemon.json, and the networks' subnets",
 			Why: "A network that Docker makes later may overlap.", Remedy: "name other pools in /etc/docker/daemon.json, or create the network anew with another --subnet", look: lookSubnetDocker},
-		{ID: "subnet-cni", Title: "No other CNI configuration gives out our addresses", Severity: Warn, Looks: "subnets in the configurations of other plugins in /etc/cni/net.d",
+		{ID: "subnet-cni", Title: "No other CNI configuration gives out our addresses", Wrong: "Another CNI configuration gives out our addresses", Severity: Warn, Looks: "subnets in the configurations of other plugins in /etc/cni/net.d",
 			Why: "Two containers get the same address.", Remedy: "change the subnet in FILE", look: lookSubnetCNI},
-		{ID: "pool-fill", Title: "Networks have addresses left", Severity: Warn, Looks: "the free addresses of each network in 'heddle status'",
+		{ID: "pool-fill", Title: "Networks have addresses left", Wrong: "A network has few addresses left", Severity: Warn, Looks: "the free addresses of each network in 'heddle status'",
 			Why: "With none left, no container can be attached. From nine tenths on this is told.", Remedy: "heddle gc, or create another network with a larger --subnet", look: lookPoolFill},
-		{ID: "rule-band", Title: "No stranger's policy rules stand among ours", Severity: Warn, Looks: fmt.Sprintf("'ip rule': priorities %d to %d without heddle's protocol", heddle.RulePriorityFrom, heddle.RulePriorityTo),
+		{ID: "rule-band", Title: "No stranger's policy rules stand among ours", Wrong: "A stranger's policy rule stands among ours", Severity: Warn, Looks: fmt.Sprintf("'ip rule': priorities %d to %d without heddle's protocol", heddle.RulePriorityFrom, heddle.RulePriorityTo),
 			Why: "Their order with heddle's rules is accidental.", Remedy: "ip rule del priority N", look: lookRuleBand},
 	}
 }
@@ -139,7 +139,7 @@ func lookPoolFill(ctx context.Context, h *Host) Finding {
 	}
 	var read, evidence []string
 	for _, n := range st.Networks {
-		line := fmt.Sprintf("heddle status: network %s: %d endpoints, %d addresses free", n.Name, n.Endpoints, n.Free)
+		line := fmt.Sprintf("heddle status: network %s: %s, %d addresses free", n.Name, heddle.Count(n.Endpoints, "endpoint"), n.Free)
 		if n.Free >= 0 {
 			read = append(read, line)
 		}

@@ -7,22 +7,24 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/heddle-network/heddle/kernel"
 )
 
 // tableChecks are about tables that may be full, and ports that may collide.
 func tableChecks() []Check {
 	return []Check{
-		{ID: "conntrack-fill", Title: "The connection table has room", Severity: Warn, Looks: "/proc/sys/net/netfilter/nf_conntrack_{count,max}",
+		{ID: "conntrack-fill", Title: "The connection table has room", Wrong: "The connection table is nearly full", Severity: Warn, Looks: "/proc/sys/net/netfilter/nf_conntrack_{count,max}",
 			Why: "A full table drops new connections, and the log says 'table full, dropping packet'. From 80 percent on this is told.", Remedy: "sysctl -w net.netfilter.nf_conntrack_max=262144",
 			look: lookFill("net/netfilter/nf_conntrack_count", "net/netfilter/nf_conntrack_max")},
-		{ID: "neigh-room", Title: "The neighbour tables have room", Severity: Warn, Looks: "the number of entries of 'ip neigh', and /proc/sys/net/{ipv4,ipv6}/neigh/default/gc_thresh3 (the machine's own namespace has them)",
+		{ID: "neigh-room", Title: "The neighbour tables have room", Wrong: "The neighbour tables are nearly full", Severity: Warn, Looks: "the number of entries of 'ip neigh', and /proc/sys/net/{ipv4,ipv6}/neigh/default/gc_thresh3 (the machine's own namespace has them)",
 			Why: "Beyond gc_thresh3 the kernel refuses new neighbours ('neighbour table overflow').", Remedy: "sysctl -w net.ipv4.neigh.default.gc_thresh3=16384", look: lookNeighbours},
-		{ID: "file-table", Title: "The machine has file handles left", Severity: Warn, Looks: "/proc/sys/fs/file-nr: in use, free, most",
+		{ID: "file-table", Title: "The machine has file handles left", Wrong: "The machine has few file handles left", Severity: Warn, Looks: "/proc/sys/fs/file-nr: in use, free, most",
 			Why: "No program can open anything any more.", Remedy: "sysctl -w fs.file-max=1000000", look: lookFileTable},
-		{ID: "port-range", Title: "Published ports are not handed out to programs", Severity: Warn, Looks: "/proc/sys/net/ipv4/{ip_local_port_range,ip_local_reserved_ports}, and the published ports",
+		{ID: "port-range", Title: "Published ports are not handed out to programs", Wrong: "Published ports may be handed out to programs", Severity: Warn, Looks: "/proc/sys/net/ipv4/{ip_local_port_range,ip_local_reserved_ports}, and the published ports",
 			Why: "A program of the host that connects somewhere may get the published port as its own; then the replies to it go to the container.", Remedy: "sysctl -w net.ipv4.ip_local_reserved_ports=PORT", look: lookPortRange, fix: fixPortRange},
 		masqueradeCheck,
-		{ID: "port-taken", Title: "No program of the host listens on a published port", Severity: Warn, Looks: "/proc/net/{tcp,tcp6,udp,udp6}, and the published ports",
+		{ID: "port-taken", Title: "No program of the host listens on a published port", Wrong: "A program of the host listens on a published port", Severity: Warn, Looks: "/proc/net/{tcp,tcp6,udp,udp6,sctp/eps}, and the published ports",
 			Why: "The container gets the connections from outside, and the program never hears of them.", Remedy: "ss -ltnup, then stop the program or publish another port", look: lookPortTaken},
 	}
 }
@@ -163,6 +165,10 @@ func lookPortTaken(ctx context.Context, h *Host) Finding {
 	}
 	var evidence []string
 	for _, p := range all {
+		if p.Protocol == "sctp" {
+			evidence = append(evidence, sctpListeners(p)...)
+			continue
+		}
 		for _, version := range []string{"", "6"} {
 			line := listener(filepath.Join("/proc/thread-self/net", p.Protocol+version), p.HostPort, p.Protocol)
 			if line != "" {
@@ -171,6 +177,21 @@ func lookPortTaken(ctx context.Context, h *Host) Finding {
 		}
 	}
 	return trouble(evidence)
+}
+
+// sctpListeners is the evidence of programs that listen on a port of SCTP.
+func sctpListeners(p published) (evidence []string) {
+	all, err := kernel.SCTPListeners()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	for _, l := range all {
+		if l.Port == p.HostPort {
+			evidence = append(evidence, fmt.Sprintf("endpoint %s publishes %s", p.endpoint, p.PortMapping),
+				fmt.Sprintf("/proc/net/sctp/eps: a program listens on port %d at %v", l.Port, l.Addrs))
+		}
+	}
+	return evidence
 }
 
 // listener finds the line of a socket that listens on the port: TCP_LISTEN is 0A, an

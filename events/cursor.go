@@ -18,9 +18,9 @@ func (l *Log) cursor(number uint64) string {
 	return l.runID + "-" + strconv.FormatUint(number, 10)
 }
 
-// firstFor is the number of the first event to read. since is a cursor, a duration before
-// now, SinceAll or "0", or "" for new events only. The caller holds mu.
-func (l *Log) firstFor(since string) (uint64, error) {
+// firstForLocked is the number of the first event to read. since is a cursor, a duration before
+// now, SinceAll or "0", or "" for new events only.
+func (l *Log) firstForLocked(since string) (uint64, error) {
 	switch since {
 	case "":
 		return l.next, nil
@@ -28,7 +28,7 @@ func (l *Log) firstFor(since string) (uint64, error) {
 		return l.first, nil
 	}
 	if ago, err := time.ParseDuration(since); err == nil && ago >= 0 {
-		return l.firstSince(time.Now().Add(-ago)), nil
+		return l.firstSinceLocked(time.Now().Add(-ago)), nil
 	}
 	life, text, found := strings.Cut(since, "-")
 	number, err := strconv.ParseUint(text, 10, 64)
@@ -46,10 +46,10 @@ func (l *Log) firstFor(since string) (uint64, error) {
 	return number, nil
 }
 
-// firstSince is the number of the first event since a time. The caller holds mu.
-func (l *Log) firstSince(t time.Time) uint64 {
+// firstSinceLocked is the number of the first event since a time.
+func (l *Log) firstSinceLocked(t time.Time) uint64 {
 	number := l.next
-	for number > l.first && !l.at(number-1).Time.Before(t) {
+	for number > l.first && !l.atLocked(number-1).Time.Before(t) {
 		number--
 	}
 	return number

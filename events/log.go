@@ -55,7 +55,7 @@ func (l *Log) Add(e Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for l.next > l.first && (l.next-l.first == maxEvents || l.bytes+e.size() > maxBytes) {
-		oldest := l.at(l.first)
+		oldest := l.atLocked(l.first)
 		l.bytes -= oldest.size()
 		*oldest = Event{}
 		l.first++
@@ -63,7 +63,7 @@ func (l *Log) Add(e Event) {
 	if len(l.ring) < maxEvents {
 		l.ring = append(l.ring, e)
 	} else {
-		*l.at(l.next) = e
+		*l.atLocked(l.next) = e
 	}
 	l.bytes += e.size()
 	l.next++
@@ -73,8 +73,8 @@ func (l *Log) Add(e Event) {
 	}
 }
 
-// at is where event number n is. The caller holds mu.
-func (l *Log) at(n uint64) *Event { return &l.ring[n%maxEvents] }
+// atLocked is where event number n is.
+func (l *Log) atLocked(n uint64) *Event { return &l.ring[n%maxEvents] }
 
 // Watched reports whether anybody reads the log.
 func (l *Log) Watched() bool {
@@ -94,7 +94,7 @@ type Watcher struct {
 func (l *Log) Watch(since string) (*Watcher, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	next, err := l.firstFor(since)
+	next, err := l.firstForLocked(since)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func (w *Watcher) read(wait bool) (all []Event, more <-chan struct{}, err error)
 		return nil, nil, eventsLost(l.cursor(w.next), "the watcher was too slow, and later events are not kept any more")
 	}
 	for ; w.next < l.next && len(all) < maxBatch; w.next++ {
-		e := *l.at(w.next)
+		e := *l.atLocked(w.next)
 		e.Cursor = l.cursor(w.next + 1)
 		all = append(all, e)
 	}

@@ -24,7 +24,7 @@ type Admission struct {
 
 // PathChains are the chains that a path between hosts has in our tables: the rules of its
 // Admission, and those for packets from its devices.
-func PathChains(a Admission) []heddle.Firewall {
+func PathChains(f *heddle.Fabric, a Admission) []heddle.Firewall {
 	all := append(inetBase(), counters("inet", "unknown-peer", "spoofed-peer", "spoofed-inner")...)
 	all = append(all, sets("inet", "peers4", "peers6", "hosts4", "hosts6", "origins44", "origins46", "origins64", "origins66", "strays44", "strays46", "strays64", "strays66", "privileged4", "privileged6")...)
 	pods := `iifname { "` + heddle.PrefixBridge + `*", "` + heddle.PrefixPort + `*" } `
@@ -48,13 +48,29 @@ func PathChains(a Admission) []heddle.Firewall {
 			pods + "ip daddr @peers4 " + Drop("tunnel"),
 			pods + "ip6 daddr @peers6 " + Drop("tunnel"),
 		}, a.Passing...)...),
-		chain("inet", "tunnel-to", "", Drop("isolated")),
-		// Otherwise a peer's answer to a container's own address would come through the tunnel,
-		// from an address that is not in the network. This holds for any address of the peer that
-		// is called, also one of the IP version that tunnels do not use.
-		chain("inet", "tunnel-postrouting", "type nat hook postrouting priority srcnat - 6; policy accept;",
-			"iifgroup @spans ip daddr @hosts4 "+masquerade,
-			"iifgroup @spans ip6 daddr @hosts6 "+masquerade))
+		chain("inet", "tunnel-postrouting", "type nat hook postrouting priority srcnat - 6; policy accept;", postroutingRules(f)...))
+}
+
+// postroutingRules choose the source of packets that would otherwise be answered past this host.
+func postroutingRules(f *heddle.Fabric) []string {
+	// Otherwise a peer's answer to a container's own address would come through the tunnel,
+	// from an address that is not in the network. This holds for any address of the peer that
+	// is called, also one of the IP version that tunnels do not use.
+	rules := []string{
+		"iifgroup @spans ip daddr @hosts4 " + masquerade,
+		"iifgroup @spans ip6 daddr @hosts6 " + masquerade}
+	// Whoever sent it, what the host has translated leaves with the host's own address of the
+	// network: the peer takes no other source, and the answer comes back to the host. The kernel's
+	// masquerading would take the first address of the device, which may be of another network.
+	for _, n := range f.Networks {
+		for _, p := range n.Subnets {
+			if source, ok := f.Source(n.ID, heddle.FamilyOf(p.Addr())); ok {
+				ip := heddle.FamilyOf(p.Addr()).Word()
+				rules = append(rules, sourceRules(fmt.Sprintf("oifgroup %s ct status dnat %s daddr %s", tunnelGroup(f), ip, p), ip, source)...)
+			}
+		}
+	}
+	return rules
 }
 
 // PathElements add these chains to the host's verdict maps.

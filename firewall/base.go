@@ -7,8 +7,9 @@
 // costs the same with one endpoint and with two thousand.
 //
 //	prerouting:  from a routed network -> @doors -> door-NET (spoofing; notrack)
-//	             publish (DNAT of published ports)
+//	             @asks4, @asks6 (questions for names), publish (DNAT of published ports)
 //	input:       to a gateway's address -> @gate4, @gate6 -> gate-NET
+//	             to the resolver's address beside a LAN -> guard-resolver
 //	forward:     from network to network -> @ways      (its own, or a tunnel: done)
 //	             from a network -> @from -> from-NET   (leaves an internal one?)
 //	             into a network -> @to   -> to-NET     (isolation)
@@ -55,10 +56,12 @@ func inetBase() []heddle.Firewall {
 	all := []heddle.Firewall{{Family: "inet", Kind: "table"}}
 	all = append(all, counters("inet", "spoofed-mac", "spoofed-ip", "router-advert", "dhcp-server", "loopback", "isolated", "tunnel", "protocol", "spoofed-error", "shadowing")...)
 	all = append(all, sets("inet", "macs", "sends4", "sends6", "quoted4", "quoted6", "beside", "doors", "ways", "near4", "near6", "errors",
-		"arriving", "landing", "passing", "leaving", "outlets", "gate4", "gate6", "from", "to", "masq", "allowed", "spans", "ports4", "ports6", "any4", "any6", "taken")...)
+		"arriving", "landing", "passing", "leaving", "outlets", "gate4", "gate6", "from", "to", "masq", "allowed", "spans", "public4", "public6", "ports4", "ports6", "any4", "any6", "asks4", "asks6", "taken")...)
 	all = append(all, masqueradeChains()...)
 	return append(all,
 		chain("inet", "publish", "",
+			"ip daddr "+resolver4+" return",
+			"ip6 daddr "+resolver6+" return",
 			"meta nfproto ipv4 dnat ip to ip daddr . meta l4proto . th dport map @ports4",
 			"meta nfproto ipv6 dnat ip6 to ip6 daddr . meta l4proto . th dport map @ports6",
 			"meta nfproto ipv4 dnat ip to meta l4proto . th dport map @any4",
@@ -105,10 +108,36 @@ func inetBase() []heddle.Firewall {
 			"ip6 nexthdr 60 dst nexthdr "+hostProtocols6+" return",
 			Drop("protocol")),
 		// From a tunnel the host accepts what the gate chains of the networks have accepted, and
-		// the peers' link-local tests of the tunnel itself.
+		// the peers' link-local tests of the tunnel itself. It also accepts answers to connections
+		// that left with an address of a network only because the host translated their source:
+		// such an answer was sent to that address, and here it has the host's own again.
 		chain("inet", "guard-tunnel", "",
 			"ip6 saddr fe80::/64 ip6 daddr fe80::/64 meta l4proto { icmpv6, udp } return",
+			"ct state established,related ct direction reply ct status snat return",
 			Drop("isolated")),
+		// At its address beside containers on a LAN, the resolver hears only them, and what the host
+		// itself asks; the host may have no other address to call these containers from. For others that is no address of the host's.
+		chain("inet", "guard-resolver", "",
+			`iifname "lo" return`,
+			"ct state established,related ct direction reply return",
+			"meta l4proto { tcp, udp } th dport != 53 "+Drop("isolated"),
+			"meta l4proto != { icmp, icmpv6, tcp, udp } "+Drop("isolated"),
+			"meta nfproto ipv4 iifname "+besideHost+" iifname . ether saddr . ip saddr @sends4 return",
+			"meta nfproto ipv6 iifname "+besideHost+" iifname . ether saddr . ip6 saddr @sends6 return",
+			Drop("isolated")),
+		// Into a tunnel goes, from outside its networks, what the host has translated: its rules
+		// name a container, as a published port does. ICMP errors about that could be forged by
+		// containers of other engines, which nothing keeps from writing others' addresses.
+		chain("inet", "tunnel-to", "",
+			"ct status dnat ip saddr . ip daddr @public4 goto tunnel-translated",
+			"ct status dnat ip6 saddr . ip6 daddr @public6 goto tunnel-translated",
+			Drop("isolated")),
+		chain("inet", "tunnel-translated", "",
+			clamp,
+			"ct state new,established accept",
+			"iifname @outlets accept",
+			"iifname "+engineNames()+" "+Drop("isolated"),
+			"accept"),
 		chain("inet", "input", "type filter hook input priority filter - 10; policy accept;",
 			"udp dport vmap @landing",
 			"iifname "+fromPods+" jump guard-host",
@@ -116,6 +145,8 @@ func inetBase() []heddle.Firewall {
 			// source is the device's own MAC address.
 			"iifname . ether saddr @beside jump guard-host",
 			// only its own network may use a gateway's address
+			"ip daddr "+resolver4+" jump guard-resolver",
+			"ip6 daddr "+resolver6+" jump guard-resolver",
 			"ip daddr vmap @gate4",
 			"ip6 daddr vmap @gate6",
 			`iifname "`+heddle.PrefixTunnel+`*" jump guard-tunnel`),
@@ -146,6 +177,8 @@ func inetBase() []heddle.Firewall {
 			"meta iifgroup vmap @from",
 			"meta oifgroup vmap @to"),
 		chain("inet", "dstnat", "type nat hook prerouting priority dstnat - 5; policy accept;",
+			"meta nfproto ipv4 meta l4proto { tcp, udp } th dport 53 dnat ip to iifgroup . ip saddr . ip daddr map @asks4",
+			"meta nfproto ipv6 meta l4proto { tcp, udp } th dport 53 dnat ip6 to iifgroup . ip6 saddr . ip6 daddr map @asks6",
 			"fib daddr type local jump publish"),
 		chain("inet", "output", "type nat hook output priority -105; policy accept;",
 			"fib daddr type local jump publish"),
@@ -166,6 +199,9 @@ const (
 	// key, such as WireGuard's, are treated as other services.
 	tunnelReceivers = "{ 1701, 2152, 2268, 3386, 4500, 4789, 4790, 4791, 6080, 6081, 6118, 6635, 8472, 8805 }"
 )
+
+// The resolver's addresses beside containers on a LAN.
+var resolver4, resolver6 = heddle.ResolverAddr(heddle.IPv4).String(), heddle.ResolverAddr(heddle.IPv6).String()
 
 // The host's devices through which containers reach it, and those of them that have no port of
 // their own for each container.

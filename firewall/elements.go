@@ -54,6 +54,26 @@ func Publish(e heddle.Endpoint) []heddle.Element {
 	return all
 }
 
+// AsksHost map what the container asks the host's name servers to the network's own gateway, at which
+// the resolver answers. Only the container's own addresses count, which the guards keep true.
+func AsksHost(n heddle.Network, e heddle.Endpoint) []heddle.Element {
+	group := fmt.Sprintf("%#x", n.Group())
+	var all []heddle.Element
+	for _, server := range e.NameServers {
+		for _, p := range e.Addrs {
+			gw, ok := n.GatewayFor(p.Addr())
+			if ok && heddle.FamilyOf(p.Addr()).Has(server) {
+				all = append(all, heddle.Element{Family: "inet", Set: "asks" + heddle.FamilyOf(server).Digit(),
+					Match: []string{group, p.Addr().String(), server.String()}, Value: []string{gw.String()}})
+			}
+		}
+	}
+	return all
+}
+
+// IsAskHost reports whether an element is one of those.
+func IsAskHost(e heddle.Element) bool { return e.Set == "asks4" || e.Set == "asks6" }
+
 // BridgeGuard lists what the endpoint may send from its port of a bridge: its own MAC address and
 // IP addresses, including the link-local one.
 func BridgeGuard(e heddle.Endpoint) []heddle.Element {
@@ -80,6 +100,11 @@ func quotes(family, device string, sources []netip.Addr) []heddle.Element {
 		all = append(all, heddle.Element{Family: family, Set: "quoted" + heddle.FamilyOf(a).Digit(), Match: []string{device, a.String()}})
 	}
 	return all
+}
+
+// Asks lets a container on a LAN ask the host's resolver by the device that the host has beside it.
+func Asks(device string, source heddle.MAC, a netip.Addr) heddle.Element {
+	return heddle.Element{Family: "inet", Set: "sends" + heddle.FamilyOf(a).Digit(), Match: []string{device, string(source), a.String()}}
 }
 
 // RoutedGuard lists the same for a routed port, with MAC address and IP address together, and the

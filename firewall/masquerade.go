@@ -41,7 +41,7 @@ func masqueradeChains() []heddle.Firewall {
 	ports := masqueradePorts()
 	return []heddle.Firewall{
 		chain("inet", "masquerading", "",
-			"meta l4proto { tcp, udp } meta l4proto . th sport @taken masquerade to :"+ports+" fully-random",
+			"meta l4proto { tcp, udp, sctp } meta l4proto . th sport @taken masquerade to :"+ports+" fully-random",
 			withPorts+"masquerade to :"+ports,
 			"meta l4proto { icmp, icmpv6 } masquerade",
 			Drop("shadowing")),

@@ -67,8 +67,7 @@ func toRules(n heddle.Network, group string, open bool) []string {
 
 // masqRules masquerade packets that are translated on their way from one container of the network
 // to another, so that the answers come back to this host. They leave with an address of the host.
-// Packets to another host get the host's own address of the network, and the answer comes through
-// the tunnel.
+// Those to another host are in postroutingRules.
 func masqRules(n heddle.Network, f *heddle.Fabric, group string, hide bool) []string {
 	var rules []string
 	beyond := "oifgroup != " + group // packets that leave the network
@@ -76,12 +75,6 @@ func masqRules(n heddle.Network, f *heddle.Fabric, group string, hide bool) []st
 		rules = append(rules, heddle.FamilyOf(p.Addr()).Word()+" saddr "+p.String()+" oifgroup "+group+" ct status dnat "+masquerade)
 	}
 	if f != nil {
-		for _, p := range n.Subnets {
-			if source, ok := f.Source(n.ID, heddle.FamilyOf(p.Addr())); ok {
-				ip := heddle.FamilyOf(p.Addr()).Word()
-				rules = append(rules, sourceRules(fmt.Sprintf("%s saddr %s %s daddr %s oifgroup %s ct status dnat", ip, p, ip, p, tunnelGroup(f)), ip, source)...)
-			}
-		}
 		beyond += " oifgroup != " + tunnelGroup(f)
 	}
 	if hide && !n.Internal {

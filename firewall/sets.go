@@ -49,7 +49,8 @@ var setTypes = map[string]SetType{
 	"inet/macs":      {Match: []string{TypeIfName, TypeMAC}},
 	"inet/quoted4":   {Match: []string{TypeIfName, TypeQuoted4}},
 	"inet/quoted6":   {Match: []string{TypeIfName, TypeQuoted6}},
-	// what a routed endpoint may send, checked in one lookup
+	// what a routed endpoint may send, checked in one lookup; and who may ask the resolver by a device
+	// that the host has beside containers
 	"inet/sends4": {Match: []string{TypeIfName, TypeMAC, TypeIPv4}},
 	"inet/sends6": {Match: []string{TypeIfName, TypeMAC, TypeIPv6}},
 	// devices on which the host receives what containers beside it send, with their MAC addresses
@@ -93,11 +94,18 @@ var setTypes = map[string]SetType{
 	"inet/to":      {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
 	"inet/masq":    {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
 	"inet/spans":   {Match: []string{TypeGroup}},
+	// from where (everywhere) to which subnets of other hosts' containers translated packets may go;
+	// our sets of ranges have two parts, and the rules of nft turn a group's bytes in these
+	"inet/public4": {Match: []string{TypeIPv4, TypeIPv4}, Ranges: true},
+	"inet/public6": {Match: []string{TypeIPv6, TypeIPv6}, Ranges: true},
 	"inet/allowed": {Match: []string{TypeGroup, TypeGroup}},
 	"inet/ports4":  {Match: []string{TypeIPv4, TypeProto, TypePort}, Value: []string{TypeIPv4, TypePort}},
 	"inet/ports6":  {Match: []string{TypeIPv6, TypeProto, TypePort}, Value: []string{TypeIPv6, TypePort}},
 	"inet/any4":    {Match: []string{TypeProto, TypePort}, Value: []string{TypeIPv4, TypePort}},
 	"inet/any6":    {Match: []string{TypeProto, TypePort}, Value: []string{TypeIPv6, TypePort}},
+	// questions for names, by network, sender and the name server that is asked, and who answers them
+	"inet/asks4": {Match: []string{TypeGroup, TypeIPv4, TypeIPv4}, Value: []string{TypeIPv4}},
+	"inet/asks6": {Match: []string{TypeGroup, TypeIPv6, TypeIPv6}, Value: []string{TypeIPv6}},
 	// ports of the host in the range that masquerading uses
 	"inet/taken": {Match: []string{TypeProto, TypePort}},
 }

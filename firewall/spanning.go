@@ -38,18 +38,25 @@ func SpanningChains(f *heddle.Fabric, n heddle.Network, masquerade bool) []heddl
 	if f == nil {
 		return all
 	}
-	// The host cannot tell a sender whose packets it translates how large packets on the path may
-	// be: its ICMP errors would name addresses that the sender does not know.
-	clamp := "ct status dnat tcp flags & (syn | rst) == syn tcp option maxseg size set rt mtu"
 	out, in := []string{clamp}, []string{clamp}
 	for _, p := range joined(f, n) {
 		out = append(out, heddle.FamilyOf(p.Addr()).Word()+" daddr "+p.String()+" accept")
 		in = append(in, heddle.FamilyOf(p.Addr()).Word()+" saddr "+p.String()+" accept")
 	}
+	if n.Internal {
+		out = append(out, Drop("isolated"))
+	} else {
+		out = append(out, "goto tunnel-to")
+	}
 	return append(all,
-		chain("inet", n.ChainName("out"), "", append(out, Drop("isolated"))...),
+		chain("inet", n.ChainName("out"), "", out...),
 		chain("inet", n.ChainName("in"), "", append(in, "ct state established accept", Drop("isolated"))...))
 }
+
+// clamp limits TCP's segments where the host translates. The host cannot tell a sender whose packets
+// it translates how large packets on the path may be: its ICMP errors would name addresses that the
+// sender does not know.
+const clamp = "ct status dnat tcp flags & (syn | rst) == syn tcp option maxseg size set rt mtu"
 
 // SpanningElements add these chains to the host's verdict maps.
 func SpanningElements(f *heddle.Fabric, n heddle.Network) []heddle.Element {
@@ -58,6 +65,12 @@ func SpanningElements(f *heddle.Fabric, n heddle.Network) []heddle.Element {
 		return all
 	}
 	group, tunnel := fmt.Sprintf("%#x", n.Group()), tunnelGroup(f)
+	for _, p := range n.Subnets {
+		if !n.Internal {
+			f := heddle.FamilyOf(p.Addr())
+			all = append(all, heddle.Element{Family: "inet", Set: "public" + f.Digit(), Match: []string{f.Any().String(), p.String()}})
+		}
+	}
 	return append(all,
 		heddle.Element{Family: "inet", Set: "ways", Match: []string{group, tunnel}, Value: []string{"goto " + n.ChainName("out")}},
 		heddle.Element{Family: "inet", Set: "ways", Match: []string{tunnel, group}, Value: []string{"goto " + n.ChainName("in")}})

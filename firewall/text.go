@@ -67,6 +67,12 @@ func AddElement(e heddle.Element) string {
 	return s + " }'"
 }
 
+// DeleteElement is the nft command, without the program's name, that deletes the element.
+func DeleteElement(e heddle.Element) string {
+	t, _ := TypeOf(e.Family, e.Set)
+	return fmt.Sprintf("delete element %s %s %s '{ %s }'", e.Family, heddle.Mark, e.Set, joinTyped(e.Match, t.Match))
+}
+
 func joinTyped(values, types []string) string {
 	out := make([]string, len(values))
 	for i, v := range values {

@@ -8,8 +8,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Check validates a network's addressing and returns it completed: the prefixes are masked, and
-// there is one gateway for each subnet in the order of the subnets, by default the first usable
+// Check validates a network's addressing and returns it completed: there
+// is one gateway for each subnet in the order of the subnets, by default the first usable
 // address. Check has no side effects and keeps no reference to n's slices. It returns a network
 // that it has completed before unchanged.
 func Check(n heddle.Network) (heddle.Network, error) { return check(n, false) }
@@ -41,7 +41,6 @@ func checkSubnets(n heddle.Network) ([]netip.Prefix, error) {
 		if cause, remedy := unfit(s); cause != "" {
 			return nil, badSubnet(n, cause, remedy)
 		}
-		all[i] = s.Masked()
 		same := func(o netip.Prefix) bool { return heddle.FamilyOf(o.Addr()) == heddle.FamilyOf(s.Addr()) }
 		if j := slices.IndexFunc(all[:i], same); j >= 0 {
 			return nil, badSubnet(n, fmt.Sprintf("its subnets %s and %s are of one family", all[j], s), "give one subnet of a family")
@@ -58,6 +57,9 @@ func unfit(s netip.Prefix) (cause, remedy string) {
 	}
 	if s.Addr().BitLen()-s.Bits() < 2 {
 		return fmt.Sprintf("its subnet %s has no room for a gateway and an endpoint", s), "give a prefix of at most /30 (IPv6: /126)"
+	}
+	if cause, remedy := heddle.CheckHostBits(s); cause != "" {
+		return cause, remedy
 	}
 	for _, x := range unusable {
 		if x.prefix.Overlaps(s) {
@@ -108,7 +110,9 @@ func checkRanges(n heddle.Network) ([]netip.Prefix, error) {
 		if !ok || !r.IsValid() || r.Bits() < s.Bits() {
 			return nil, badSubnet(n, fmt.Sprintf("its range %s is in none of its subnets", r), "give a range inside one of them")
 		}
-		all[i] = r.Masked()
+		if cause, _ := heddle.CheckHostBits(r); cause != "" {
+			return nil, badSubnet(n, cause, "give the range "+r.Masked().String())
+		}
 		if j := slices.IndexFunc(all[:i], r.Overlaps); j >= 0 {
 			return nil, badSubnet(n, fmt.Sprintf("its ranges %s and %s overlap", all[j], r), "give ranges that do not overlap")
 		}

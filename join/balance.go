@@ -56,7 +56,7 @@ func (b *balancer) leaderAccess() (*roster, error) {
 	defer n.mu.Unlock()
 	switch leads := n.server != nil && n.keys != nil && n.server.Leads(); {
 	case leads && b.local == nil:
-		r, err := n.connect(n.keys.operator, urls(n.record.Underlay[:1], ClientPort))
+		r, err := n.connectLocked(n.keys.operator, urls(n.record.Underlay[:1], ClientPort))
 		if err != nil {
 			return nil, err
 		}

@@ -140,7 +140,7 @@ func (n *Node) saveJoined(r record, ca, host *x509.Certificate, endpoints []stri
 		n.dir.write(fileEndpoints, []byte(strings.Join(endpoints, "\n")+"\n"))); err != nil {
 		return err
 	}
-	return n.save(r)
+	return n.saveLocked(r)
 }
 
 // join enters a cluster by a token. Until the door has answered, only the host's ID and

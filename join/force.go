@@ -76,7 +76,7 @@ func (n *Node) finishForce(ctx context.Context) error {
 	}
 	r := n.record
 	r.Forced = n.opt.ForceNew
-	return n.save(r)
+	return n.saveLocked(r)
 }
 
 // dropOtherKeepers records that this host is the only keeper.

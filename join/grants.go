@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/store"
 )
 
 // Networks is the right to write the networks that hosts share. Hosts that keep the store
@@ -66,6 +67,9 @@ func (o *Operator) setRights(ctx context.Context, name string, next func(admitte
 			return err
 		}
 		done := slices.Equal(before, h.May)
+		if done && o.rehearses {
+			return &store.Rehearsed{}
+		}
 		if !done {
 			done, err = o.tryReplaceAdmission(ctx, *h)
 		}

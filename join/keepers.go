@@ -117,7 +117,7 @@ func (s state) demotion(names []string) (c store.Change) {
 // commit makes a change of the keepers, unless one of its hosts was removed or demoted
 // meanwhile. Then it adjusts the rights of those hosts.
 func (o *Operator) commit(ctx context.Context, op string, c store.Change, names []string) error {
-	if len(c.Put)+len(c.Delete) > 0 {
+	if o.rehearses || len(c.Put)+len(c.Delete) > 0 {
 		done, _, err := o.store.Commit(ctx, c)
 		if err == nil && !done {
 			err = heddle.Errorf(heddle.StoreDown, op, strings.Join(names, ", "),

@@ -93,14 +93,14 @@ func (n *Node) becomeMember(ctx context.Context) error {
 	r.Member, r.Initial, r.Underlay, r.KeyAway = true, got.Initial, n.opt.Underlay, ca.key == nil
 	keys, err := n.loadKeys(r.KeyAway)
 	if err == nil {
-		err = n.save(r)
+		err = n.saveLocked(r)
 	}
 	if err != nil {
 		return err
 	}
 	n.keys = keys
 	n.log.Info("this host keeps the store from now on")
-	return n.serve()
+	return n.serveLocked()
 }
 
 // requestMembership fetches what a member of the store needs. It gets the authority's key, and
@@ -172,7 +172,7 @@ func (n *Node) keepServing() bool {
 	if !n.record.Member {
 		return true
 	}
-	err := n.serve()
+	err := n.serveLocked()
 	if err != nil {
 		n.log.Error("this host does not keep the store for now", "error", err)
 	}

@@ -30,7 +30,7 @@ func (n *Node) readMembers(ctx context.Context) error {
 	}
 	mine, err := n.adopt(all)
 	if !mine {
-		err = errors.Join(err, n.stopKeeping())
+		err = errors.Join(err, n.stopKeepingLocked())
 	}
 	return err
 }
@@ -44,7 +44,7 @@ func (n *Node) adopt(all []member) (mine bool, err error) {
 		n.endpoints = now
 		n.store.SetEndpoints(now)
 		if n.admin != nil {
-			n.admin.store.SetEndpoints(now)
+			n.admin.etcd.SetEndpoints(now)
 		}
 	}
 	if text, bad := json.Marshal(all); bad == nil && !reflect.DeepEqual(all, n.members) {
@@ -55,8 +55,8 @@ func (n *Node) adopt(all []member) (mine bool, err error) {
 	return slices.ContainsFunc(all, func(m member) bool { return slices.Contains(m.Peers, own) }), err
 }
 
-// stopKeeping makes a host stop keeping the store. The caller holds roleMu.
-func (n *Node) stopKeeping() error {
+// stopKeepingLocked makes a host stop keeping the store. The lock is roleMu.
+func (n *Node) stopKeepingLocked() error {
 	n.mu.Lock()
 	if !n.record.Member {
 		n.mu.Unlock()
@@ -65,7 +65,7 @@ func (n *Node) stopKeeping() error {
 	n.log.Info("this host no longer keeps the store")
 	r := n.record
 	r.Member, r.Founder, r.Initial = false, false, nil
-	unsaved := n.save(r)
+	unsaved := n.saveLocked(r)
 	door, server, admin := n.door, n.server, n.admin
 	n.door, n.server, n.admin, n.keys = nil, nil, nil, nil
 	n.mu.Unlock() // a server may take its time to close
@@ -107,7 +107,7 @@ func (n *Node) checkAccepted(ctx context.Context) {
 		}
 		n.roleMu.Lock()
 		defer n.roleMu.Unlock()
-		if err := n.stopKeeping(); err != nil {
+		if err := n.stopKeepingLocked(); err != nil {
 			n.log.Error("what this host had as a member of the store is not all gone", "error", err)
 		}
 	case err == nil:

@@ -129,7 +129,7 @@ func Open(ctx context.Context, opt Options) (*Node, error) {
 	}
 	if r := n.record; err == nil && (r.MTU != opt.MTU || !slices.Equal(r.Underlay, n.opt.Underlay)) {
 		r.MTU, r.Underlay = opt.MTU, n.opt.Underlay
-		err = n.save(r)
+		err = n.saveLocked(r)
 	}
 	if err == nil {
 		err = n.start(ctx)

@@ -28,6 +28,8 @@ const (
 type Operator struct {
 	roster
 	node *Node
+	// rehearses says that nothing is to be changed.
+	rehearses bool
 	// cert is the certificate of the operator.
 	cert pair
 }
@@ -41,8 +43,8 @@ func (n *Node) Operator(_ context.Context, credential []byte) (*Operator, error)
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	r, err := n.connect(p, n.endpoints)
-	return &Operator{r, n, p}, err
+	r, err := n.connectLocked(p, n.endpoints)
+	return &Operator{roster: r, node: n, cert: p}, err
 }
 
 func (n *Node) credential(given []byte) (pair, error) {
@@ -65,6 +67,12 @@ func (n *Node) credential(given []byte) (pair, error) {
 			"give operator.pem out of the state folder of a host that keeps the store, with --credential")
 	}
 	return p, nil
+}
+
+// Rehearse has Token, Promote, Demote, Grant, Revoke and what changes where the authority's key is make
+// their checks and change nothing: they end with a *store.Rehearsed. Of what else an operator does, only changes through Store are rehearsed.
+func (o *Operator) Rehearse() {
+	o.store, o.rehearses = store.Rehearse(o.store), true
 }
 
 // Store is the record, with the operator's rights.

@@ -117,8 +117,8 @@ func (n *Node) loadKeys(away bool) (*keys, error) {
 	return &keys{authority: authority{ca}, operator: operator, serving: serving}, err
 }
 
-// save writes the record; the caller holds mu, or is alone.
-func (n *Node) save(r record) error {
+// saveLocked writes the record.
+func (n *Node) saveLocked(r record) error {
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err

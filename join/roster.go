@@ -18,7 +18,9 @@ import (
 // roster manages, as the operator, who may do what in an embedded store, and who
 // keeps it.
 type roster struct {
-	store  *store.Etcd
+	store store.Store
+	// etcd is the store as it is made, client etcd's own client, for its members and users.
+	etcd   *store.Etcd
 	client *clientv3.Client
 }
 

@@ -26,7 +26,7 @@ func (n *Node) start(ctx context.Context) error {
 				return err
 			}
 		}
-		if err := n.serve(); err != nil && (n.opt.ForceNew || n.record.Founder && !n.record.Enabled) {
+		if err := n.serveLocked(); err != nil && (n.opt.ForceNew || n.record.Founder && !n.record.Enabled) {
 			return err
 		} else if err != nil { // containers need the agent in any case
 			n.log.Error("this host does not keep the store for now", "error", err)
@@ -52,9 +52,8 @@ func (n *Node) start(ctx context.Context) error {
 	return nil
 }
 
-// serve starts the server and the door of a member of the store, if they do not
-// run. The caller holds mu, or is alone.
-func (n *Node) serve() error {
+// serveLocked starts the server and the door of a member of the store, if they do not run.
+func (n *Node) serveLocked() error {
 	if n.server != nil && stopped(n.server) {
 		n.server.Close()
 		n.server = nil
@@ -141,7 +140,7 @@ func (n *Node) enable(ctx context.Context) error {
 	}
 	done := n.record
 	done.Enabled = true
-	return n.save(done)
+	return n.saveLocked(done)
 }
 
 // roster returns the operator's access to the store, which members have.
@@ -152,7 +151,7 @@ func (n *Node) roster(context.Context) (roster, error) {
 		return roster{}, noCredential(n.me.Name)
 	}
 	if n.admin == nil {
-		r, err := n.connect(n.keys.operator, n.endpoints)
+		r, err := n.connectLocked(n.keys.operator, n.endpoints)
 		if err != nil {
 			return roster{}, err
 		}
@@ -161,8 +160,8 @@ func (n *Node) roster(context.Context) (roster, error) {
 	return *n.admin, nil
 }
 
-// connect connects to the store with a credential. The caller holds mu.
-func (n *Node) connect(p pair, endpoints []string) (roster, error) {
+// connectLocked connects to the store with a credential.
+func (n *Node) connectLocked(p pair, endpoints []string) (roster, error) {
 	c := n.callTLS()
 	cert := p.tls()
 	c.Certificates = append(c.Certificates, cert)
@@ -170,7 +169,7 @@ func (n *Node) connect(p pair, endpoints []string) (roster, error) {
 	if err != nil {
 		return roster{}, err
 	}
-	return roster{s, s.Client()}, nil
+	return roster{s, s, s.Client()}, nil
 }
 
 func noCredential(name string) error {

@@ -67,12 +67,12 @@ func (n *Node) applyWithdrawal(ctx context.Context, s store.Store) error {
 		return nil
 	}
 	n.withdrawn.Store(w)
-	return n.dropAuthorityKey()
+	return n.dropAuthorityKeyLocked()
 }
 
-// dropAuthorityKey deletes the authority's key. It sets the mark in the record first, so
-// that the next start finishes an interrupted deletion. The caller holds roleMu.
-func (n *Node) dropAuthorityKey() error {
+// dropAuthorityKeyLocked deletes the authority's key. It sets the mark in the record first, so
+// that the next start finishes an interrupted deletion. The lock is roleMu.
+func (n *Node) dropAuthorityKeyLocked() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.keys == nil || n.keys.authority.key == nil && !n.dir.has(fileAuthorityKey) {
@@ -80,7 +80,7 @@ func (n *Node) dropAuthorityKey() error {
 	}
 	r := n.record
 	r.KeyAway = true
-	if err := n.save(r); err != nil {
+	if err := n.saveLocked(r); err != nil {
 		return err
 	}
 	n.keys.authority.key = nil
@@ -120,7 +120,7 @@ func (n *Node) restoreAuthorityKey(ctx context.Context, s store.Store, text []by
 	}
 	r := n.record
 	r.KeyAway = false
-	if err := n.save(r); err != nil {
+	if err := n.saveLocked(r); err != nil {
 		return err
 	}
 	n.keys.authority.key, n.keys.lent = key, loan{}

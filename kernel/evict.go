@@ -50,20 +50,17 @@ func (k *Kernel) Evict(t Tenure, in Pod) error {
 		if err != nil {
 			return refused("list", "MAC addresses of "+t.Parent, err)
 		}
-		left, down, err := k.evict(t, *parent, pod, deep)
-		defer closeAll(down)
+		found, err := k.evict(t, *parent, pod, deep, before)
+		defer closeAll(found.down)
 		if err != nil {
 			return err
 		}
-		hidden, err := k.hidden(before, left, t, *parent)
-		hidden = awaitUp(hidden, down)
+		hidden := awaitUp(found.hidden, found.down)
 		switch {
-		case err != nil:
-			return err
-		case len(hidden) == 0:
+		case len(hidden) == 0 && (deep || !found.left):
 			return nil
-		case deep && pod == nil && k.waitGone(hidden, *parent):
-			return nil
+		case deep && (pod == nil || found.seenAll(hidden)) && k.waitGone(hidden, *parent):
+			return nil // its namespace was ending, or those of neighbours that the search has seen
 		case deep:
 			return quarantined(t, fmt.Sprintf("%s listens to %s for a device in a namespace that is not found", t.Parent, orList(hidden)))
 		}
@@ -81,41 +78,57 @@ func (k *Kernel) parent(t Tenure) (*linkState, error) {
 	return k.listing().link(t.Parent)
 }
 
-// evict searches once. It returns the MAC addresses to which the parent listens for devices that
-// are up and may be the container's, and the devices that are down. The caller closes their
-// namespaces.
-func (k *Kernel) evict(t Tenure, parent linkState, pod *Netns, deep bool) (left []heddle.MAC, down []upper, err error) {
-	all, err := allNamespaces()
-	if err != nil {
-		return nil, nil, quarantined(t, err.Error())
-	}
-	defer all.close()
-	if pod != nil {
-		own, err := pod.Dup()
-		if err != nil {
-			return nil, nil, err
-		}
-		all.add(own)
-	}
+// searched is what a search has found that is not the container's, as far as is known.
+type searched struct {
+	// hidden are the MAC addresses to which the parent listened before and listens now, and that no device
+	// has which was found and is there still. Seen are those of devices that were up.
+	hidden, seen []heddle.MAC
+	// down are the devices that were down. The caller closes their namespaces.
+	down []upper
+	// left says that a device went while it was looked at. It may be elsewhere.
+	left bool
+}
+
+// seenAll reports whether the search has seen devices with all these MAC addresses.
+func (s searched) seenAll(all []heddle.MAC) bool {
+	return !slices.ContainsFunc(all, func(mac heddle.MAC) bool { return !slices.Contains(s.seen, mac) })
+}
+
+// errLeft says that a device is not where it was found.
+var errLeft = errors.New("the device has gone elsewhere, or ended")
+
+// evict searches once, or shares a search, and deletes what is the container's.
+func (k *Kernel) evict(t Tenure, parent linkState, pod *Netns, deep bool, before []heddle.MAC) (found searched, err error) {
+	look := k.look
 	if deep {
-		all.addSockets()
+		look = k.lookDeep
 	}
+	all, uppers, end, err := look(pod)
+	if err != nil {
+		return found, quarantined(t, err.Error())
+	}
+	defer end()
 	var errs []error
-	for _, u := range stackedOn(all.stackedInterfaces(k.home), k.home, parent.index) {
+	var up []upper
+	for _, u := range stackedOn(uppers, k.home, parent.index) {
 		switch mine, err := k.isMine(t, u, pod, all); {
+		case err == errLeft:
+			found.left = true
 		case err != nil:
 			errs = append(errs, err)
 		case mine:
 			errs = append(errs, k.deleteUpper(u))
 		case u.up:
-			left = append(left, u.mac)
+			up = append(up, u)
+			found.seen = append(found.seen, u.mac)
 		default:
 			if ns, err := u.ns.Dup(); err == nil {
-				down = append(down, upper{u.linkState, ns})
+				found.down = append(found.down, upper{linkState: u.linkState, ns: ns})
 			}
 		}
 	}
-	return left, down, errors.Join(errs...)
+	found.hidden, err = k.hidden(before, up, t, parent)
+	return found, errors.Join(append(errs, err)...)
 }
 
 func closeAll(some []upper) {
@@ -164,8 +177,7 @@ func (k *Kernel) isMine(t Tenure, u upper, pod *Netns, all namespaces) (bool, er
 	if u.ns.Same(k.home) || !u.onLAN() {
 		return false, nil
 	}
-	cookie, err := u.ns.Cookie()
-	if err != nil || t.Known(cookie, u.index) {
+	if u.cookie == 0 || t.Known(u.cookie, u.index) {
 		return false, nil // its namespace has ended, or the device is another endpoint's
 	}
 	if pod != nil && (pod.Same(u.ns) || pod.ownsUsersOf(u.ns)) {
@@ -178,6 +190,9 @@ func (k *Kernel) isMine(t Tenure, u upper, pod *Netns, all namespaces) (bool, er
 	}
 	defer s.close()
 	addrs, err := s.nicAddresses(u.index)
+	if absent(err) {
+		return false, errLeft
+	}
 	if err != nil {
 		return false, refused("list", "addresses of "+u.name, err)
 	}
@@ -210,11 +225,18 @@ func (k *Kernel) deleteUpper(u upper) error {
 }
 
 // hidden returns the MAC addresses that the parent listened to both before and after the search,
-// and that no device found by the search has.
-func (k *Kernel) hidden(before, found []heddle.MAC, t Tenure, parent linkState) ([]heddle.MAC, error) {
+// and that no device which the search has found, and which is up still, has: a neighbour that has gone
+// meanwhile does not account for another device with its address.
+func (k *Kernel) hidden(before []heddle.MAC, up []upper, t Tenure, parent linkState) ([]heddle.MAC, error) {
 	now, err := k.listing().listenedMACs(parent)
 	return slices.DeleteFunc(now, func(mac heddle.MAC) bool {
-		return !slices.Contains(before, mac) || slices.Contains(found, mac) || slices.Contains(t.Before, mac)
+		return !slices.Contains(before, mac) || slices.Contains(t.Before, mac) || slices.ContainsFunc(up, func(u upper) bool {
+			if u.mac != mac {
+				return false
+			}
+			l := u.again()
+			return l != nil && l.up && l.mac == mac
+		})
 	}), refused("list", "MAC addresses of "+parent.name, err)
 }
 

@@ -24,18 +24,37 @@ func TestFoundDown(t *testing.T) {
 			parent, err := r.k.listing().link("lan0")
 			cell.Must(t, err)
 			tenure := Tenure{Parent: "lan0", MAC: "0a:00:00:00:00:08", Known: func(uint64, int) bool { return true }}
-			left, down, err := r.k.evict(tenure, *parent, nil, false)
+			found, err := r.k.evict(tenure, *parent, nil, false, []heddle.MAC{mac})
 			cell.Must(t, err)
-			defer closeAll(down)
-			if len(left) > 0 || len(down) != 1 {
-				t.Fatalf("%v are up, %d devices are down", left, len(down))
+			defer closeAll(found.down)
+			if len(found.hidden) > 0 || len(found.down) != 1 {
+				t.Fatalf("%v are hidden, %d devices are down", found.hidden, len(found.down))
 			}
 			if row.rises {
 				time.AfterFunc(50*time.Millisecond, func() { r.sh("ip -n " + r.pod + " link set mv0 up") })
 			}
-			if got := awaitUp([]heddle.MAC{mac}, down); !slices.Equal(got, row.hidden) {
+			if got := awaitUp([]heddle.MAC{mac}, found.down); !slices.Equal(got, row.hidden) {
 				t.Errorf("%v are hidden, not %v", got, row.hidden)
 			}
 		})
+	}
+}
+
+// TestGoneWhileLooking: a neighbour's device that goes between its listing and the reading of its addresses is
+// no error. The search looks once more, and finds it nowhere.
+func TestGoneWhileLooking(t *testing.T) {
+	r := newRoom(t)
+	other := newNetns(t, "other")
+	r.sh("ip link add lan0 type veth peer name wire0; ip link set lan0 up; ip link set wire0 up\n" +
+		"ip link add link lan0 name mv0 netns " + other + " type macvlan mode bridge; ip -n " + other + " link set mv0 up")
+	looks := 0
+	tenure := Tenure{Parent: "lan0", MAC: "0a:00:00:00:00:08", Known: func(uint64, int) bool {
+		if looks++; looks == 1 {
+			r.sh("ip -n " + other + " link del mv0")
+		}
+		return false
+	}}
+	if err := r.k.Evict(tenure, r.podNS); err != nil || looks != 1 {
+		t.Errorf("after %d looks: %v", looks, err)
 	}
 }

@@ -18,11 +18,13 @@ import (
 // not look. A cookie of 0 is not compared.
 //
 // FindNetns waits for searches that have all namespaces open: a namespace that has ended would seem
-// to live by these open files.
+// to live by these open files. If a path leads to such a number and cannot be opened in time, it fails
+// as well: the namespace may be there.
 func FindNetns(inode, cookie uint64) (*Netns, error) {
 	searching.Lock()
 	defer searching.Unlock()
 	var found *Netns
+	slow := false
 	name := fmt.Sprintf("net:[%d]", inode)
 	ways(func(n, path string) bool {
 		if n != name {
@@ -30,6 +32,7 @@ func FindNetns(inode, cookie uint64) (*Netns, error) {
 		}
 		at := openInTime(path)
 		if at == nil {
+			slow = slow || slowPaths.has(path)
 			return true
 		}
 		if at.ino == inode && at.Is(inode, cookie) {
@@ -39,10 +42,14 @@ func FindNetns(inode, cookie uint64) (*Netns, error) {
 		at.Close()
 		return true
 	})
-	if found == nil {
-		return nil, checkFileLimit()
+	switch {
+	case found != nil:
+		return found, nil
+	case slow:
+		return nil, heddle.Errorf(heddle.KernelRefused, "search", "namespace "+name, "a file system on the way does not answer",
+			"look which mount hangs; the agent tries again")
 	}
-	return found, nil
+	return nil, checkFileLimit()
 }
 
 // searching is held while every namespace of the host is open, and while one is looked for. A
@@ -54,6 +61,17 @@ var searching sync.Mutex
 // them soon, because nobody else can search meanwhile. It fails if it could not look.
 func allNamespaces() (namespaces, error) {
 	searching.Lock()
+	all, err := openNamespaces()
+	if err != nil {
+		all.close()
+		return nil, err
+	}
+	return all, nil
+}
+
+// openNamespaces is allNamespaces for who holds searching. What it has opened is to be closed also if
+// it fails.
+func openNamespaces() (namespaces, error) {
 	all := namespaces{}
 	ways(func(name, path string) bool {
 		if all[name] == nil {
@@ -63,11 +81,7 @@ func allNamespaces() (namespaces, error) {
 		}
 		return true
 	})
-	if err := checkFileLimit(); err != nil {
-		all.close()
-		return nil, err
-	}
-	return all, nil
+	return all, checkFileLimit()
 }
 
 // spareFiles is how many more files this process must be able to open after a search. With fewer, a
@@ -101,7 +115,7 @@ func (all namespaces) add(n *Netns) {
 	all[name] = n
 }
 
-// close closes all that allNamespaces opened, and lets the next caller search.
+// close closes all that was opened, and lets the next caller search.
 func (all namespaces) close() {
 	defer searching.Unlock()
 	for _, n := range all {

@@ -88,5 +88,5 @@ func leftBy(f *netlink.ConntrackFlow, at heddle.Socket) bool {
 }
 
 func protocolOf(f *netlink.ConntrackFlow) string {
-	return map[uint8]string{unix.IPPROTO_TCP: "tcp", unix.IPPROTO_UDP: "udp"}[f.Forward.Protocol]
+	return heddle.ProtocolName(int(f.Forward.Protocol))
 }

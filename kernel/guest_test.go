@@ -19,10 +19,11 @@ func TestSoakInGuests(t *testing.T) {
 	vm.RunInGuests(t, "^Test(Apply|Commands|Diff|Drift|Remove|Ours|Facts|Watch|Elements|SetOf|Strangers).*")
 }
 
-// TestRedirectsInGuests makes redirects, and all objects that ipvlan needs with them.
+// TestRedirectsInGuests makes redirects, and all objects that ipvlan needs with them; and it looks for
+// sockets of SCTP, which not every kernel has.
 func TestRedirectsInGuests(t *testing.T) {
-	g := vm.Guest{Modules: append(vm.DefaultModules(), "8021q"), Only: "6.12"}
-	g.RunEverywhere(t, "^(TestRedirects|TestTaggedPassRedirects|TestApplyTwice|TestCommandsEqualApply|TestDiffFindsEachObject)$/^(u32|ebpf|ipvlan)$")
+	g := vm.Guest{Modules: append(vm.DefaultModules(), "8021q", "sctp"), Only: "6.12"}
+	g.RunEverywhere(t, "^(TestSCTPListeners|TestRedirects|TestTaggedPassRedirects|TestApplyTwice|TestCommandsEqualApply|TestDiffFindsEachObject)$/^(u32|ebpf|ipvlan)$")
 }
 
 // TestTunnelsInGuests runs the tests of tunnels between hosts in guests.

@@ -41,6 +41,8 @@ type Kernel struct {
 	Lost func(nic, what string)
 
 	home *Netns
+	// surveys are the searches for devices on a parent's LAN.
+	surveys surveys
 	// frame is held while the chains and sets of the firewall, and their contents, are compared and
 	// changed in one transaction. Plans share much of them, and a removal asks meanwhile whether
 	// another plan wants an object.

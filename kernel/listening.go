@@ -3,6 +3,7 @@ package kernel
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -32,7 +33,13 @@ func (k *Kernel) listening() ([]heddle.Socket, error) {
 			return err
 		}
 		udp, err := openPorts("udp")
-		for protocol, ports := range map[string][]uint16{"tcp": tcp, "udp": udp} {
+		var sctp []uint16
+		listeners, failed := SCTPListeners()
+		for _, l := range listeners {
+			sctp = append(sctp, l.Port)
+		}
+		err = errors.Join(err, failed)
+		for protocol, ports := range map[string][]uint16{"tcp": tcp, "udp": udp, "sctp": sctp} {
 			for _, p := range ports {
 				if p >= firewall.FirstMasqueradePort {
 					all = append(all, heddle.Socket{Protocol: protocol, Port: p})

@@ -107,9 +107,10 @@ func newSizedScenario(t testing.TB, name string, mode heddle.Mode, options map[s
 		published := []heddle.PortMapping{
 			{HostPort: uint16(10000 + i), ContainerPort: 80, Protocol: "tcp"},
 			{HostIP: netip.MustParseAddr("198.51.100.2"), HostPort: uint16(10000 + i), ContainerPort: 53, Protocol: "udp"}}
+		servers := []netip.Addr{netip.MustParseAddr("203.0.113.53"), netip.MustParseAddr("2001:db8:f::53")}
 		p, err := mode.Endpoint(s.facts, s.network, heddle.Endpoint{ID: id, NIC: &nic, Network: s.network.ID, NetworkName: "demo", MTU: size,
 			MAC: mac, Addrs: []netip.Prefix{netip.PrefixFrom(four, bits), netip.PrefixFrom(six, 64)}[:families],
-			Slot: firstSlot + i, DefaultRoute: true, Ports: published[:ports]})
+			Slot: firstSlot + i, DefaultRoute: true, Ports: published[:ports], NameServers: servers[:families]})
 		cell.Must(t, err)
 		return p
 	}

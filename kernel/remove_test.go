@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/commands"
 	"github.com/heddle-network/heddle/test/cell"
 )
 
@@ -193,5 +194,34 @@ func TestStrangersInterfaces(t *testing.T) {
 			cell.Must(t, r.k.Remove(plan, r.podNS, func(key string) bool { return contains(s.netPlan, key) }))
 			r.becomes("removed beside "+script, before)
 		}
+	}
+}
+
+// The commands by which a plan is said to go leave what Remove leaves.
+func TestCommandsEqualRemove(t *testing.T) {
+	for _, s := range scenarios(t) {
+		t.Run(s.name, func(t *testing.T) {
+			typed, made := newRoom(t), newRoom(t)
+			plans := []heddle.Plan{s.netPlan, s.endpoint(0)}
+			shared := func(key string) bool { return contains(s.netPlan, key) }
+			untyped := func(o heddle.Object) bool { // no command removes these
+				_, redirect := o.(heddle.Redirect)
+				return redirect || fast(o)
+			}
+			for _, r := range []*room{typed, made} {
+				r.sh(uplinkScript)
+				r.apply(plans[0])
+				r.apply(plans[1])
+			}
+			typed.sh(strings.Join(commands.Removal(plans[1], typed.pod, shared), "\n"))
+			cell.Must(t, typed.k.Remove(heddle.Plan{Host: plans[1].Host.Filter(untyped)}, nil, shared))
+			cell.Must(t, made.k.Remove(plans[1], made.podNS, shared))
+			if s.name != "direct" { // a NIC comes home with more than commands say
+				sameText(t, "commands and Remove", anonymous(typed, typed.steady(), plans), anonymous(made, made.steady(), plans))
+			}
+			typed.sh(strings.Join(commands.Removal(plans[0], "", nil), "\n"))
+			cell.Must(t, typed.k.Remove(heddle.Plan{Host: plans[0].Host.Filter(untyped)}, nil, nil))
+			typed.nothingOwned()
+		})
 	}
 }

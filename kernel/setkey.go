@@ -85,7 +85,7 @@ func encodePart(kind, s string) ([]byte, error) {
 			return a.AsSlice(), nil
 		}
 	case firewall.TypeProto:
-		if n, known := protocols[s]; known {
+		if n, known := heddle.ProtocolNumber(s); known {
 			return []byte{n}, nil
 		}
 		if n, err := strconv.ParseUint(s, 0, 8); err == nil {
@@ -102,8 +102,6 @@ func encodePart(kind, s string) ([]byte, error) {
 	}
 	return nil, bad
 }
-
-var protocols = map[string]byte{"tcp": unix.IPPROTO_TCP, "udp": unix.IPPROTO_UDP}
 
 // decode is the inverse of encode, in the spelling that plans use.
 func decode(types []string, b []byte) []string {
@@ -133,10 +131,8 @@ func decodePart(kind string, b []byte) string {
 	case firewall.TypeGroup:
 		return fmt.Sprintf("%#x", number(b))
 	}
-	for name, n := range protocols {
-		if n == b[0] {
-			return name
-		}
+	if name := heddle.ProtocolName(int(b[0])); name != "" {
+		return name
 	}
 	return strconv.Itoa(int(b[0]))
 }

@@ -12,10 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// upper is an interface that is stacked on another one, with its namespace.
+// upper is an interface that is stacked on another one, with its namespace and that one's cookie; the
+// cookie is 0 if the namespace has ended.
 type upper struct {
 	linkState
-	ns *Netns
+	ns     *Netns
+	cookie uint64
 }
 
 // onLAN reports whether the interface is a neighbour on the LAN of its lower interface.
@@ -43,9 +45,16 @@ func (all namespaces) stackedInterfaces(base *Netns) []upper {
 		if err != nil {
 			continue
 		}
+		from := len(found)
 		for _, l := range live {
 			if l.peer != 0 && !l.paired() && (l.elsewhere && l.nsid == number || !l.elsewhere && ns.Same(base)) {
-				found = append(found, upper{l, ns})
+				found = append(found, upper{linkState: l, ns: ns})
+			}
+		}
+		if from < len(found) {
+			cookie, _ := ns.Cookie()
+			for i := range found[from:] {
+				found[from+i].cookie = cookie
 			}
 		}
 	}

@@ -92,5 +92,5 @@ func (a *attempt) rollback(cause error) error {
 		return cause
 	}
 	return heddle.Errorf(heddle.UndoFailed, "undo", strings.Join(left, ", "),
-		heddle.CauseOf(last)+" (after "+heddle.SentenceOf(cause)+")", "remove what is left with 'heddle gc'")
+		heddle.CauseOf(last)+" (after "+heddle.SentenceOf(cause)+")", heddle.FirstRemedy(cause, "remove what is left with 'heddle gc'"))
 }

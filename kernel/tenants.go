@@ -32,8 +32,8 @@ func (k *Kernel) Tenants(parent string) ([]Tenant, error) {
 		if u.ns.Same(k.home) || !u.onLAN() {
 			continue
 		}
-		if cookie, err := u.ns.Cookie(); err == nil {
-			found = append(found, Tenant{cookie, u.index, u.name, u.kind})
+		if u.cookie != 0 {
+			found = append(found, Tenant{u.cookie, u.index, u.name, u.kind})
 		}
 	}
 	return found, nil

@@ -49,8 +49,8 @@ func (h *Host) startAgent(ctx context.Context, p program) error {
 // agentSpec returns the host's record, or an error if the host has no agent.
 func (h *Host) agentSpec() (spec, error) {
 	if h.Socket == "" {
-		return spec{}, heddle.Errorf(heddle.NoLab, "find agent of", h.Name,
-			"the lab was made without agents", "make the lab anew with agents")
+		return spec{}, heddle.Errorf(heddle.LabFailed, "find agent of", h.Name,
+			"the lab was made without agents", "make the lab anew without --no-agent")
 	}
 	s, err := readSpec(h.folder)
 	if err != nil {

@@ -3,6 +3,7 @@ package lab
 import (
 	"fmt"
 	"net/netip"
+	"os"
 	"path"
 	"regexp"
 	"slices"
@@ -30,6 +31,15 @@ func checkName(s string) error {
 			"use 1 to 32 letters, digits, '_', '-', the first a letter or digit")
 	}
 	return nil
+}
+
+// needRoot refuses others than root, who cannot make namespaces and not look into them.
+func needRoot(op, object string) error {
+	if os.Geteuid() == 0 {
+		return nil
+	}
+	return heddle.Errorf(heddle.NoPermission, op, object, "labs are made of namespaces and mounts, which take root",
+		"run the command as root, with sudo for example")
 }
 
 func checkHostCount(n int) error {
@@ -86,13 +96,15 @@ func (t Topology) checkUnique() error {
 
 func (sw *Switch) check() error {
 	seen := map[bool]bool{}
-	for i, p := range sw.Subnets {
+	for _, p := range sw.Subnets {
 		if !p.IsValid() || p.Addr().Is4In6() || seen[p.Addr().Is4()] {
 			return heddle.Errorf(heddle.BadSubnet, "check subnets of switch", sw.Name,
-				fmt.Sprintf("%v are not one of each IP version", sw.Subnets), "give one IPv4 subnet, one IPv6 subnet, or both")
+				heddle.List(sw.Subnets)+" are not one of each IP version", "give one IPv4 subnet, one IPv6 subnet, or both")
 		}
 		seen[p.Addr().Is4()] = true
-		sw.Subnets[i] = p.Masked()
+		if cause, _ := heddle.CheckHostBits(p); cause != "" {
+			return heddle.Errorf(heddle.BadSubnet, "check subnets of switch", sw.Name, cause, "give "+p.Masked().String())
+		}
 	}
 	return checkMTU(sw.MTU, sw.Subnets...)
 }
@@ -137,7 +149,7 @@ func (t Topology) checkNumbers() error {
 			for _, p := range nic.Addresses {
 				if !sw.holds(p) {
 					return heddle.Errorf(heddle.BadSubnet, "check address of "+n.Name, p.String(),
-						fmt.Sprintf("it is no host's address in the subnets of switch %s: %v", sw.Name, sw.Subnets), "choose an address in one of these subnets, with its prefix length")
+						fmt.Sprintf("it is no host's address in the subnets of switch %s: %s", sw.Name, heddle.List(sw.Subnets)), "choose an address in one of these subnets, with its prefix length")
 				}
 				if other, taken := owner[p.Addr()]; taken {
 					return refuse("check address of "+n.Name, p.Addr(), other+" has it", "choose another address")

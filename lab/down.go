@@ -28,11 +28,11 @@ func (l *Lab) Down(ctx context.Context) error {
 	}
 	defer lock.Close()
 	*l = *read(l.folder)
-	return l.remove(ctx)
+	return l.removeLocked(ctx)
 }
 
-// remove removes everything; the caller holds the lock.
-func (l *Lab) remove(ctx context.Context) error {
+// removeLocked removes everything.
+func (l *Lab) removeLocked(ctx context.Context) error {
 	stacks := l.openNetns()
 	err := l.kill(ctx)
 	strays := stacks.awaitEmpty(ctx)
@@ -64,7 +64,7 @@ func (l *Lab) kill(ctx context.Context) error {
 	defer cancel()
 	for l.anyAlive() || unrecorded(l.folder) {
 		if err := pause(ctx, 5*time.Millisecond); err != nil {
-			return heddle.Wrap(heddle.LabFailed, "wait for end of", l.Name, err, "run 'heddle lab down' again")
+			return heddle.Wrap(heddle.LabFailed, "wait for end of", l.Name, err, "run 'heddle lab down NAME' again")
 		}
 	}
 	return nil

@@ -86,10 +86,13 @@ func Load(dir, name string) (*Lab, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
+	if err := needRoot("find lab", name); err != nil {
+		return nil, err
+	}
 	folder := labFolder(dir, name)
 	if _, err := os.Stat(folder); err != nil {
 		return nil, heddle.Errorf(heddle.NoLab, "find lab", name, "no lab of that name is up",
-			"make it with 'heddle lab up', or choose one of 'heddle lab list'")
+			"choose one that 'heddle lab list' shows (--lab NAME, or lab down NAME), or make it with 'heddle lab up --name "+name+"'")
 	}
 	return read(folder), nil
 }
@@ -103,8 +106,11 @@ func List(dir string) ([]*Lab, error) {
 	if os.IsNotExist(err) {
 		return nil, nil
 	}
+	if err == nil && len(entries) > 0 {
+		err = needRoot("list labs in", dir)
+	}
 	if err != nil {
-		return nil, heddle.Wrap(heddle.LabFailed, "list labs in", dir, err, "")
+		return nil, heddle.Wrap(heddle.LabFailed, "list labs in", dir, err, "look at the folder's mode and owner: root reads it")
 	}
 	var all []*Lab
 	for _, e := range entries {
@@ -126,8 +132,11 @@ func (l *Lab) Host(name string) (*Host, error) {
 }
 
 func (l *Lab) noHost(name string) error {
-	return heddle.Errorf(heddle.NoLab, "find host", name,
-		"lab "+l.Name+" has no such host", "choose one of "+strings.Join(l.names(), ", "))
+	remedy := "choose one of " + strings.Join(l.names(), ", ")
+	if len(l.names()) == 0 {
+		remedy = "the lab was not made to its end: remove it with 'heddle lab down " + l.Name + "'"
+	}
+	return heddle.Errorf(heddle.NoLabHost, "find host", name, "lab "+l.Name+" has no such host", remedy)
 }
 
 // Alive reports whether the lab was made to the end and all its hosts live.

@@ -56,8 +56,7 @@ type Options struct {
 
 // Up makes a lab or nothing, as Raise does.
 func Up(ctx context.Context, o Options) (*Lab, error) {
-	o = o.defaults()
-	t, err := o.topology()
+	t, err := o.Topology()
 	if err != nil {
 		return nil, err
 	}
@@ -78,9 +77,10 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
-// topology makes a Topology from the options. It checks only what a Topology cannot express;
+// Topology makes a Topology from the options. It checks only what a Topology cannot express;
 // Raise checks the rest.
-func (o Options) topology() (Topology, error) {
+func (o Options) Topology() (Topology, error) {
+	o = o.defaults()
 	if err := checkHostCount(o.Hosts); err != nil {
 		return Topology{}, err
 	}

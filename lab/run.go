@@ -26,8 +26,7 @@ func (h *Host) Command(ctx context.Context, argv ...string) (*exec.Cmd, error) {
 		return nil, heddle.Errorf(heddle.BadArgument, "run command in", h.Name, "no command is given", "name a command")
 	}
 	if !h.runs() {
-		return nil, heddle.Errorf(heddle.NoLab, "enter host", h.Name, "the host is gone",
-			"make the lab anew with 'heddle lab down' and 'heddle lab up'")
+		return nil, heddle.Errorf(heddle.LabFailed, "enter host", h.Name, "the host is gone", "make the lab anew with 'heddle lab down NAME' and 'heddle lab up --name NAME'")
 	}
 	if h.Machine != "" {
 		return h.commandInMachine(ctx, argv)

@@ -2,7 +2,9 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -15,14 +17,14 @@ const undoTime = 20 * time.Second
 // it. If the calling process dies in the middle, the hosts made so far end with it; Down
 // removes the folders.
 func Raise(ctx context.Context, t Topology) (*Lab, error) {
-	t, err := t.complete()
+	t, err := t.makeable()
 	if err != nil {
 		return nil, err
 	}
 	folder := labFolder(t.Dir, t.Name)
 	lock, err := makeFolder(ctx, folder)
 	if err != nil {
-		return nil, heddle.Wrap(heddle.LabFailed, "make folder", folder, err, "")
+		return nil, heddle.Wrap(heddle.LabFailed, "make folder", folder, err, "make room there, and look at the folder's mode and owner")
 	}
 	defer lock.Close()
 	if !isEmpty(folder) {
@@ -32,10 +34,44 @@ func Raise(ctx context.Context, t Topology) (*Lab, error) {
 	if err := l.raise(ctx); err != nil {
 		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
 		defer cancel()
-		l.remove(undo)
+		l.removeLocked(undo)
 		return nil, err
 	}
 	return l, nil
+}
+
+// Preview is the dry run of Raise: it makes the checks, and returns the lab as it would be, without
+// processes. If the lab is up already with the same topology, Preview returns it.
+func Preview(ctx context.Context, t Topology) (*Lab, error) {
+	t, err := t.makeable()
+	if err != nil {
+		return nil, err
+	}
+	folder := labFolder(t.Dir, t.Name)
+	lock, err := takeLock(ctx, folder) // a lab that is being made is there when it is made
+	if err == nil {
+		defer lock.Close()
+		if !isEmpty(folder) {
+			return existing(folder, t)
+		}
+	} else if !errors.Is(err, os.ErrNotExist) {
+		return nil, heddle.Wrap(heddle.LabFailed, "open folder", folder, err, "look at the folder's mode and owner")
+	}
+	t.warnNeighbours()
+	l := &Lab{Name: t.Name, Topology: t, folder: folder}
+	return l, l.describeAll(func(list *[]*Host, h *Host, _ spec) error {
+		*list = append(*list, h)
+		return nil
+	})
+}
+
+// makeable returns the topology without defaults, if it can be made here.
+func (t Topology) makeable() (Topology, error) {
+	t, err := t.complete()
+	if err == nil {
+		err = needRoot("make lab", t.Name)
+	}
+	return t, err
 }
 
 // existing returns the lab that is in the folder if it is up and has that topology.
@@ -46,10 +82,10 @@ func existing(folder string, t Topology) (*Lab, error) {
 		return l, nil
 	case l.Alive():
 		return nil, heddle.Errorf(heddle.LabFailed, "make lab", t.Name,
-			"another lab of that name is up", "remove it with 'heddle lab down', or use another name")
+			"another lab of that name is up", "remove it with 'heddle lab down "+t.Name+"', or choose another name with --name")
 	default:
 		return nil, heddle.Errorf(heddle.LabFailed, "make lab", t.Name,
-			"a lab of that name has left its folder", "remove it with 'heddle lab down'")
+			"a lab of that name has left its folder", "remove it with 'heddle lab down "+t.Name+"'")
 	}
 }
 
@@ -105,19 +141,26 @@ func (l *Lab) finish(inits initSet) error {
 
 // startAll starts the inits of the switches and the hosts.
 func (l *Lab) startAll() (all initSet, err error) {
-	add := func(list *[]*Host, h *Host, s spec) {
-		if err != nil {
-			return
-		}
-		var in *initProcess
-		if in, err = l.start(h, s); err == nil {
+	err = l.describeAll(func(list *[]*Host, h *Host, s spec) error {
+		in, err := l.start(h, s)
+		if err == nil {
 			all = append(all, in)
 			*list = append(*list, h)
 		}
-	}
+		return err
+	})
+	return all, err
+}
+
+// describeAll passes each switch and host to add, with the list of the lab's that it belongs to, until
+// there is an error.
+func (l *Lab) describeAll(add func(list *[]*Host, h *Host, s spec) error) error {
 	for _, sw := range l.Topology.Switches {
 		gate := sw.addresses(routerNumber)
-		add(&l.Switches, &Host{Name: sw.Name, Addr4: ofFamily(gate, heddle.IPv4), Addr6: ofFamily(gate, heddle.IPv6)}, spec{Sysctls: switchSysctls()})
+		h := &Host{Name: sw.Name, Addr4: ofFamily(gate, heddle.IPv4), Addr6: ofFamily(gate, heddle.IPv6)}
+		if err := add(&l.Switches, h, spec{Sysctls: switchSysctls()}); err != nil {
+			return err
+		}
 	}
 	for i := range l.Topology.Hosts {
 		n := &l.Topology.Hosts[i]
@@ -130,7 +173,9 @@ func (l *Lab) startAll() (all initSet, err error) {
 			h.Machine, h.Accelerator = n.Machine, accelerator()
 			s.Machine = l.Topology.machine(n, hostOffset+i+1)
 		}
-		add(list, h, s)
+		if err := add(list, h, s); err != nil {
+			return err
+		}
 	}
-	return all, err
+	return nil
 }

@@ -11,12 +11,14 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/commands"
+	"github.com/heddle-network/heddle/mode"
 	"github.com/heddle-network/heddle/mode/bridge"
 	"github.com/heddle-network/heddle/mode/direct"
 	"github.com/heddle-network/heddle/mode/host"
@@ -35,6 +37,7 @@ type variant struct {
 	network     heddle.Network
 	endpoint    heddle.Endpoint
 	fabric      *heddle.Fabric
+	resolves    bool
 }
 
 // facts are those of a host with one uplink of MTU 1400 and a second NIC.
@@ -70,7 +73,7 @@ func variants() []variant {
 	var all []variant
 	add := func(m heddle.Mode, name, about string, change func(*heddle.Network, *heddle.Endpoint)) {
 		n, e := demo(m.Name(), change)
-		all = append(all, variant{name, about, m, n, e, nil})
+		all = append(all, variant{name: name, about: about, mode: m, network: n, endpoint: e})
 	}
 	add(host.Mode{}, "host", "Nothing is made.", func(n *heddle.Network, e *heddle.Endpoint) {
 		*n = heddle.Network{ID: n.ID, Name: n.Name, Mode: n.Mode}
@@ -94,6 +97,7 @@ func variants() []variant {
 		e.Addrs, e.Ports = prefixes("192.0.2.130/24", "2001:db8::130/64"), nil
 	}
 	add(macvlan.Mode{}, "macvlan", "A dual-stack network on the LAN of the default route (`--ip-range 192.0.2.128/25`).", lan)
+	all[len(all)-1].resolves = true
 	add(macvlan.Mode{}, "macvlan-private", "Sub-mode private, on a second NIC, as a container's second network (IPv4 only).", func(n *heddle.Network, e *heddle.Endpoint) {
 		n.Parent, n.Subnets, n.Gateways = "lan1", prefixes("198.51.100.0/24"), nil
 		n.Options = map[string]string{"macvlan_mode": "private"}
@@ -105,6 +109,7 @@ func variants() []variant {
 		n.Parent, n.Options = "lan1", map[string]string{"services": "10.96.0.0/12,fd00:96::/112"}
 	})
 	add(ipvlan.Mode{}, "ipvlan-uplink", "A network on the NIC that has the node's own address.", lan)
+	all[len(all)-1].resolves = true
 	add(ipvlan.Mode{}, "ipvlan-l3", "Sub-mode l3 (IPv4 only).", func(n *heddle.Network, e *heddle.Endpoint) {
 		lan(n, e)
 		n.Subnets, n.Gateways, e.Addrs = n.Subnets[:1], n.Gateways[:1], e.Addrs[:1]
@@ -135,7 +140,7 @@ func giveNIC(n *heddle.Network, e *heddle.Endpoint) {
 func (v variant) plans(t *testing.T) (network, endpoint heddle.Plan) {
 	t.Helper()
 	facts := facts
-	facts.Fabric = v.fabric
+	facts.Fabric, facts.Resolves = v.fabric, v.resolves
 	if err := v.mode.Check(facts, v.network); err != nil {
 		t.Fatal(err)
 	}
@@ -205,6 +210,13 @@ func TestPages(t *testing.T) {
 	}
 	for name, page := range pages {
 		compare(t, filepath.Join("..", "docs", "modes", name+".md"), page)
+	}
+	for _, m := range mode.All() {
+		for _, o := range m.About().Options {
+			if !strings.Contains(pages[m.Name()], "--opt "+o.Name+"=") {
+				t.Errorf("the page of mode %s does not name its option %s", m.Name(), o.Name)
+			}
+		}
 	}
 }
 

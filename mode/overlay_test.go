@@ -22,6 +22,10 @@ func overlays() []variant {
 			both, []string{"192.0.2.11", "2001:db8::11"}, nil),
 		spanning("overlay-v6", "The same over IPv6: IPv4's next hop is the peer's link-local address.", both, []string{"2001:db8::11"}, quiet),
 		spanning("overlay-internal", "An internal network (`--internal`), IPv4 only.", both[:1], []string{"192.0.2.11"}, internal),
+		spanning("overlay-names", "A container of Docker's on a host with a resolver, which answers in place of the host's name servers.", both, []string{"192.0.2.11", "2001:db8::11"},
+			func(n *heddle.Network, e *heddle.Endpoint) {
+				e.Ports, e.NameServers = nil, []netip.Addr{netip.MustParseAddr("192.0.2.53"), netip.MustParseAddr("2001:db8::53")}
+			}),
 		spanning("overlay-alone", "A host without a store: all of the subnet is its own.", nil, nil, quiet),
 	}
 }

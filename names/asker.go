@@ -32,14 +32,23 @@ func (a *Asker) join(x *Index, e Endpoint) {
 // the one with the longest name does.
 func (a *Asker) Lookup(name string) (addrs []netip.Addr, found bool) {
 	name = strings.ToLower(name)
+	if short, among := a.place(name); among != nil {
+		return a.union(short, among)
+	}
+	return nil, name == Domain || a.isNetwork(strings.TrimSuffix(name, "."+Domain))
+}
+
+// place returns the container's name in a name in small letters, and which networks it is of; nil if
+// it is the domain's own name, or below it and of no network's container.
+func (a *Asker) place(name string) (short string, among func(*Index) bool) {
 	rest, full := strings.CutSuffix(name, "."+Domain)
 	if label := a.network(rest); label != "" {
-		return a.union(strings.TrimSuffix(rest, "."+label), func(x *Index) bool { return x.label == label })
+		return strings.TrimSuffix(rest, "."+label), func(x *Index) bool { return x.label == label }
 	}
 	if full || name == Domain {
-		return nil, name == Domain || a.isNetwork(rest)
+		return "", nil
 	}
-	return a.union(name, func(*Index) bool { return true })
+	return name, func(*Index) bool { return true }
 }
 
 // network returns the longest network name with which name ends and that has the rest of it.

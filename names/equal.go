@@ -4,7 +4,8 @@ import "slices"
 
 // Equal reports whether two endpoints are the same.
 func (e Endpoint) Equal(o Endpoint) bool {
-	return e.ID == o.ID && e.Host == o.Host && e.Name == o.Name && slices.Equal(e.Aliases, o.Aliases) && slices.Equal(e.Addrs, o.Addrs)
+	return e.ID == o.ID && e.Pod == o.Pod && e.Host == o.Host && e.Name == o.Name && slices.Equal(e.Aliases, o.Aliases) && slices.Equal(e.Addrs, o.Addrs) &&
+		slices.Equal(e.Ports, o.Ports)
 }
 
 // Equal reports whether two networks are the same.

@@ -16,19 +16,24 @@ type Index struct {
 	// addrs has the addresses of each name, each once, and names the names of each address.
 	addrs map[string][]netip.Addr
 	names map[netip.Addr][]string
+	// targets has, for each name, the endpoints that have published ports.
+	targets map[string][]Target
 }
 
 // NewIndex prepares a network. Names that no DNS message can hold are left out.
 func NewIndex(n Network) *Index {
 	x := &Index{Network: n, label: strings.ToLower(n.Name),
-		addrs: make(map[string][]netip.Addr, len(n.Endpoints)), names: make(map[netip.Addr][]string, len(n.Endpoints))}
+		addrs: make(map[string][]netip.Addr, len(n.Endpoints)), names: make(map[netip.Addr][]string, len(n.Endpoints)), targets: map[string][]Target{}}
 	room := heddle.MaxName - len(x.label) - len(Domain) - 2
 	known := map[string]map[netip.Addr]bool{}
 	for _, e := range n.Endpoints {
-		x.addOwn(e, room)
+		full := x.addOwn(e, room)
 		for _, name := range e.names() {
 			if !valid(name, room) {
 				continue
+			}
+			if full != "" && len(e.Ports) > 0 {
+				x.targets[name] = append(x.targets[name], Target{full, e.Addrs, e.Ports})
 			}
 			if known[name] == nil {
 				known[name] = map[netip.Addr]bool{}
@@ -45,18 +50,20 @@ func NewIndex(n Network) *Index {
 	return x
 }
 
-// addOwn adds the name by which the endpoint's addresses are told: its own, or its first alias.
-func (x *Index) addOwn(e Endpoint, room int) {
+// addOwn adds the name by which the endpoint's addresses are told: its own, or its first alias. It
+// returns the full name, "" if there is none.
+func (x *Index) addOwn(e Endpoint, room int) (full string) {
 	all := e.names()
 	if len(all) == 0 || !valid(all[0], room) {
-		return
+		return ""
 	}
-	full := all[0] + "." + x.label + "." + Domain
+	full = all[0] + "." + x.label + "." + Domain
 	for _, a := range e.Addrs {
 		if !slices.Contains(x.names[a], full) {
 			x.names[a] = append(x.names[a], full)
 		}
 	}
+	return full
 }
 
 // names are all names of the endpoint, in small letters, its own first.

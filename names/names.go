@@ -23,7 +23,7 @@ type Network struct {
 	// Listen are the addresses of this host, at most one of each family, at which the network's
 	// containers ask.
 	Listen []netip.Addr `json:"listen,omitempty"`
-	// Subnets are the network's: which addresses stand behind its names alone.
+	// Subnets are the network's, whose addresses stand behind its names alone; none for a LAN.
 	Subnets []netip.Prefix `json:"subnets,omitempty"`
 	// Endpoints are those that have a name, and all of this host, which may ask.
 	Endpoints []Endpoint `json:"endpoints,omitempty"`
@@ -32,6 +32,9 @@ type Network struct {
 // Endpoint is an endpoint of a network, on any host.
 type Endpoint struct {
 	ID heddle.EndpointID `json:"id"`
+	// Pod is what a container's endpoints have in common if it is not their ID's container: engines
+	// that name endpoints have an ID for each.
+	Pod string `json:"pod,omitempty"`
 	// Host is the name of the endpoint's host; "" is this one.
 	Host string `json:"host,omitempty"`
 	// Name is the endpoint's own, "" if it has none. If two endpoints of a network have the same
@@ -39,8 +42,11 @@ type Endpoint struct {
 	Name string `json:"name,omitempty"`
 	// Aliases are names that several endpoints may have, such as that of a service.
 	Aliases []string `json:"aliases,omitempty"`
-	// Addrs has at most one address of each family.
+	// Addrs has at most one address of each family, and none if only the container knows it: then
+	// the endpoint has no name.
 	Addrs []netip.Addr `json:"addrs,omitempty"`
+	// Ports are those that it has published, as Ports lists them.
+	Ports []string `json:"ports,omitempty"`
 }
 
 // Search are the domains in which the containers of a network look for a name without a dot.

@@ -1,6 +1,7 @@
 package names
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 )
@@ -27,10 +28,11 @@ func NewTable(all ...*Index) *Table {
 			if e.Host != "" {
 				continue
 			}
-			a := containers[e.ID.Container]
+			of := cmp.Or(e.Pod, e.ID.Container)
+			a := containers[of]
 			if a == nil {
-				a = &Asker{Container: e.ID.Container, Internal: true}
-				containers[e.ID.Container] = a
+				a = &Asker{Container: of, Internal: true}
+				containers[of] = a
 			}
 			a.join(x, e)
 			t.addAsker(a, x, e)
@@ -78,15 +80,10 @@ func (t *Table) Listens() []netip.Addr { return t.listens }
 // Networks is the number of networks.
 func (t *Table) Networks() int { return len(t.indexes) }
 
-// Inside reports whether an address belongs to a network whose containers ask here. A LAN that
-// has its own routers and name servers is not one.
+// Inside reports whether an address belongs to a network that alone has names for it, or is one at
+// which containers ask.
 func (t *Table) Inside(a netip.Addr) bool {
-	for _, x := range t.indexes {
-		if len(x.Listen) > 0 && x.holds(a) {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(t.listens, a) || slices.ContainsFunc(t.indexes, func(x *Index) bool { return x.holds(a) })
 }
 
 func (x *Index) holds(a netip.Addr) bool {

@@ -188,9 +188,11 @@ func TestReverse(t *testing.T) {
 
 // TestInside: a LAN's addresses are no secret of this host's.
 func TestInside(t *testing.T) {
-	lan := names.Network{Name: "lan", Subnets: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}}
+	lan := names.Network{Name: "lan", Listen: addrs("169.254.104.53"),
+		Endpoints: []names.Endpoint{endpoint("", "c9", "web", nil, "192.0.2.6")}}
 	tb := table(app, lan)
-	for a, want := range map[string]bool{"10.1.2.3": true, "fd01::99": true, "10.2.0.1": false, "192.0.2.7": false} {
+	for a, want := range map[string]bool{"10.1.2.3": true, "fd01::99": true, "10.2.0.1": false, "192.0.2.7": false,
+		"169.254.104.53": true} {
 		if got := tb.Inside(netip.MustParseAddr(a)); got != want {
 			t.Errorf("inside %s: %v", a, got)
 		}

@@ -29,7 +29,7 @@ answers() { ask status >/dev/null 2>&1; }
 agent() {
 	run=$2
 	answers && return
-	"$bin/heddled" --config /dev/null --store none --docker-socket none --state-dir "$1" --run-dir "$run" --log-level error &
+	"$bin/heddled" --config /dev/null --store none --docker-socket none --resolver none --state-dir "$1" --run-dir "$run" --log-level error &
 	pid=$!
 	tries=300 # of a fifth of a second
 	until answers; do
@@ -50,8 +50,8 @@ stop() {
 }
 trap stop EXIT
 
-# names NOUN: the first column of a list, without its head.
-names() { ask "$1" list </dev/null | sed -e 1d -e 's/[[:space:]].*//'; }
+# names NOUN: the ids of a list.
+names() { ask "$1" list -q </dev/null; }
 
 # all: every endpoint, every network, every leftover.
 all() {
@@ -85,17 +85,33 @@ if [ -e "$state/heddle.db" ] || [ -e "$folder/ledger.db" ]; then
 	stop
 fi
 
+# The resolver of the run folder outlives its agents.
+folder=${folder%/}
+resolver=$(cut -d ' ' -f 1 "$folder/names/lock" 2>/dev/null)
+if [ -n "$resolver" ] && [ "$(tr '\0' ' ' <"/proc/$resolver/cmdline" 2>/dev/null)" = "heddled resolve --dir $folder/names " ]; then
+	kill "$resolver"
+	tries=50 # of a fifth of a second
+	while [ -e "/proc/$resolver" ] && [ $tries -gt 0 ]; do
+		tries=$((tries - 1))
+		sleep 0.2
+	done
+fi
+
 for dir in "$folder" "$state"; do
 	case $dir in
 	*/heddle)
 		# namespaces held below the run folder
-		sed -n "s|^[^ ]* \($dir/[^ ]*\) .*|\1|p" /proc/self/mounts 2>/dev/null | while read -r mount; do umount -l "$mount"; done
-		rm -rf "$dir"
+		sed -n "s|^[^ ]* \($dir/[^ ]*\) nsfs .*|\1|p" /proc/self/mounts 2>/dev/null | while read -r mount; do umount -l "$mount"; done
+		# a mount point is emptied, and stays
+		if ! rm -rf "$dir" 2>/dev/null; then
+			left=$(find "$dir" ! -type d 2>/dev/null)
+			if [ -n "$left" ]; then say "not deleted:" $left; fi
+		fi
 		;;
 	*) # a folder of another name may hold other things
-		if cd "$dir" 2>/dev/null; then rm -f heddle.db ledger.db heddle.sock cni-queue/*; fi
+		if cd "$dir" 2>/dev/null; then rm -f heddle.db ledger.db heddle.sock cni-queue/* names/*; fi
 		cd /
-		rmdir "$dir/cni-queue" "$dir" 2>/dev/null
+		rmdir "$dir/cni-queue" "$dir/names" "$dir" 2>/dev/null
 		;;
 	esac
 done

@@ -29,7 +29,7 @@ func (VXLAN) Device(f *heddle.Fabric, over heddle.Family) string { return f.Tunn
 func (v VXLAN) Host(h heddle.HostFacts) heddle.State {
 	f := h.Fabric
 	a := v.admission(f)
-	s := heddle.State{Firewall: firewall.PathChains(a), Elements: firewall.PathElements(f, a)}
+	s := heddle.State{Firewall: firewall.PathChains(f, a), Elements: firewall.PathElements(f, a)}
 	for _, over := range heddle.Families() {
 		if local, used := f.Self.UnderlayFor(over); used {
 			v.device(f, local, &s)

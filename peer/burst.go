@@ -79,9 +79,9 @@ func (p *Peers) notifyIfChanged(e *entry, do func()) {
 func (p *Peers) refresh(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.openProbers()
+	p.openProbersLocked()
 	for f := range p.probers {
-		p.readInterface(f)
+		p.readInterfaceLocked(f)
 	}
 	for _, e := range p.peers {
 		f := heddle.FamilyOf(e.addr)

@@ -95,7 +95,7 @@ func New(o Options) *Peers {
 		p.now = time.Now
 	}
 	p.mu.Lock()
-	p.openProbers()
+	p.openProbersLocked()
 	p.mu.Unlock()
 	p.all.Go(p.run)
 	return p
@@ -106,7 +106,7 @@ func (p *Peers) Close() {
 	close(p.done)
 	p.mu.Lock()
 	for f := range p.probers {
-		p.closeProber(f)
+		p.closeProberLocked(f)
 	}
 	p.mu.Unlock()
 	p.all.Wait()
@@ -157,7 +157,7 @@ func (p *Peers) Paths() map[string]Path {
 // maxMTU is the largest packet that the interfaces at both ends carry.
 func (p *Peers) maxMTU(f heddle.Family, h heddle.Host) int {
 	most := 65535
-	for _, mtu := range []int{p.self.MTU, h.MTU, p.interfaceMTU(f)} {
+	for _, mtu := range []int{p.self.MTU, h.MTU, p.interfaceMTULocked(f)} {
 		if mtu > 0 {
 			most = min(most, mtu)
 		}

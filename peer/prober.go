@@ -33,8 +33,8 @@ type prober struct {
 	mtu  int
 }
 
-// openProbers opens what is not open; the caller holds mu.
-func (p *Peers) openProbers() {
+// openProbersLocked opens what is not open.
+func (p *Peers) openProbersLocked() {
 	select {
 	case <-p.done:
 		return
@@ -51,7 +51,7 @@ func (p *Peers) openProbers() {
 			continue
 		}
 		p.probers[f] = e
-		p.readInterface(f)
+		p.readInterfaceLocked(f)
 		p.all.Go(func() { p.receive(e) })
 	}
 }
@@ -107,8 +107,8 @@ func configure(fd int, f heddle.Family) error {
 		unix.SetsockoptICMPv6Filter(fd, unix.IPPROTO_ICMPV6, unix.ICMPV6_FILTER, &filter))
 }
 
-// closeProber closes the sockets; the caller holds mu.
-func (p *Peers) closeProber(f heddle.Family) {
+// closeProberLocked closes the sockets.
+func (p *Peers) closeProberLocked(f heddle.Family) {
 	if e := p.probers[f]; e != nil {
 		e.conn.Close()
 		unix.Close(e.route)
@@ -143,8 +143,8 @@ func (p *Peers) send(to *entry, size int) {
 	var failed error
 	err = e.raw.Control(func(fd uintptr) { failed = unix.Sendto(int(fd), text, unix.MSG_DONTWAIT, sockaddr(to.addr, 0)) })
 	if errors.Is(failed, unix.EMSGSIZE) {
-		p.readInterface(f)
-		if mtu := p.interfaceMTU(f); mtu > 0 && mtu < size {
+		p.readInterfaceLocked(f)
+		if mtu := p.interfaceMTULocked(f); mtu > 0 && mtu < size {
 			to.setMaxMTU(p.now(), mtu)
 		}
 	} else if failed = errors.Join(err, failed); failed != nil {

@@ -49,17 +49,16 @@ func (p *Peers) cached(to netip.Addr) int {
 	return mtu
 }
 
-// interfaceMTU is the MTU of the interface with the underlay address; 0 while it is not known. The
-// caller holds mu.
-func (p *Peers) interfaceMTU(f heddle.Family) int {
+// interfaceMTULocked is the MTU of the interface with the underlay address; 0 while it is not known.
+func (p *Peers) interfaceMTULocked(f heddle.Family) int {
 	if e := p.probers[f]; e != nil {
 		return e.mtu
 	}
 	return 0
 }
 
-// readInterface reads the MTU; the caller holds mu.
-func (p *Peers) readInterface(f heddle.Family) {
+// readInterfaceLocked reads the MTU.
+func (p *Peers) readInterfaceLocked(f heddle.Family) {
 	e := p.probers[f]
 	if e == nil {
 		return

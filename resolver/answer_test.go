@@ -51,6 +51,29 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// TestServices: a service is at the containers of a name that have published its port.
+func TestServices(t *testing.T) {
+	s := newScene(t).start(t)
+	for question, want := range map[string]string{
+		"_http._tcp.web SRV": "0 0 80 web.app.heddle.internal.", "_80._TCP.Web.app SRV": "0 0 80 web.app.heddle.internal.",
+		"_http._tcp.www.app.heddle.internal SRV": "0 0 80 both.app.heddle.internal. 0 0 80 web.app.heddle.internal.",
+		"_8080._tcp.far SRV":                     "0 0 8080 far.app.heddle.internal.", "_domain._udp.far ANY": "0 0 53 far.app.heddle.internal.",
+		"_http._tcp.web A": "", "_http._udp.web SRV": "NXDOMAIN", "_https._tcp.web SRV": "NXDOMAIN", "_http._tcp.store.back.heddle.internal SRV": "NXDOMAIN",
+		"_nothing-like-that._tcp.web SRV": "NXDOMAIN", "_70000._tcp.web SRV": "NXDOMAIN", "_._tcp.web SRV": "NXDOMAIN"} {
+		says(t, s.c1, app4, question, want)
+	}
+	r := says(t, s.c1, app6, "_http._tcp.web SRV", "0 0 80 web.app.heddle.internal.")
+	var more []string
+	for _, rr := range r.Extra {
+		more = append(more, strings.Join(strings.Fields(rr.String()), " "))
+	}
+	if slices.Sort(more); !slices.Equal(more, []string{"web.app.heddle.internal. 2 IN A 10.1.0.2", "web.app.heddle.internal. 2 IN AAAA fd01::2"}) {
+		t.Errorf("with it came %q", more)
+	}
+	s.far.does(func(w dns.ResponseWriter, q *dns.Msg) { w.WriteMsg(records(q, "SRV 0 0 5060 sip.example.org.")) })
+	says(t, s.c1, app4, "_sip._udp.example.org SRV", "0 0 5060 sip.example.org.")
+}
+
 // TestNothing: a name without the type is there; what is not there may be remembered for a second.
 func TestNothing(t *testing.T) {
 	s := newScene(t).start(t)

@@ -1,91 +1,67 @@
 package resolver
 
 import (
-	"context"
 	"net/netip"
 	"slices"
-	"time"
 
 	"github.com/miekg/dns"
 )
 
-// How long all name servers together may take, and after which time another one is asked, too.
-const forwardTime, againTime = 4 * time.Second, time.Second
-
-// forward asks the host's name servers. If none has an answer, its reply says so.
-func (s *server) forward(q question) *dns.Msg {
+// forward asks the host's name servers. If none has an answer, the reply says so.
+func (s *server) forward(q question, done func(*dns.Msg)) {
 	table := s.table.Load()
-	servers := s.upstreams.ordered(func(a netip.Addr) bool { // who would ask us again
+	servers := s.upstreams.ordered(q.Question[0].Name, func(a netip.Addr) bool { // who would ask us again
 		return slices.Contains(table.Listens(), a) || slices.Contains(q.asker.Addrs, a)
 	})
-	ctx, cancel := context.WithTimeout(context.Background(), forwardTime)
-	defer cancel()
-	reply := s.askAll(ctx, servers, forwardable(q))
-	if reply == nil || points(reply, table) {
-		s.counts.failed.Add(1)
-		return q.reply(dns.RcodeServerFailure)
-	}
-	return returnable(q, reply)
+	s.askAll(servers, forwardable(q), func(reply *dns.Msg) {
+		if reply == nil || points(reply, table) {
+			s.counts.failed.Add(1)
+			done(q.reply(dns.RcodeServerFailure))
+			return
+		}
+		done(returnable(q, reply))
+	})
 }
 
-// answered is what has come of asking a name server.
-type answered struct {
-	by    netip.AddrPort
-	reply *dns.Msg
+// forwardable is the question as name servers are asked: with what they have to know, and without
+// what is between the asker and us.
+func forwardable(q question) question {
+	m := &dns.Msg{MsgHdr: dns.MsgHdr{RecursionDesired: q.RecursionDesired, AuthenticatedData: q.AuthenticatedData,
+		CheckingDisabled: q.CheckingDisabled}, Question: q.Question}
+	if o := q.IsEdns0(); o != nil {
+		m.Extra = []dns.RR{passed(o, min(max(o.UDPSize(), minUDP), maxUDP))}
+	}
+	return question{m, q.asker, q.tcp}
 }
 
-// askAll asks one name server after the other, the next one at once if one fails and after a while
-// if it is silent, and again from the first one on. The first answer counts. Of those that
-// refuse, the last one's words are returned, if there is nothing better.
-func (s *server) askAll(ctx context.Context, servers []netip.AddrPort, q question) (last *dns.Msg) {
-	if len(servers) == 0 {
-		return nil
-	}
-	results := make(chan answered, len(servers)+int(forwardTime/againTime))
-	waiting := map[netip.AddrPort]int{}
-	asked, running := 0, 0
-	next := func() {
-		by := servers[asked%len(servers)]
-		asked++
-		running++
-		waiting[by]++
-		go func() { results <- answered{by, exchange(ctx, by, q)} }()
-	}
-	again := time.NewTicker(againTime)
-	defer again.Stop()
-	next()
-	for {
-		select {
-		case got := <-results:
-			running--
-			waiting[got.by]--
-			if good(got.reply) {
-				for by, n := range waiting {
-					if n > 0 && by != got.by {
-						s.upstreams.shun(by)
-					}
-				}
-				return got.reply
-			}
-			if got.reply != nil {
-				last = got.reply
-			}
-			if asked < len(servers) {
-				next()
-			} else if running == 0 {
-				return last
-			}
-		case <-again.C:
-			if asked < cap(results) {
-				next()
-			}
-		case <-ctx.Done():
-			return last
+// returnable is a name server's reply as the asker gets it.
+func returnable(q question, r *dns.Msg) *dns.Msg {
+	o := r.IsEdns0()
+	var extra []dns.RR
+	for _, rr := range r.Extra {
+		if kind := rr.Header().Rrtype; kind != dns.TypeOPT && kind != dns.TypeTSIG {
+			extra = append(extra, rr)
 		}
 	}
+	if o != nil && q.IsEdns0() != nil {
+		extra = append(extra, passed(o, maxUDP))
+	}
+	r.Id, r.Opcode, r.Extra, r.Question = q.Id, q.Opcode, extra, q.Question
+	r.RecursionDesired, r.RecursionAvailable, r.Authoritative = q.RecursionDesired, true, false
+	return r
 }
 
-// good reports whether a reply settles the question: there are records, or there are none.
-func good(r *dns.Msg) bool {
-	return r != nil && (r.Rcode == dns.RcodeSuccess || r.Rcode == dns.RcodeNameError)
+// passed is what is passed on of EDNS: all but what is between two neighbours (cookies, time-outs
+// of connections, padding).
+func passed(o *dns.OPT, size uint16) *dns.OPT {
+	p := &dns.OPT{Hdr: o.Hdr}
+	p.SetUDPSize(size)
+	for _, option := range o.Option {
+		switch option.Option() {
+		case dns.EDNS0COOKIE, dns.EDNS0TCPKEEPALIVE, dns.EDNS0PADDING:
+		default:
+			p.Option = append(p.Option, option)
+		}
+	}
+	return p
 }

@@ -1,9 +1,13 @@
 package resolver_test
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -13,7 +17,9 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/heddle-network/heddle/names"
 	"github.com/heddle-network/heddle/resolver/process"
+	"github.com/heddle-network/heddle/test/cell"
 )
 
 // TestForwarded: all other names are those of the host's name servers.
@@ -200,16 +206,21 @@ func TestSilent(t *testing.T) {
 	says(t, s.c1, app4, "example.org A", "198.51.100.10")
 }
 
-// TestForged: only a reply to the question counts, from whom was asked, and each question has a
-// port and an ID of its own.
+// TestForged: only a reply to the question counts, from whom was asked. Questions have random ports
+// and IDs, and come by TCP where a port has got many forged replies.
 func TestForged(t *testing.T) {
 	s := newScene(t).start(t)
 	s.upstreams(t, other4)
 	var mu sync.Mutex
 	ports, ids := map[string]bool{}, map[uint16]bool{}
 	s.far.does(func(w dns.ResponseWriter, q *dns.Msg) {
+		to, udp := w.RemoteAddr().(*net.UDPAddr)
+		if !udp {
+			w.WriteMsg(records(q, "A 198.51.100.7"))
+			return
+		}
 		mu.Lock()
-		ports[w.RemoteAddr().String()], ids[q.Id] = true, true
+		ports[to.String()], ids[q.Id] = true, true
 		mu.Unlock()
 		for _, change := range []func(*dns.Msg){
 			func(r *dns.Msg) { r.Id++ },
@@ -223,7 +234,7 @@ func TestForged(t *testing.T) {
 			w.WriteMsg(r)
 		}
 		w.Write([]byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17})
-		s.forge(t, w.RemoteAddr().(*net.UDPAddr), records(q, "A 203.0.113.66"))
+		s.forge(t, to, records(q, "A 203.0.113.66"))
 		w.WriteMsg(records(q, "A 198.51.100.7"))
 	})
 	for range 20 {
@@ -231,9 +242,10 @@ func TestForged(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	if len(ports) < 15 || len(ids) < 15 { // of 20, at random
+	if len(ports) < 5 || len(ids) < 15 { // of 16 ports at a time, and of 20 IDs, at random
 		t.Errorf("there were %d ports and %d IDs", len(ports), len(ids))
 	}
+	s.says(t, "wrong answers are counted", func(st process.Status) bool { return st.Counts.Wrong >= 3*20 })
 }
 
 // forge sends a reply from another name server's address.
@@ -263,6 +275,7 @@ func TestInternal(t *testing.T) {
 	if seen := s.far.seen(); len(seen) > 0 {
 		t.Errorf("outside was asked for %v", seen[0].msg.Question)
 	}
+	s.denies(t, "c3", func(d process.Denied) bool { return d == process.Denied{Container: "c3", NoWayOut: 1} })
 	says(t, s.c2, back4, "example.org A", "198.51.100.7") // it is on another network, too
 }
 
@@ -317,6 +330,12 @@ func TestStub(t *testing.T) {
 	s.becomes(t, s.c1, "example.org", "198.51.100.53")
 	writeServers(t, s.uplink, far4)
 	s.becomes(t, s.c1, "example.org", "198.51.100.7")
+	proxy := &far{} // systemd-resolved, which knows the domains of links, and does not know far4's names
+	proxy.does(func(w dns.ResponseWriter, q *dns.Msg) { w.WriteMsg(records(q, "A 198.51.100.54")) })
+	proxy.serve(t, "127.0.0.54")
+	s.becomes(t, s.c1, "example.org", "198.51.100.54")
+	proxy.does(func(w dns.ResponseWriter, q *dns.Msg) { w.WriteMsg(new(dns.Msg).SetRcode(q, dns.RcodeRefused)) })
+	s.becomes(t, s.c1, "example.org", "198.51.100.7")
 	s.upstreams(t, "127.0.0.53", other4) // not on the loopback interface alone
 	s.says(t, "both are told", func(st process.Status) bool {
 		var all []string
@@ -325,4 +344,39 @@ func TestStub(t *testing.T) {
 		}
 		return slices.Equal(all, []string{"127.0.0.53:53", other4 + ":53"})
 	})
+}
+
+// TestDomains: the names of a domain are asked of its own name servers, and of no others.
+func TestDomains(t *testing.T) {
+	s := newScene(t)
+	forwards := func(all ...names.Forward) {
+		text, err := json.Marshal(all)
+		path := filepath.Join(s.dir, names.ForwardFile)
+		cell.Must(t, errors.Join(err, os.WriteFile(path+".new", text, 0o600), os.Rename(path+".new", path)))
+	}
+	of := func(domain, server string) names.Forward {
+		return names.Forward{Domain: domain, Servers: []netip.AddrPort{netip.AddrPortFrom(netip.MustParseAddr(server), 53)}}
+	}
+	forwards(of("corp.example", other4), of("lost.corp.example", "192.0.2.4"), of("2.10.in-addr.arpa", other4), of("heddle.internal", other4))
+	s.far.does(func(w dns.ResponseWriter, q *dns.Msg) {
+		text := map[string]string{far4: "198.51.100.2", other4: "198.51.100.3"}[at(w)]
+		if q.Question[0].Qtype == dns.TypePTR {
+			w.WriteMsg(records(q, "PTR "+strings.ReplaceAll(text, ".", "-")+"."))
+			return
+		}
+		w.WriteMsg(records(q, "A "+text))
+	})
+	s.start(t)
+	says(t, s.c1, app4, "db.Corp.example A", "198.51.100.3")
+	says(t, s.c1, app4, "corp.example A", "198.51.100.3")
+	says(t, s.c1, app4, "db.xcorp.example A", "198.51.100.2")
+	says(t, s.c1, app4, "web A", "10.1.0.2")
+	says(t, s.c1, app4, "none.heddle.internal A", "NXDOMAIN")
+	says(t, s.c1, app4, "5.5.2.10.in-addr.arpa PTR", "198-51-100-3.") // a network that it is not on
+	s.says(t, "the domains are told", func(st process.Status) bool { return len(st.Forwards) == 4 })
+	begin := time.Now()
+	says(t, s.c1, app4, "db.lost.corp.example A", "SERVFAIL")
+	t.Logf("a domain whose name server is away fails after %s", time.Since(begin))
+	forwards()
+	s.becomes(t, s.c1, "db.corp.example", "198.51.100.2")
 }

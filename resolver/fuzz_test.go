@@ -75,7 +75,7 @@ func FuzzAnswer(f *testing.F) {
 			t.Fatal("no reply")
 		}
 		check(t, packet, reply, tcp)
-		if r := refused(packet); r != nil {
+		if r := refused(packet, tcp); r != nil {
 			check(t, packet, r, tcp)
 		}
 	})
@@ -118,7 +118,7 @@ func FuzzReply(f *testing.F) {
 			if r.Unpack(packet) != nil && !r.Truncated {
 				return
 			}
-			answers(r, m)
+			answers(r, m.Question[0])
 			r.Response = true // others are passed over
 			points(r, s.table.Load())
 			q := question{m, asker, false}

@@ -9,7 +9,8 @@ import (
 
 // Limits is what one container, and what all of them, may use of the resolver.
 type Limits struct {
-	// Rate is how many questions a second a container may ask for long, Burst how many at once.
+	// Rate is how many questions a second a container may ask for long, Burst how many at once, by
+	// UDP and as many by TCP.
 	Rate, Burst int
 	// Forwards is how many of its questions may wait for the host's name servers at a time, and
 	// Connections how many TCP connections it may have.
@@ -22,10 +23,20 @@ type Limits struct {
 // resolver needs to some 100 MiB, if all containers of a host ask as much as they may.
 var DefaultLimits = Limits{Rate: 5000, Burst: 10000, Forwards: 64, Connections: 16, AllForwards: 4096, AllConnections: 1024}
 
-// account is what a container uses. Refusals are answered as often as questions, no more.
+// account is what a container uses. Refusals are answered as often as questions, no more. What comes
+// by UDP with the container's source may be another's on a LAN; by TCP it is its own.
 type account struct {
-	questions, refusals   *rate.Limiter
-	forwards, connections slots
+	byUDP, byTCP, refusals *rate.Limiter
+	forwards, connections  slots
+	denied                 denied
+}
+
+// questions is the limit of what comes by UDP, or by TCP.
+func (a *account) questions(tcp bool) *rate.Limiter {
+	if tcp {
+		return a.byTCP
+	}
+	return a.byUDP
 }
 
 // slots are places of which there are few.
@@ -65,7 +76,8 @@ func (a *accounts) of(container string) *account {
 	c := a.all[container]
 	if c == nil {
 		l := a.limits
-		c = &account{questions: rate.NewLimiter(rate.Limit(l.Rate), l.Burst), refusals: rate.NewLimiter(rate.Limit(l.Rate), l.Burst)}
+		limiter := func() *rate.Limiter { return rate.NewLimiter(rate.Limit(l.Rate), l.Burst) }
+		c = &account{byUDP: limiter(), byTCP: limiter(), refusals: limiter()}
 		c.forwards.most, c.connections.most = int64(l.Forwards), int64(l.Connections)
 		a.all[container] = c
 	}

@@ -65,24 +65,39 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestRate: over its limit a container is refused, and told so for as long as that is no flood.
+// TestRate: over its limit a container is told to come by TCP, for as long as that is no flood. There
+// it has a limit of its own, beyond which it is refused.
 func TestRate(t *testing.T) {
 	s := newScene(t).start(t, func(o *resolver.Options) {
 		o.Limits = resolver.DefaultLimits
 		o.Limits.Rate, o.Limits.Burst = 1, 20
 	})
-	codes := map[int]int{}
+	cut, answered := 0, 0
 	c := dial(t, s.c1, "udp", app4)
 	for range 30 {
-		codes[over(t, c, query("web A")).Rcode]++
+		switch r := over(t, c, query("web A")); {
+		case r.Truncated && r.Rcode == dns.RcodeSuccess && len(r.Answer) == 0:
+			cut++
+		case text(r) == "10.1.0.2":
+			answered++
+		}
+	}
+	if answered < 20 || cut != 30-answered || cut == 0 {
+		t.Errorf("%d answers, %d cut short", answered, cut)
+	}
+	codes := map[int]int{}
+	stream := dial(t, s.c1, "tcp", app4)
+	for range 30 {
+		codes[over(t, stream, query("web A")).Rcode]++
 	}
 	if n := codes[dns.RcodeSuccess]; n < 20 || codes[dns.RcodeRefused] != 30-n || n == 30 {
-		t.Errorf("the replies were %v", codes)
+		t.Errorf("the replies by TCP were %v", codes)
 	}
 	for range 100 {
 		cell.Must(t, c.WriteMsg(query("web A")))
 	}
 	s.says(t, "they are counted", func(st process.Status) bool { return st.Counts.Limited >= 80 })
+	s.denies(t, "c1", func(d process.Denied) bool { return d.TooFast >= 80 && d.TooFast == d.Total() })
 	says(t, s.c2, app4, "web A", "10.1.0.2")
 	if r := over(t, dial(t, s.c2, "tcp", app4), query("web AAAA")); text(r) != "fd01::2" {
 		t.Error(r)
@@ -124,6 +139,7 @@ func TestWaiting(t *testing.T) {
 		}
 	}
 	says(t, s.c1, app4, "example.org A", "198.51.100.7")
+	s.denies(t, "c1", func(d process.Denied) bool { return d == process.Denied{Container: "c1", Waiting: 7} })
 }
 
 // TestConnections: a container has few connections, and those that say nothing are closed.
@@ -139,6 +155,7 @@ func TestConnections(t *testing.T) {
 		all = append(all, c)
 	}
 	cut(t, s.c1, app4)
+	s.denies(t, "c1", func(d process.Denied) bool { return d == process.Denied{Container: "c1", Connections: 1} })
 	over(t, dial(t, s.c2, "tcp", app4), query("web A"))
 	over(t, all[0], query("web A"))
 	cell.Must(t, all[0].Close())

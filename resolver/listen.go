@@ -38,7 +38,7 @@ func listen(a netip.Addr) (s *socket, err error) {
 		}
 		s.udp = append(s.udp, udp)
 	}
-	if s.tcp, err = net.ListenTCP("tcp"+family, net.TCPAddrFromAddrPort(at)); err == nil {
+	if s.tcp, err = listenTCP("tcp"+family, at); err == nil {
 		err = onSocket(s.udp[0], func(fd int) error { return spreadSources(fd, a.Is4()) })
 	}
 	if err != nil {
@@ -48,12 +48,16 @@ func listen(a netip.Addr) (s *socket, err error) {
 	return s, nil
 }
 
-func listenUDP(network string, at netip.AddrPort) (*net.UDPConn, error) {
-	shared := func(_, _ string, c syscall.RawConn) (err error) {
-		failed := c.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1) })
-		return errors.Join(failed, err)
+func listenTCP(network string, at netip.AddrPort) (*net.TCPListener, error) {
+	l, err := listenConfig(at).Listen(context.Background(), network, at.String())
+	if err != nil {
+		return nil, err
 	}
-	c, err := (&net.ListenConfig{Control: shared}).ListenPacket(context.Background(), network, at.String())
+	return l.(*net.TCPListener), nil
+}
+
+func listenUDP(network string, at netip.AddrPort) (*net.UDPConn, error) {
+	c, err := listenConfig(at, option{unix.SOL_SOCKET, unix.SO_REUSEPORT}).ListenPacket(context.Background(), network, at.String())
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +66,27 @@ func listenUDP(network string, at netip.AddrPort) (*net.UDPConn, error) {
 		return nil, errors.Join(err, udp.Close())
 	}
 	return udp, nil
+}
+
+// option is a socket option that is turned on.
+type option struct{ level, name int }
+
+// listenConfig opens sockets with these options, also where the address is not there yet (ip(7),
+// IP_FREEBIND): a container may ask as soon as its network has the address.
+func listenConfig(at netip.AddrPort, options ...option) *net.ListenConfig {
+	early := option{unix.SOL_IPV6, unix.IPV6_FREEBIND}
+	if at.Addr().Is4() {
+		early = option{unix.SOL_IP, unix.IP_FREEBIND}
+	}
+	options = append(options, early)
+	return &net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) (err error) {
+		failed := c.Control(func(fd uintptr) {
+			for _, o := range options {
+				err = errors.Join(err, unix.SetsockoptInt(int(fd), o.level, o.name, 1))
+			}
+		})
+		return errors.Join(failed, err)
+	}}
 }
 
 func onSocket(c *net.UDPConn, do func(fd int) error) error {

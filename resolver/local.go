@@ -23,6 +23,9 @@ func (q question) local() *dns.Msg {
 	if addrs, found := q.asker.Lookup(name); found {
 		return q.positive(addrs)
 	}
+	if r := q.service(name); r != nil {
+		return r
+	}
 	if r := q.reverse(name); r != nil {
 		return r
 	}
@@ -53,24 +56,26 @@ func (q question) positive(addrs []netip.Addr) *dns.Msg {
 	asked := q.Question[0]
 	rand.Shuffle(len(addrs), func(i, j int) { addrs[i], addrs[j] = addrs[j], addrs[i] })
 	for _, a := range addrs {
-		kind := dns.TypeA
-		if a.Is6() {
-			kind = dns.TypeAAAA
-		}
-		if asked.Qtype != kind && asked.Qtype != dns.TypeANY || len(r.Answer) == maxAnswers {
+		rr := address(asked.Name, a)
+		if kind := rr.Header().Rrtype; asked.Qtype != kind && asked.Qtype != dns.TypeANY || len(r.Answer) == maxAnswers {
 			continue
 		}
-		h := dns.RR_Header{Name: asked.Name, Rrtype: kind, Class: dns.ClassINET, Ttl: ttl}
-		if kind == dns.TypeA {
-			r.Answer = append(r.Answer, &dns.A{Hdr: h, A: a.AsSlice()})
-		} else {
-			r.Answer = append(r.Answer, &dns.AAAA{Hdr: h, AAAA: a.AsSlice()})
-		}
+		r.Answer = append(r.Answer, rr)
 	}
 	if len(r.Answer) == 0 {
 		return q.negative(dns.RcodeSuccess)
 	}
 	return r
+}
+
+// address is the record of a name's address.
+func address(name string, a netip.Addr) dns.RR {
+	h := dns.RR_Header{Name: name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: ttl}
+	if a.Is4() {
+		return &dns.A{Hdr: h, A: a.AsSlice()}
+	}
+	h.Rrtype = dns.TypeAAAA
+	return &dns.AAAA{Hdr: h, AAAA: a.AsSlice()}
 }
 
 // negative answers that there is no such name, or that it has nothing of the type.

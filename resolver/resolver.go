@@ -8,13 +8,16 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/netip"
 	"os"
+	"path/filepath"
 	"reflect"
 	"sync/atomic"
 	"time"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/names"
+	"github.com/heddle-network/heddle/resolver/nameservers"
 	"github.com/heddle-network/heddle/resolver/process"
 )
 
@@ -23,21 +26,23 @@ type Options struct {
 	// Dir is the folder with a file for each network (names.Network).
 	Dir string
 	// ResolvConf names the host's name servers. If all of them are on the loopback interface,
-	// and UplinkConf is there, that does.
+	// and UplinkConf is there, that does, after systemd-resolved itself.
 	ResolvConf, UplinkConf string
 	Limits                 Limits
 	Log                    *slog.Logger
 }
 
 // The port of DNS, here and at the host's name servers.
-const port = 53
+const port = heddle.ResolverPort
 
 // The intervals of what is done again and again.
 const (
-	// retryPause is between attempts to open a socket whose address or port is not there.
+	// retryPause is between attempts to open a socket whose port is not free.
 	retryPause = 250 * time.Millisecond
 	// tellPause is between two writings of the status.
 	tellPause = time.Second
+	// denialPeriod is how long the status tells at least of questions that were not answered.
+	denialPeriod = time.Minute
 )
 
 // server is a running resolver.
@@ -48,6 +53,7 @@ type server struct {
 	table     atomic.Pointer[names.Table]
 	accounts  *accounts
 	upstreams *upstreams
+	lines     *lines
 	counts    counters
 	sockets   *sockets
 	folder    *folder
@@ -59,7 +65,9 @@ func newServer(o Options) *server {
 		o.Limits = DefaultLimits
 	}
 	s := &server{dir: o.Dir, since: time.Now(), log: o.Log, accounts: newAccounts(o.Limits), folder: newFolder(o.Dir),
-		upstreams: newUpstreams(cmp.Or(o.ResolvConf, "/etc/resolv.conf"), cmp.Or(o.UplinkConf, "/run/systemd/resolve/resolv.conf"))}
+		upstreams: newUpstreams(cmp.Or(o.ResolvConf, nameservers.Conf), cmp.Or(o.UplinkConf, nameservers.Uplink),
+			filepath.Join(o.Dir, names.ForwardFile))}
+	s.lines = newLines(func() { s.counts.wrong.Add(1) })
 	s.sockets = newSockets(s.serve)
 	s.table.Store(names.NewTable())
 	return s
@@ -78,8 +86,12 @@ func Run(ctx context.Context, o Options) error {
 		s.log.Warn("the folder is looked at every second, since the kernel does not tell its changes", "error", err)
 	}
 	s.log.Info("ready", "dir", o.Dir, "version", heddle.Version)
-	s.run(ctx, watch)
+	s.run(ctx, watch, lock.Lost)
 	s.sockets.want(nil)
+	s.lines.close()
+	if lock.Lost() {
+		return errors.Join(watch.close(), lock.Release())
+	}
 	gone := os.Remove(process.StatusPath(o.Dir))
 	if errors.Is(gone, os.ErrNotExist) {
 		gone = nil
@@ -87,11 +99,12 @@ func Run(ctx context.Context, o Options) error {
 	return errors.Join(watch.close(), gone, lock.Release())
 }
 
-// run follows the folder until the context ends.
-func (s *server) run(ctx context.Context, watch *watch) {
-	retry, tell := time.NewTicker(retryPause), time.NewTicker(tellPause)
+// run follows the folder until the context ends, or the folder is lost.
+func (s *server) run(ctx context.Context, watch *watch, lost func() bool) {
+	retry, tell, period := time.NewTicker(retryPause), time.NewTicker(tellPause), time.NewTicker(denialPeriod)
 	defer retry.Stop()
 	defer tell.Stop()
+	defer period.Stop()
 	s.reload()
 	s.tell()
 	for {
@@ -104,7 +117,13 @@ func (s *server) run(ctx context.Context, watch *watch) {
 			if s.sockets.retry() {
 				s.tell()
 			}
+		case <-period.C:
+			s.accounts.nextPeriod()
 		case <-tell.C:
+			if lost() {
+				s.log.Info("the folder is gone, and so is this resolver")
+				return
+			}
 			if !watch.works() {
 				s.reload()
 			}
@@ -134,7 +153,14 @@ func (s *server) reload() {
 // tell writes the status if it has changed.
 func (s *server) tell() {
 	status := process.Status{Version: heddle.Version, PID: os.Getpid(), Since: s.since, Networks: s.table.Load().Networks(),
-		Unread: s.folder.unread(), Upstreams: s.upstreams.current(), Counts: s.counts.read()}
+		Unread: s.folder.unread(), Counts: s.counts.read(), Denied: s.accounts.denied()}
+	var forwards []names.Forward
+	if status.Upstreams, forwards = s.upstreams.current(); len(forwards) > 0 {
+		status.Forwards = map[string][]netip.AddrPort{}
+		for _, f := range forwards {
+			status.Forwards[f.Domain] = f.Servers
+		}
+	}
 	status.Serves, status.Fails = s.sockets.state()
 	if reflect.DeepEqual(status, s.told) {
 		return

@@ -120,13 +120,19 @@ func endpoint(host, container, name string, aliases []string, at ...string) name
 	return names.Endpoint{ID: heddle.EndpointID{Container: container, IfName: "eth0"}, Host: host, Name: name, Aliases: aliases, Addrs: addrs(at...)}
 }
 
+// serving is an endpoint with published ports.
+func serving(e names.Endpoint, ports ...string) names.Endpoint {
+	e.Ports = ports
+	return e
+}
+
 func appNetwork() names.Network {
 	return names.Network{ID: "00000000000000a1", Name: "app", Listen: addrs(app4, app6),
 		Subnets: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/24"), netip.MustParsePrefix("fd01::/64")},
 		Endpoints: []names.Endpoint{
-			endpoint("", "c1", "web", []string{"www"}, "10.1.0.2", "fd01::2"),
-			endpoint("", "c2", "both", []string{"www"}, "10.1.0.3", "fd01::3"),
-			endpoint("host2", "c4", "far", nil, "10.1.0.4"),
+			serving(endpoint("", "c1", "web", []string{"www"}, "10.1.0.2", "fd01::2"), "80/tcp"),
+			serving(endpoint("", "c2", "both", []string{"www"}, "10.1.0.3", "fd01::3"), "80/tcp"),
+			serving(endpoint("host2", "c4", "far", nil, "10.1.0.4"), "53/udp", "8080/tcp"),
 		}}
 }
 
@@ -220,6 +226,14 @@ func (s *scene) says(t testing.TB, what string, ok func(process.Status) bool) {
 	if err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
+}
+
+// denies waits until the status tells of one container whose questions were not answered: this one.
+func (s *scene) denies(t testing.TB, container string, ok func(process.Denied) bool) {
+	t.Helper()
+	s.says(t, "it denies questions of "+container, func(st process.Status) bool {
+		return len(st.Denied) == 1 && st.Denied[0].Container == container && ok(st.Denied[0])
+	})
 }
 
 // gone waits until a name is not known any more.

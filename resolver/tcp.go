@@ -33,6 +33,7 @@ func (s *server) serveTCP(at netip.Addr, l *net.TCPListener) {
 		account := s.accounts.of(asker.Container)
 		if !takeBoth(&account.connections, &s.accounts.connections) {
 			s.counts.limited.Add(1)
+			account.denied.connections.add()
 			c.Close()
 			continue
 		}

@@ -43,9 +43,10 @@ func (s *server) serveUDP(at netip.Addr, c *net.UDPConn) {
 // whether there is one.
 func (s *server) answer(asker *names.Asker, tcp bool, packet []byte, send func([]byte)) bool {
 	account := s.accounts.of(asker.Container)
-	if !account.questions.Allow() {
+	if !account.questions(tcp).Allow() {
 		s.counts.limited.Add(1)
-		refusal := refused(packet)
+		account.denied.tooFast.add()
+		refusal := refused(packet, tcp)
 		if refusal == nil || !account.refusals.Allow() {
 			return false
 		}
@@ -70,16 +71,18 @@ func (s *server) answer(asker *names.Asker, tcp bool, packet []byte, send func([
 	switch {
 	case asker.Internal:
 		s.counts.refused.Add(1)
+		account.denied.noWayOut.add()
 	case takeBoth(&account.forwards, &s.accounts.forwards):
 		s.counts.forwarded.Add(1)
-		go func() {
-			defer s.accounts.forwards.give()
-			defer account.forwards.give()
-			send(q.packForeign(s.forward(q)))
-		}()
+		s.forward(q, func(reply *dns.Msg) {
+			send(q.packForeign(reply))
+			account.forwards.give()
+			s.accounts.forwards.give()
+		})
 		return true
 	default:
 		s.counts.limited.Add(1)
+		account.denied.waiting.add()
 	}
 	send(q.pack(q.reply(dns.RcodeRefused)))
 	return true
@@ -88,9 +91,10 @@ func (s *server) answer(asker *names.Asker, tcp bool, packet []byte, send func([
 // The lengths of a label and of a name in a packet (RFC 1035, 2.3.4).
 const maxLabel, maxName = 63, 255
 
-// refused makes a refusal of a packet without parsing it: of its header and its question. It is nil
-// for what is no question.
-func refused(packet []byte) []byte {
+// refused makes a refusal of a packet without parsing it: of its header and its question. By UDP it
+// tells the asker to come by TCP, which nobody does with another's source. It is nil for what is no
+// question.
+func refused(packet []byte, tcp bool) []byte {
 	if len(packet) < headerSize || packet[2]&0x80 != 0 {
 		return nil
 	}
@@ -108,6 +112,9 @@ func refused(packet []byte) []byte {
 	copy(r, packet[:2])
 	r[2] = packet[2]&0x79 | 0x80
 	r[3] = 0x80 | dns.RcodeRefused
+	if !tcp {
+		r[2], r[3] = r[2]|0x02, 0x80
+	}
 	r[5] = 1
 	return append(r, packet[headerSize:end]...)
 }

@@ -1,17 +1,16 @@
 package resolver
 
 import (
+	"encoding/json"
 	"net/netip"
 	"os"
-	"slices"
+	"strings"
 	"sync"
 	"time"
 
-	"github.com/miekg/dns"
+	"github.com/heddle-network/heddle/names"
+	"github.com/heddle-network/heddle/resolver/nameservers"
 )
-
-// maxUpstreams is how many of the host's name servers are asked.
-const maxUpstreams = 6
 
 // lookPause is between two looks at the host's files.
 const lookPause = time.Second
@@ -19,35 +18,36 @@ const lookPause = time.Second
 // shunTime is how long a name server comes last that did not answer where another one did.
 const shunTime = 10 * time.Second
 
-// upstreams are the host's name servers, as its files have them.
+// upstreams are the host's name servers, as its files have them, and those of single domains.
 type upstreams struct {
-	conf, uplink string
-	mu           sync.Mutex
-	looked       time.Time
-	seen         [2]os.FileInfo
-	list         []netip.AddrPort
-	shunned      map[netip.AddrPort]time.Time
+	conf, uplink, forward string
+	mu                    sync.Mutex
+	looked                time.Time
+	seen                  [3]os.FileInfo
+	list                  []netip.AddrPort
+	forwards              []names.Forward
+	shunned               map[netip.AddrPort]time.Time
 }
 
-func newUpstreams(conf, uplink string) *upstreams {
-	return &upstreams{conf: conf, uplink: uplink, shunned: map[netip.AddrPort]time.Time{}}
+func newUpstreams(conf, uplink, forward string) *upstreams {
+	return &upstreams{conf: conf, uplink: uplink, forward: forward, shunned: map[netip.AddrPort]time.Time{}}
 }
 
-// current are the name servers, in the files' order.
-func (u *upstreams) current() []netip.AddrPort {
+// current are the name servers, in the files' order, and those of single domains.
+func (u *upstreams) current() ([]netip.AddrPort, []names.Forward) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if time.Since(u.looked) > lookPause {
 		u.looked = time.Now()
 		u.look()
 	}
-	return u.list
+	return u.list, u.forwards
 }
 
 // look reads the files if they have changed.
 func (u *upstreams) look() {
 	changed := false
-	for i, path := range []string{u.conf, u.uplink} {
+	for i, path := range []string{u.conf, u.uplink, u.forward} {
 		info, _ := os.Stat(path)
 		if was := u.seen[i]; (was == nil) != (info == nil) || was != nil && !same(was, info) {
 			u.seen[i], changed = info, true
@@ -56,35 +56,30 @@ func (u *upstreams) look() {
 	if !changed {
 		return
 	}
-	list := servers(u.conf)
-	outside := func(s netip.AddrPort) bool { return !s.Addr().IsLoopback() }
-	if other := servers(u.uplink); !slices.ContainsFunc(list, outside) && slices.ContainsFunc(other, outside) {
-		list = other
+	u.list = nil
+	for _, a := range nameservers.Upstreams(u.conf, u.uplink) {
+		u.list = append(u.list, netip.AddrPortFrom(a, port))
 	}
-	u.list = list
+	u.forwards = readForwards(u.forward)
 	clear(u.shunned)
 }
 
-// servers are those that a file in the form of resolv.conf(5) names.
-func servers(path string) (all []netip.AddrPort) {
-	c, err := dns.ClientConfigFromFile(path)
-	if err != nil {
+// readForwards reads the agent's file, which is replaced as a whole. There may be none.
+func readForwards(path string) (all []names.Forward) {
+	text, err := os.ReadFile(path)
+	if err != nil || json.Unmarshal(text, &all) != nil {
 		return nil
-	}
-	for _, text := range c.Servers {
-		a, err := netip.ParseAddr(text)
-		s := netip.AddrPortFrom(a.Unmap(), port)
-		if err == nil && !slices.Contains(all, s) && len(all) < maxUpstreams {
-			all = append(all, s)
-		}
 	}
 	return all
 }
 
-// ordered are the name servers without some, those last that did not answer lately.
-func (u *upstreams) ordered(without func(netip.Addr) bool) []netip.AddrPort {
+// ordered are the name servers that know a name, without some, those last that did not answer lately.
+func (u *upstreams) ordered(name string, without func(netip.Addr) bool) []netip.AddrPort {
 	var first, last []netip.AddrPort
-	all := u.current()
+	all, forwards := u.current()
+	if f := names.ForwardOf(forwards, strings.TrimSuffix(name, ".")); f != nil {
+		all = f.Servers
+	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for _, s := range all {

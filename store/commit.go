@@ -35,7 +35,7 @@ func (e *Etcd) Commit(ctx context.Context, c Change) (bool, int64, error) {
 		if err != nil {
 			return err
 		}
-		response, err = e.kv().Txn(clientv3.WithRequireLeader(ctx), &etcdserverpb.TxnRequest{Compare: conditions(c.Require), Success: operations(c, lease)})
+		response, err = e.kv().Txn(clientv3.WithRequireLeader(ctx), &etcdserverpb.TxnRequest{Compare: conditions(c.Require), Success: operations(c, lease), Failure: current(c)})
 		if isError(err, rpctypes.ErrGRPCLeaseNotFound) {
 			e.leases.forget(c.Lease, lease)
 		}
@@ -104,6 +104,17 @@ func operations(c Change, lease int64) []*etcdserverpb.RequestOp {
 		remove(&etcdserverpb.DeleteRangeRequest{Key: key, RangeEnd: end})
 	}
 	return all
+}
+
+// current has etcd check the conditions against what the cluster has agreed on. Without an operation, a
+// transaction is answered by one member alone, which may lag behind its own events (IsTxnSerializable in
+// etcd's server/etcdserver/txn/txn.go).
+func current(c Change) []*etcdserverpb.RequestOp {
+	if len(c.Put)+len(c.Delete)+len(c.DeletePrefix) > 0 {
+		return nil
+	}
+	read := &etcdserverpb.RangeRequest{Key: []byte(c.Require[0].Key), CountOnly: true}
+	return []*etcdserverpb.RequestOp{{Request: &etcdserverpb.RequestOp_RequestRange{RequestRange: read}}}
 }
 
 // keyRange is the range of all keys that start with the prefix.

@@ -59,7 +59,7 @@ func (e *Etcd) Health() Health {
 	}
 	switch {
 	case h.probe != nil:
-		r.Cause = heddle.CauseOf(h.probe)
+		r.Cause, r.Refused = heddle.CauseOf(h.probe), errors.Is(h.probe, heddle.StoreRefused.Sentinel())
 	case r.State == "slow" && h.change != nil:
 		r.Cause = heddle.CauseOf(h.change)
 	default:

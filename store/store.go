@@ -81,6 +81,9 @@ type Health struct {
 	State  string `json:"state"`
 	Detail string `json:"detail,omitempty"`
 	Cause  string `json:"-"`
+	// Refused is whether the store answered last that it does not let this host in, or this host does not
+	// trust it.
+	Refused bool `json:"-"`
 	// Members keep the store, and vote unless they are learners.
 	Members []Member `json:"members,omitempty"`
 }

@@ -27,6 +27,7 @@ func TestContract(t *testing.T) {
 		t.Run("one of many wins", func(t *testing.T) { testCreators(t, s) })
 		t.Run("no change lost", func(t *testing.T) { testCounters(t, s, dial(t, k)) })
 		t.Run("watch", func(t *testing.T) { testWatch(t, s) })
+		t.Run("conditions alone", func(t *testing.T) { testConditionsAlone(t, s) })
 		t.Run("large snapshot", func(t *testing.T) { testLarge(t, s) })
 		t.Run("watch of all", func(t *testing.T) { testWatchAll(t, s) })
 		t.Run("lease", func(t *testing.T) { testLease(t, s, k) })
@@ -200,6 +201,38 @@ func testWatch(t *testing.T, s store.Store) {
 	cancel()
 	for range events { // closed when it ends
 	}
+}
+
+// testConditionsAlone: who has seen an event, and asks at once by conditions alone whether it holds,
+// is never told of the time before.
+func testConditionsAlone(t *testing.T, s store.Store) {
+	const rounds = 500
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	events := s.Watch(ctx, "/alone/")
+	<-events // what is there
+	go func() {
+		for i := range rounds {
+			if _, _, err := s.Commit(ctx, store.Change{Put: put("/alone/x", fmt.Sprint(i))}); err != nil && ctx.Err() == nil {
+				t.Error(err)
+				stop()
+			}
+		}
+	}()
+	for last := fmt.Sprint(rounds - 1); ; {
+		e, open := <-events
+		if !open {
+			return // an error is told
+		}
+		done, at, err := s.Commit(ctx, store.Change{Require: []store.Condition{{Key: "/alone/none"}}})
+		if err != nil || !done || at < e.Revision {
+			t.Fatalf("after the event of revision %d: done %v, revision %d, error %v", e.Revision, done, at, err)
+		}
+		if string(e.Entries[len(e.Entries)-1].Value) == last {
+			break
+		}
+	}
+	refuse(t, s, store.Change{Require: []store.Condition{{Key: "/alone/x"}}})
 }
 
 // testLarge has more data below a prefix than gRPC accepts by default, 4 MiB.

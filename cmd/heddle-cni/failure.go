@@ -11,8 +11,11 @@ const (
 	refused        = 101
 )
 
-// agentDown is heddle.AgentDown.
-const agentDown = "HDL-4001"
+// agentDown is heddle.AgentDown, noPermission heddle.NoPermission.
+const (
+	agentDown    = "HDL-4001"
+	noPermission = "HDL-3006"
+)
 
 // fail prints an error for the runtime. It goes to stdout: the specification
 // names stderr in one place and stdout in another, and runtimes read stdout.

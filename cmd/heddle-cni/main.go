@@ -49,6 +49,9 @@ func ask(q request, conf []byte) int {
 	if q.command == "DEL" && (err != nil || r.status == statusUnavailable) {
 		return enqueue(q, conf)
 	}
+	if err != nil && rootless() {
+		return refuseRootless(conf, socket, err)
+	}
 	if err != nil {
 		return unreachable(q, conf, socket, err)
 	}

@@ -21,8 +21,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// plugin runs the plugin with a folder of its own.
-type plugin struct{ dir string }
+// plugin runs the plugin with a folder of its own, changed by as if that is not nil.
+type plugin struct {
+	dir string
+	as  func(*exec.Cmd)
+}
 
 func (p plugin) socket() string { return filepath.Join(p.dir, "heddle.sock") }
 func (p plugin) queue() string  { return filepath.Join(p.dir, "queue") }
@@ -33,6 +36,9 @@ func (p plugin) run(t *testing.T, conf string, env ...string) (exit int, stdout,
 	cmd.Env = append([]string{"HEDDLE_CNI_TEST_PLUGIN=1", "HEDDLE_SOCKET=" + p.socket(), "HEDDLE_CNI_QUEUE=" + p.queue(),
 		"CNI_CONTAINERID=c1", "CNI_NETNS=/run/netns/c1", "CNI_IFNAME=eth0", "CNI_PATH=/opt/cni/bin"}, env...)
 	cmd.Stdin = strings.NewReader(conf)
+	if p.as != nil {
+		p.as(cmd)
+	}
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {
@@ -61,7 +67,7 @@ func (p plugin) fails(t *testing.T, code int, words, conf string, env ...string)
 }
 
 func TestWithoutAgent(t *testing.T) {
-	p := plugin{t.TempDir()}
+	p := plugin{dir: t.TempDir()}
 	conf := `{"cniVersion":"1.0.0","name":"blue"}`
 	for command, code := range map[string]int{"ADD": 11, "CHECK": 11, "GC": 11, "STATUS": 50} {
 		p.fails(t, code, "HDL-4001", conf, "CNI_COMMAND="+command)
@@ -78,7 +84,7 @@ func TestWithoutAgent(t *testing.T) {
 }
 
 func TestBadEnvironment(t *testing.T) {
-	p := plugin{t.TempDir()}
+	p := plugin{dir: t.TempDir()}
 	for _, c := range [][3]string{
 		{"ADD", "CNI_CONTAINERID=a/b", "CNI_CONTAINERID"}, {"DEL", "CNI_CONTAINERID=../../etc/x", "CNI_CONTAINERID"},
 		{"DEL", "CNI_CONTAINERID=..", "CNI_CONTAINERID"}, {"DEL", "CNI_CONTAINERID=" + strings.Repeat("a", 300), "CNI_CONTAINERID"},
@@ -95,7 +101,7 @@ func TestBadEnvironment(t *testing.T) {
 }
 
 func TestVersionAndAbout(t *testing.T) {
-	p := plugin{t.TempDir()}
+	p := plugin{dir: t.TempDir()}
 	for conf, version := range map[string]string{`{"cniVersion":"0.4.0"}`: "0.4.0", "": "1.1.0"} {
 		_, out, _ := p.run(t, conf, "CNI_COMMAND=VERSION")
 		if want := `{"cniVersion":"` + version + `","supportedVersions":["0.3.1","0.4.0","1.0.0","1.1.0"]}` + "\n"; out != want {
@@ -121,7 +127,7 @@ func (p plugin) serve(t *testing.T, answer http.HandlerFunc) {
 }
 
 func TestRequestAndReply(t *testing.T) {
-	p := plugin{t.TempDir()}
+	p := plugin{dir: t.TempDir()}
 	conf := `{"cniVersion":"1.1.0","name":"blue","x":"` + strings.Repeat("y", 100_000) + `"}`
 	long := strings.Repeat("z", 300_000)
 	p.serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -144,7 +150,7 @@ func TestRequestAndReply(t *testing.T) {
 }
 
 func TestSocketInConfiguration(t *testing.T) {
-	p := plugin{t.TempDir()}
+	p := plugin{dir: t.TempDir()}
 	p.serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cni-Exit", "0")
 		io.WriteString(w, "found")
@@ -156,7 +162,7 @@ func TestSocketInConfiguration(t *testing.T) {
 }
 
 func TestAgentRefusesOrStops(t *testing.T) {
-	p := plugin{t.TempDir()}
+	p := plugin{dir: t.TempDir()}
 	status := http.StatusUnprocessableEntity
 	p.serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if status == 0 {
@@ -177,7 +183,7 @@ func TestAgentRefusesOrStops(t *testing.T) {
 }
 
 func TestQueueIsBounded(t *testing.T) {
-	p := plugin{t.TempDir()}
+	p := plugin{dir: t.TempDir()}
 	os.Mkdir(p.queue(), 0o700)
 	for i := range maxQueue {
 		os.WriteFile(filepath.Join(p.queue(), "x"+itoa(i)+"@eth0"), nil, 0o600)

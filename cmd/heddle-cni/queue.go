@@ -18,7 +18,11 @@ const maxQueue = 4096
 // could be half written.
 func enqueue(q request, conf []byte) int {
 	dir := setting(conf, "queue", "HEDDLE_CNI_QUEUE", "/var/lib/heddle/cni-queue")
-	if err := addEntry(dir, q.container+"@"+q.ifname); err != nil {
+	err := addEntry(dir, q.container+"@"+q.ifname)
+	if err != nil && rootless() {
+		return 0 // who reaches neither agent nor queue has attached nothing
+	}
+	if err != nil {
 		return fail(conf, ioFailure, "agent unreachable, and DEL not queued in "+dir+": "+err.Error(),
 			"Start it ('systemctl start heddled'), or make room in the queue's folder. ["+agentDown+"]")
 	}

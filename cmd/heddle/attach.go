@@ -13,10 +13,10 @@ const confPath = "/etc/netns/NAME/resolv.conf"
 
 // attachFlags are the flags of attach as given, before they are parsed.
 type attachFlags struct {
-	netns, id, ifname, mac, nic, name       string
-	pid                                     int
-	ips, ports, labels, aliases             []string
-	defaultRoute, dryRun, force, resolvConf bool
+	netns, id, ifname, mac, nic, name                   string
+	pid                                                 int
+	ips, ports, labels, aliases                         []string
+	defaultRoute, dryRun, force, resolvConf, noFastPath bool
 }
 
 func newAttach(s *session) *cobra.Command {
@@ -34,10 +34,14 @@ interface of its own (--ifname). Its default route leads through the first one t
 can carry it. Attached with --default-route, also anew, an endpoint takes it over;
 when its holder is detached, it passes to the oldest one left.
 
-The endpoint has a name (--name) and aliases (--alias) on all hosts. Where heddled runs
-with --resolver gateway, other containers of the network find it by them: as NAME,
-NAME.NETWORK or NAME.NETWORK.heddle.internal. There, --resolv-conf has the programs that
-'ip netns exec' starts ask for names at the network's gateway.
+--publish 8080:80 opens the host's port 8080 for the container's port 80. Ranges are
+published port by port (8000-8010:80-90); one port of the container gets the first
+free port of a range (8000-8010:80). Without the host's port, or for 0, the agent
+takes a free one from 20000 to 29999, and the answer says which.
+
+The endpoint has a name (--name) and aliases (--alias) on all hosts. Other containers of
+the network find it by them: as NAME, NAME.NETWORK or NAME.NETWORK.heddle.internal. With
+--resolv-conf, the programs that 'ip netns exec' starts there ask for names.
 
 On a network of mode host nothing is made, and --id is enough. On one of mode
 direct the container gets a NIC of the host, by default the first free one of the
@@ -47,7 +51,7 @@ network's.`,
   ip netns add dns
   heddle attach front --netns /run/netns/dns --id resolver --ip 10.20.0.53 --ip fd20::53 --publish 127.0.0.1:5353:53/udp
   ip netns add shop
-  heddle attach front --netns shop --name shop --alias api
+  heddle attach front --netns shop --name shop --alias api --publish 8000-8010:80 --publish 3868/sctp
   heddle attach back --netns web --ifname eth1 --publish 8080:80 --publish 127.0.0.1:8081:80/udp
   heddle attach back --netns dns --ifname eth1 --mac 0a:00:00:00:00:09 --dry-run
   heddle attach back --netns web --ifname eth1 --publish 8080:80 --publish 127.0.0.1:8081:80/udp --default-route
@@ -61,7 +65,12 @@ network's.`,
 				q.DefaultRoute = &flags.defaultRoute
 			}
 			defer s.showProgress("attaching")()
-			r, err := s.client().Attach(cmd.Context(), q)
+			var r heddle.AttachReply
+			err = s.onNetwork(cmd.Context(), args[0], toChange, func(name string) (err error) {
+				q.Network = name
+				r, err = s.client().Attach(cmd.Context(), q)
+				return err
+			})
 			if err != nil {
 				return err
 			}
@@ -92,13 +101,14 @@ func (x *attachFlags) define(s *session, cmd *cobra.Command) {
 	f.StringVar(&x.mac, "mac", "", "the MAC `address` to have")
 	f.StringVar(&x.nic, "nic", "", "which of the network's NICs to get: a `name` or MAC address (mode direct)")
 	f.BoolVar(&x.force, "force", false, "take the NIC with the host's default route or your SSH connection all the same")
-	f.StringArrayVar(&x.ports, "publish", nil, "publish a port of the container: `[IP:]HOST:CONTAINER[/udp]`")
+	f.StringArrayVar(&x.ports, "publish", nil, "publish a port or a range of them: `[IP:][HOST:]CONTAINER[/udp|/sctp]`")
 	f.StringArrayVar(&x.labels, "label", nil, "`K=V`, a word of your own by which lists and events are filtered")
 	f.StringVar(&x.name, "name", "", "the `name` by which other containers of the network find it")
 	f.StringArrayVar(&x.aliases, "alias", nil, "a further `name`, which several containers may have")
 	f.BoolVar(&x.resolvConf, "resolv-conf", false, "write "+confPath+", which 'ip netns exec' shows as /etc/resolv.conf, until the detach")
 	f.BoolVar(&x.defaultRoute, "default-route", false, "lead the container's default route through this network, or with =false never; by default the first network that can has it")
-	f.BoolVar(&x.dryRun, "dry-run", false, "print the commands and change nothing")
+	f.BoolVar(&x.noFastPath, "no-fast-path", false, "lead all its packets through the host's stack, since other software shapes or filters them at its host end")
+	dryRunFlag(cmd, &x.dryRun)
 	cmd.RegisterFlagCompletionFunc("netns", s.completeFromOrFiles(netnsNames))
 	for _, free := range []string{"pid", "id", "ifname", "ip", "mac", "nic", "publish", "label", "name", "alias"} {
 		cmd.RegisterFlagCompletionFunc(free, cobra.NoFileCompletions)
@@ -107,7 +117,7 @@ func (x *attachFlags) define(s *session, cmd *cobra.Command) {
 
 // request parses the flags.
 func (x *attachFlags) request(network string) (q heddle.AttachRequest, err error) {
-	q = heddle.AttachRequest{Network: network, Owner: "cli", DryRun: x.dryRun, NIC: x.nic, Force: x.force, SSH: sshServer(), ResolvConf: x.resolvConf}
+	q = heddle.AttachRequest{Network: network, Owner: "cli", DryRun: x.dryRun, NIC: x.nic, Force: x.force, SSH: sshServer(), ResolvConf: x.resolvConf, NoFastPath: x.noFastPath}
 	if err := heddle.CheckNetworkName(network); err != nil {
 		return q, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/bench"
 	"github.com/heddle-network/heddle/lab/boot"
+	"github.com/heddle-network/heddle/mode"
 	"github.com/heddle-network/heddle/rig"
 )
 
@@ -98,7 +99,14 @@ func (s *session) bench(cmd *cobra.Command, f benchFlags) error {
 		return err
 	}
 	// Find errors in the flags before anything is made.
-	if _, err := f.matrix(cmd, preset, nil); err != nil {
+	asked, err := f.matrix(cmd, preset, nil)
+	if err != nil {
+		return err
+	}
+	if err := asked.CheckSettings(); err != nil {
+		return err
+	}
+	if err := checkBenchModes(f.modes, asked.NoControl); err != nil {
 		return err
 	}
 	wires, err := rig.WiresNamed(firstNonEmpty(f.wires, preset.Wires, []string{rig.Intact}))
@@ -154,6 +162,28 @@ func (s *session) bench(cmd *cobra.Command, f benchFlags) error {
 		return err
 	}
 	return report.Check(limits)
+}
+
+// checkBenchModes refuses modes that nobody makes, and a choice without the yardstick.
+func checkBenchModes(asked []string, noControl bool) error {
+	if len(asked) == 0 {
+		return nil
+	}
+	known := []string{bench.Native, bench.DockerLayout, bench.DockerLayoutNF, bench.Overlay + bench.Stack, bench.Reference + bench.Stack, "routed" + bench.Stack}
+	for _, m := range mode.All() {
+		known = append(known, m.Name())
+	}
+	for _, name := range asked {
+		if !slices.Contains(known, name) {
+			return heddle.Errorf(heddle.UnknownMode, "read flag", "--modes", fmt.Sprintf("there is no mode %q to measure", heddle.Clip(name)),
+				"choose from "+strings.Join(slices.Sorted(slices.Values(known)), ", "))
+		}
+	}
+	if !noControl && !slices.Contains(asked, bench.Control) {
+		return heddle.Errorf(heddle.BadArgument, "read flag", "--modes", "without mode "+bench.Control+" there is no yardstick",
+			"add "+bench.Control+": --modes "+strings.Join(append([]string{bench.Control}, asked...), ","))
+	}
+	return nil
 }
 
 // firstNonEmpty returns the first list that is not nil: what was asked for, then what the

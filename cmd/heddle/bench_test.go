@@ -8,11 +8,17 @@ import (
 // TestBenchRefusesEarly: what is wrong with the flags is said before a lab is made.
 func TestBenchRefusesEarly(t *testing.T) {
 	for want, argv := range map[string][]string{
-		"slow":     {"--preset", "slow"},
-		"pong":     {"--probes", "pong"},
-		"wet":      {"--wire", "wet"},
-		"1, 2, or": {"--hosts", "3"},
-		"nonsense": {"--probes", "ping", "--fail-if", "nonsense"},
+		"slow":      {"--preset", "slow"},
+		"pong":      {"--probes", "pong"},
+		"wet":       {"--wire", "wet"},
+		"1, 2, or":  {"--hosts", "3"},
+		"warp":      {"--modes", "host,warp", "--probes", "ping"},
+		"yardstick": {"--modes", "bridge,routed", "--probes", "ping"},
+		"one round": {"--rounds", "0", "--probes", "ping"},
+		"0.2 s":     {"--duration", "1ms", "--probes", "ping"},
+		"pairs":     {"--pairs", "0", "--probes", "ping"},
+		"same-core": {"--placement", "moon", "--probes", "ping"},
+		"nonsense":  {"--probes", "ping", "--fail-if", "nonsense"},
 	} {
 		cmd := newBench(newSession(processEnv{getenv: func(string) string { return "" }, stdout: &strings.Builder{}, stderr: &strings.Builder{}}))
 		cmd.SetArgs(argv)

@@ -1,8 +1,9 @@
 package main
 
 import (
-	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,26 +14,30 @@ func newCheck(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use: "check [ID[/IF]]", GroupID: groupHealth, Args: withArgs("[ID]"), ValidArgsFunction: s.completeFrom(s.endpointIDs),
 		Short:   "Compare endpoints with the kernel",
-		Long:    "check compares one endpoint, or all networks and endpoints, with what the kernel\nhas. It repairs nothing; an endpoint that Docker has just moved into its container is\ncompleted first. The exit code is 1 when something differs.",
+		Long:    "check compares one endpoint, or all networks and endpoints, with what the kernel\nhas. It repairs nothing; an endpoint that Docker has just moved into its container is\ncompleted first. The exit code is 1 when something differs;\nthe hint says what mends it.",
 		Example: "  heddle check\n  heddle check web",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var id heddle.EndpointID
-			var err error
-			if len(args) > 0 {
-				if id, err = heddle.ParseEndpointID(args[0]); err != nil {
-					return err
-				}
-			}
 			defer s.showProgress("checking")()
-			all, err := s.client().Check(cmd.Context(), id)
+			op, object := "check networks and endpoints", ""
+			var all []heddle.Finding
+			look := func(id heddle.EndpointID) (err error) {
+				all, err = s.client().Check(cmd.Context(), id)
+				return err
+			}
+			var err error
+			if len(args) == 0 {
+				err = look(heddle.EndpointID{})
+			} else {
+				op = "check endpoint"
+				err = s.onEndpoint(cmd.Context(), args[0], toShow, func(id heddle.EndpointID) error {
+					object = id.String()
+					return look(id)
+				})
+			}
 			if err != nil {
 				return err
 			}
-			op, object := "check networks and endpoints", ""
-			if len(args) > 0 {
-				op, object = "check endpoint", id.String()
-			}
-			return s.emitFindings(all, heddle.Drift, op, object, "run 'heddle explain ID' to see what differs")
+			return s.emitFindings(all, heddle.Drift, op, object)
 		},
 	}
 }
@@ -41,7 +46,7 @@ func newAudit(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use: "audit", GroupID: groupHealth, Args: withArgs(),
 		Short:   "Compare ledger, kernel and containers",
-		Long:    "audit lists what is left over in the kernel, what is missing there, endpoints\nwhose container is gone or in quarantine, devices that containers have made for\nthemselves on a LAN, and operations that are not finished. It repairs nothing; an\nendpoint that Docker has just moved into its container is completed first. The exit\ncode is 1 when there is anything.",
+		Long:    "audit lists what is left over in the kernel, what check finds (objects that are\nmissing or differ, on the host and in containers), endpoints whose container is gone\nor in quarantine, devices that containers have made for themselves on a LAN, and\noperations that are not finished. It repairs nothing; an endpoint that Docker has\njust moved into its container is completed first. The exit code is 1 when there is\nanything; the hint says what mends it.",
 		Example: "  heddle audit",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			defer s.showProgress("auditing")()
@@ -49,22 +54,29 @@ func newAudit(s *session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return s.emitFindings(all, heddle.AuditFound, "audit host", "", "run 'heddle gc' to remove what belongs to nobody")
+			return s.emitFindings(all, heddle.AuditFound, "audit host", "")
 		},
 	}
 }
 
 // emitFindings writes the findings, and returns an error if there are any.
-func (s *session) emitFindings(all []heddle.Finding, code heddle.Code, op, object, remedy string) error {
+func (s *session) emitFindings(all []heddle.Finding, code heddle.Code, op, object string) error {
 	err := s.emit("FindingList", listOf(all), func(w io.Writer) error { return s.findingTable(w, all) })
 	if err != nil || len(all) == 0 {
 		return err
 	}
-	cause := fmt.Sprintf("there are %d findings", len(all))
-	if len(all) == 1 {
-		cause = "there is 1 finding"
+	return heddle.Errorf(code, op, object, "the result is "+heddle.Count(len(all), "finding"), remedies(all))
+}
+
+// remedies lists what mends the findings, each once.
+func remedies(all []heddle.Finding) string {
+	var each []string
+	for _, f := range all {
+		if f.Remedy != "" && !slices.Contains(each, f.Remedy) {
+			each = append(each, f.Remedy)
+		}
 	}
-	return heddle.Errorf(code, op, object, cause, remedy)
+	return strings.Join(each, "; ")
 }
 
 func (s *session) findingTable(w io.Writer, all []heddle.Finding) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -48,7 +49,10 @@ func (s *session) endpointIDs() (ids []string) {
 	defer cancel()
 	all, _ := s.client().Endpoints(ctx)
 	for _, e := range all {
-		ids = append(ids, e.ID.String())
+		ids = append(ids, cobra.CompletionWithDesc(e.ID.Short(), strings.TrimSpace(e.Name+" "+e.NetworkName)))
+		if e.Name != "" && e.Name != e.ID.Container {
+			ids = append(ids, cobra.CompletionWithDesc(e.Name, e.ID.Short()+" "+e.NetworkName))
+		}
 	}
 	return ids
 }
@@ -56,7 +60,7 @@ func (s *session) endpointIDs() (ids []string) {
 func (s *session) explainNames() []string {
 	codes := heddle.Codes()
 	slices.Sort(codes)
-	ids := s.endpointIDs()
+	ids := append(s.endpointIDs(), s.networkNames()...)
 	for _, c := range codes {
 		x, _ := heddle.Explain(c)
 		ids = append(ids, cobra.CompletionWithDesc(string(c), x.Title))

@@ -7,7 +7,7 @@ import (
 func newCompletion(s *session) *cobra.Command {
 	shells := []string{"bash", "zsh", "fish"}
 	return &cobra.Command{
-		Use: "completion bash|zsh|fish", Args: cobra.MatchAll(withArgs("SHELL"), cobra.OnlyValidArgs), ValidArgs: shells,
+		Use: "completion bash|zsh|fish", Args: oneOf("SHELL", shells), ValidArgs: shells,
 		Short: "Print the completion script of a shell",
 		Long: `completion prints a script that lets the shell complete commands, flags, and the
 names of networks, endpoints, modes and error ids. In bash, for one session:

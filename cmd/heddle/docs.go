@@ -1,7 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
@@ -30,6 +34,35 @@ func newDocsWriter(name, short string, write func(*cobra.Command, string) error)
 }
 
 // writeMan writes one page a command; SOURCE_DATE_EPOCH dates them.
-func writeMan(root *cobra.Command, dir string) error {
-	return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "heddle " + heddle.Version, Manual: "heddle"}, dir)
+func writeMan(cmd *cobra.Command, dir string) error {
+	for _, c := range cmd.Commands() {
+		if !c.IsAvailableCommand() || c.IsAdditionalHelpTopicCommand() {
+			continue
+		}
+		if err := writeMan(c, dir); err != nil {
+			return err
+		}
+	}
+	page, err := manPage(cmd)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, strings.ReplaceAll(cmd.CommandPath(), " ", "-")+".1"), page, 0o644)
 }
+
+// manPage returns a command's page. Its tables are not filled, and its flags are a list.
+func manPage(cmd *cobra.Command) ([]byte, error) {
+	long := cmd.Long
+	defer func() { cmd.Long = long }()
+	cmd.Long = helpTable.ReplaceAllString(long, "```\n$0\n```\n")
+	var page bytes.Buffer
+	err := doc.GenMan(cmd, &doc.GenManHeader{Section: "1", Source: "heddle " + heddle.Version, Manual: "heddle"}, &page)
+	return manFlag.ReplaceAll(page.Bytes(), []byte(".TP\n$1")), err
+}
+
+// helpTable is a table in a help text: indented lines. manFlag is a flag in a man page, before the
+// text that is indented by a tab.
+var (
+	helpTable = regexp.MustCompile(`(?m)^  .*(\n  .*)*$`)
+	manFlag   = regexp.MustCompile(`(?m)^(?:\.PP\n)?(\\fB-.*\n)\t`)
+)

@@ -159,7 +159,7 @@ func (s *session) explainedCheck(c doctor.Check) error {
 		if c.Fixable {
 			fix = fmt.Sprintf("\nOr: heddle doctor --fix --only %s\n", c.ID)
 		}
-		_, err := fmt.Fprintf(w, "%s  %s (a finding is a %s)\n\nLooks at: %s\n\n%s\n\nWhat to do: %s\n%s", s.colour(w, bold, c.ID), c.Title, severityWord[c.Severity], c.Looks, c.Why, c.Remedy, fix)
+		_, err := fmt.Fprintf(w, "%s  %s (if not: a %s)\n\nLooks at: %s\n\n%s\n\nWhat to do: %s\n%s", s.colour(w, bold, c.ID), c.Title, severityWord[c.Severity], c.Looks, c.Why, c.Remedy, fix)
 		return err
 	})
 }

@@ -15,47 +15,17 @@ func newEndpoint(s *session) *cobra.Command {
 		newEndpointList(s), newEndpointShow(s), newEndpointMove(s))
 }
 
-func newEndpointList(s *session) *cobra.Command {
-	var filter []string
-	cmd := &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Args: withArgs(),
-		Short:   "List the endpoints of this host",
-		Example: "  heddle endpoint list\n  heddle endpoint list --filter network=front --filter label=app\n  heddle endpoint list -o yaml",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			all, err := s.client().EndpointsBy(cmd.Context(), filter)
-			if err != nil {
-				return err
-			}
-			return s.emit("EndpointList", listOf(all), func(w io.Writer) error { return s.endpointTable(w, all) })
-		},
-	}
-	s.filterFlag(cmd, &filter, map[string]func() []string{"network": s.networkNames})
-	return cmd
-}
-
-func (s *session) endpointTable(w io.Writer, all []heddle.Endpoint) error {
-	if len(all) == 0 {
-		s.note("no endpoints")
-		return nil
-	}
-	var rows [][]string
-	for _, e := range all {
-		rows = append(rows, []string{e.ID.String(), e.NetworkName, joinList(e.Addrs), formatPorts(e)})
-	}
-	return writeTable(w, s.width(), []string{"id", "network", "addresses", "ports"}, rows)
-}
-
 func newEndpointShow(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use: "show ID[/IF]", Args: withArgs("ID"), ValidArgsFunction: s.completeFrom(s.endpointIDs),
 		Short:   "Show an endpoint",
 		Example: "  heddle endpoint show web\n  heddle endpoint show web/eth1 -o json",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := heddle.ParseEndpointID(args[0])
-			if err != nil {
+			var e heddle.Endpoint
+			err := s.onEndpoint(cmd.Context(), args[0], toShow, func(id heddle.EndpointID) (err error) {
+				e, err = s.client().Endpoint(cmd.Context(), id)
 				return err
-			}
-			e, err := s.client().Endpoint(cmd.Context(), id)
+			})
 			if err != nil {
 				return err
 			}
@@ -96,7 +66,7 @@ func formatFastPath(c *heddle.FastCounts) string {
 		}
 		return strings.Join(out, ", ")
 	}
-	s := fmt.Sprintf("%d packets carried", c.Carried())
+	s := heddle.Count(c.Carried(), "packet") + " carried"
 	if c.Carried() > 0 {
 		s += " (" + words(heddle.FastPaths, c.Packets) + ")"
 	}
@@ -107,9 +77,5 @@ func formatFastPath(c *heddle.FastCounts) string {
 }
 
 func formatPorts(e heddle.Endpoint) string {
-	var out []string
-	for _, p := range e.Ports {
-		out = append(out, p.String())
-	}
-	return strings.Join(out, ",")
+	return strings.Join(heddle.FormatPorts(e.Ports), ",")
 }

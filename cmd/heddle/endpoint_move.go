@@ -13,30 +13,40 @@ type moveResult struct {
 }
 
 func newEndpointMove(s *session) *cobra.Command {
-	to := ""
+	to, dryRun := "", false
 	cmd := &cobra.Command{
 		Use: "move ID[/IF] --to HOST", Args: withArgs("ID"), ValidArgsFunction: s.completeFrom(s.endpointIDs),
 		Short: "Send an endpoint's addresses to another host",
 		Long: `move detaches an endpoint of a network that several hosts have, and sends its
 addresses and MAC to another host: when an endpoint of the same id is attached
 there, it gets them. From then on all hosts reach it there.`,
-		Example: "  heddle endpoint move web --to host2",
+		Example: "  heddle endpoint move web --to host2 --dry-run\n  heddle endpoint move web --to host2",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := heddle.ParseEndpointID(args[0])
-			if err != nil {
-				return err
-			}
 			if to == "" {
 				return badCommand(cmd, "flag --to is missing")
 			}
 			defer s.showProgress("moving")()
-			e, err := s.client().Move(cmd.Context(), id, to)
+			var e heddle.Endpoint
+			var commands []string
+			err := s.onEndpoint(cmd.Context(), args[0], toChange, func(id heddle.EndpointID) (err error) {
+				if dryRun {
+					commands, err = s.client().MoveCommands(cmd.Context(), id, to)
+				} else {
+					e, err = s.client().Move(cmd.Context(), id, to)
+				}
+				return err
+			})
 			if err != nil {
 				return err
 			}
-			return s.emitDone("Movement", moveResult{e, to}, "endpoint %s (%s) is to be attached on %s now", id, joinList(e.Addrs), to)
+			if dryRun {
+				return s.emitCommands(commands)
+			}
+			return s.emitDone("Movement", moveResult{e, to}, "endpoint %s (%s) is to be attached on %s now", e.ID, joinList(e.Addrs), to)
 		},
 	}
 	cmd.Flags().StringVar(&to, "to", "", "the `host` that it goes to")
+	dryRunFlag(cmd, &dryRun)
+	cmd.RegisterFlagCompletionFunc("to", s.completeFrom(s.peerNames))
 	return cmd
 }

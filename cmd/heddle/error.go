@@ -13,7 +13,7 @@ func (s *session) printError(err error) {
 	if !errors.As(err, &e) {
 		e = &heddle.Error{Kind: heddle.Failed, Op: "run command", Cause: err.Error()}
 	}
-	if s.format != formatTable && writeDocument(s.stderr, s.format, "Error", e) == nil {
+	if !s.isText() && writeDocument(s.stderr, s.format, "Error", e) == nil {
 		return
 	}
 	_ = printLine(s.stderr, "%s %s\n", s.colour(s.stderr, red, "heddle:"), e.Sentence())

@@ -20,11 +20,11 @@ func newEvents(s *session) *cobra.Command {
 		Short: "Watch what happens to networks, endpoints, peers and paths",
 		Long: `events prints what happens on this host, an event a line, until it is interrupted:
 
-  network   created, updated, removed; also those that come from the cluster
+  network   created, updated, removed; also by the cluster
   endpoint  attached, updated, detached
   peer      created, updated, removed: another host of the cluster
   path      up, down: the way to another host
-  trouble   began, updated, ended: a part of 'heddle status' that is not ok
+  trouble   began, updated, ended: a part of the status that is not ok
 
 The agent keeps its last events (4096 at most) until it ends. --since has those after
 a cursor, of a duration before now, or all; with --follow=false it prints them (all,
@@ -46,7 +46,7 @@ second, and every ten seconds while nobody watches.`,
 	f := cmd.Flags()
 	f.StringVar(&q.Since, "since", "", "begin after a `cursor`, with a duration before now such as 10m, or with all that is kept; by default with what is to come")
 	f.BoolVar(&follow, "follow", true, "go on with what is to come")
-	s.filterFlag(cmd, &q.Filter, map[string]func() []string{"kind": eventKinds, "network": s.networkNames})
+	s.filterFlag(cmd, &q.Filter, filterKeys{"kind": eventKinds, "network": s.networkNames})
 	cmd.RegisterFlagCompletionFunc("since", cobra.FixedCompletions([]string{events.SinceAll, "10m", "1h"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -75,7 +75,7 @@ func (s *session) watchEvents(cmd *cobra.Command, q client.EventQuery) error {
 func (s *session) emitEvent(e events.Event) error {
 	body := map[string]events.Event{"event": e} // the event's kind must not be taken for the document's
 	switch s.format {
-	case formatTable:
+	case formatTable, formatWide:
 		return s.eventLine(s.stdout, e)
 	case formatYAML:
 		if _, err := io.WriteString(s.stdout, "---\n"); err != nil {

@@ -69,7 +69,7 @@ func TestExamplesParse(t *testing.T) {
 // needs.
 var exampleOrder = []string{
 	"version", "completion", "docs man", "docs markdown", "status",
-	"host list", "host token", "host ranges", "host authority", "host authority export", "host authority withdraw", "host authority lend", "host authority return", "peer list", "path list", "network create", "network list", "network show", "network allow", "network delete",
+	"host list", "host token", "host ranges", "host authority", "host authority export", "host authority withdraw", "host authority lend", "host authority return", "peer list", "path list", "network create", "network list", "network show", "network allow", "network disallow", "network delete",
 	"attach", "endpoint list", "endpoint show", "name list", "name show", "check", "audit", "explain", "doctor list", "doctor", "events", "detach", "gc",
 	"lab up", "lab list", "lab exec",
 	"lab fault cut", "lab fault heal", "lab fault wire", "lab fault rate", "lab fault mtu", "lab fault pause", "lab fault continue",
@@ -82,12 +82,17 @@ func elsewhere(path string) bool {
 	return strings.HasPrefix(path, "heddle bench") || slices.Contains([]string{"heddle host promote", "heddle host demote", "heddle host grant", "heddle host revoke", "heddle host remove", "heddle host replace", "heddle peer show", "heddle endpoint move"}, path)
 }
 
+// withAgent begins a script that has an agent. The resolver outlives the agent, and writes into the
+// folder; so the script ends it, too.
+const withAgent = "set -e\nmkdir -p run state\nheddled --run-dir run --state-dir state --store embedded --underlay 127.0.0.1 2> agent.log & agent=$!\n" +
+	"end() { code=$?; set +e; kill $agent; wait $agent; test $code = 0 || cat agent.log\n" +
+	"if read resolver version < run/names/lock; then kill $resolver; while test -s run/names/lock; do sleep 0.05; done; fi; exit $code; }\ntrap end EXIT\n" +
+	"export HEDDLE_SOCKET=$PWD/run/heddle.sock\nheddle status --wait --timeout 2m\nset -x\n"
+
 // TestExamplesRun runs every example as it is printed, against a new agent.
 func TestExamplesRun(t *testing.T) {
 	covered := map[string]bool{}
-	script := "set -e\nmkdir -p run state\nheddled --run-dir run --state-dir state --store embedded --underlay 127.0.0.1 2> agent.log & agent=$!\n" +
-		"trap 'code=$?; kill $agent; wait $agent; test $code = 0 || cat agent.log; exit $code' EXIT\n" +
-		"export HEDDLE_SOCKET=$PWD/run/heddle.sock\nheddle status --wait --timeout 2m\nset -x\n"
+	script := withAgent
 	for _, path := range exampleOrder {
 		cmd, _, err := testTree().Find(strings.Fields(path))
 		if err != nil {

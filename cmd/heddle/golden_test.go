@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,6 +39,15 @@ var web = heddle.Endpoint{ID: heddle.EndpointID{Container: "web", IfName: "eth0"
 		{HostIP: netip.MustParseAddr("::1"), HostPort: 5353, ContainerPort: 53, Protocol: "udp"}}}
 
 var bare = heddle.Endpoint{ID: heddle.EndpointID{Container: "4f5c1d6a9b0e", IfName: "eth0"}, Network: plain1.ID, NetworkName: "plain", Created: born}
+
+// everywhere has an endpoint of this host and one of another, of which only names and addresses are known.
+var everywhere = []heddle.Endpoint{
+	{ID: web.ID, Host: "host1", NetworkName: "front", Addrs: web.Addrs, Ports: web.Ports},
+	{ID: heddle.EndpointID{Container: strings.Repeat("4f5c1d6a9b0e", 5) + "0000", IfName: "eth0"}, Host: "host2", NetworkName: "front", Name: "shop", Addrs: web.Addrs[:1]}}
+
+var hosts = []client.HostStatus{
+	{Name: "host1", Self: true, Underlay: []netip.Addr{netip.MustParseAddr("192.0.2.1")}, Role: "leader", State: "alive", Blocks: 2, May: []string{"networks"}, Key: strings.Repeat("ab", 32), Version: "0.1.0"},
+	{Name: "host2", Underlay: []netip.Addr{netip.MustParseAddr("192.0.2.2"), netip.MustParseAddr("2001:db8::2")}, Role: "client", State: "away", Admitted: born, Token: "t-12345678", Key: strings.Repeat("cd", 32)}}
 
 var missing = heddle.Finding{Kind: "missing", Object: "address/eth0/10.20.0.130/24", Owner: "web/eth0", Detail: "the interface has no such address"}
 
@@ -74,6 +84,16 @@ func TestGolden(t *testing.T) {
 		"none.json": func(s *session) error {
 			return writeDocument(s.stdout, formatJSON, "NetworkList", listOf[heddle.Network](nil))
 		},
+		"networks.wide": func(s *session) error {
+			s.format = formatWide
+			return s.networkTable(s.stdout, []heddle.Network{back, front})
+		},
+		"endpoints.wide": func(s *session) error {
+			s.format = formatWide
+			return s.endpointTable(s.stdout, []heddle.Endpoint{web})
+		},
+		"endpoints.all": func(s *session) error { return s.endpointTable(s.stdout, everywhere) },
+		"hosts":         func(s *session) error { return s.clusterTable(s.stdout, hosts) },
 		"endpoints":     func(s *session) error { return s.endpointTable(s.stdout, []heddle.Endpoint{bare, web}) },
 		"endpoint":      func(s *session) error { return s.endpointFields(s.stdout, web) },
 		"endpoint.yaml": func(s *session) error { return writeDocument(s.stdout, formatYAML, "Endpoint", web) },
@@ -85,7 +105,7 @@ func TestGolden(t *testing.T) {
 		"status":      func(s *session) error { return s.statusScreen(s.stdout, status) },
 		"status.json": func(s *session) error { return writeDocument(s.stdout, formatJSON, "Status", status) },
 		"explained": func(s *session) error {
-			return s.explainedEndpoint(s.stdout, heddle.Explained{Endpoint: web, Commands: []string{"ip link add hd0 type veth", "ip link set hd0 up"}, Drift: []heddle.Finding{missing}})
+			return s.explained(s.stdout, "# endpoint web/eth0 on network front", []string{"ip link add hd0 type veth", "ip link set hd0 up"}, []heddle.Finding{missing})
 		},
 		"commands.json": func(s *session) error {
 			return writeDocument(s.stdout, formatJSON, "CommandList", listOf([]string{"nft -f - <<'EOF'\nadd table inet heddle\nEOF"}))
@@ -93,13 +113,19 @@ func TestGolden(t *testing.T) {
 		"error":      func(s *session) error { s.printError(taken); return nil },
 		"error.json": func(s *session) error { s.format = formatJSON; s.printError(taken); return nil },
 	} {
-		var out bytes.Buffer
-		e := processEnv{stdout: &out, stderr: &out, getenv: func(k string) string { return map[string]string{"COLUMNS": "80"}[k] }}
-		if err := write(newSession(e)); err != nil {
+		s, out := screen(t)
+		if err := write(s); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		compare(t, name, out.String())
 	}
+}
+
+// screen returns a session on a terminal of 80 columns.
+func screen(t *testing.T) (*session, *bytes.Buffer) {
+	t.Helper()
+	out := &bytes.Buffer{}
+	return newSession(processEnv{stdout: out, stderr: out, getenv: func(k string) string { return map[string]string{"COLUMNS": "80"}[k] }}), out
 }
 
 func compare(t *testing.T, name, got string) {

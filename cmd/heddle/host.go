@@ -17,23 +17,28 @@ func newHost(s *session) *cobra.Command {
 }
 
 func newHostList(s *session) *cobra.Command {
-	return &cobra.Command{
+	quiet := false
+	cmd := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Args: withArgs(),
 		Short: "List the hosts of the cluster",
 		Long: `list shows the hosts that were let into the cluster. The role is the host's in
 the store: its leader, a voter, a learner that has no vote (yet), or a client. A
 host is away while its agent is not connected to the store, absent if it has never
 appeared, refused if this host does not take on what it says of itself, and unknown
-while this host does not reach the store. Records of hosts that are not taken on are
-told below. Key is the fingerprint of its key, the first 16 of 64 digits; token names
-the token that it came by; may is what it may write that hosts share ('heddle host
-grant'). While the store does not answer, a warning says that hosts may be missing.
--o json has all of it.`,
-		Example: "  heddle host list\n  heddle host list -o json",
+while this host does not reach the store. May is what it may write that hosts share
+('heddle host grant'). Records of hosts that are not taken on are told below. While
+the store does not answer, a warning says that hosts may be missing.
+
+-o wide also shows how each came: let in is when, token the name of its token, and
+key the fingerprint of its key.`,
+		Example: "  heddle host list\n  heddle host list -o wide\n  heddle host list -q\n  heddle host list -o json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			all, err := s.client().Hosts(cmd.Context())
 			if err != nil {
 				return err
+			}
+			if quiet {
+				return emitIDs(s, all, func(h client.HostStatus) string { return h.Name })
 			}
 			return s.emit("HostList", listOf(all), func(w io.Writer) error {
 				s.noteKeepers(all)
@@ -41,19 +46,34 @@ grant'). While the store does not answer, a warning says that hosts may be missi
 			})
 		},
 	}
+	s.quietFlag(cmd, &quiet)
+	return cmd
 }
 
 func (s *session) clusterTable(w io.Writer, all []client.HostStatus) error {
 	colours := map[string]string{"alive": green, "away": red, "absent": yellow, "refused": red}
-	var rows [][]string
-	for _, h := range all {
-		name := h.Name
-		if h.Self {
-			name += " (this host)"
-		}
-		rows = append(rows, []string{name, joinList(h.Underlay), h.Role, strings.Join(h.May, ","), s.colour(w, colours[h.State], h.State), fmt.Sprint(h.Blocks), admittedAt(h), h.Token, h.Key[:min(len(h.Key), 16)], h.Version})
+	columns := []tableColumn[client.HostStatus]{
+		{"name", func(h client.HostStatus) string {
+			if h.Self {
+				return s.brief(h.Name) + " (this host)"
+			}
+			return s.brief(h.Name)
+		}},
+		{"underlay", func(h client.HostStatus) string { return joinList(h.Underlay) }},
+		{"role", func(h client.HostStatus) string { return h.Role }},
+		{"may", func(h client.HostStatus) string { return strings.Join(h.May, ",") }},
+		{"state", func(h client.HostStatus) string { return s.colour(w, colours[h.State], h.State) }},
+		{"blocks", func(h client.HostStatus) string { return fmt.Sprint(h.Blocks) }},
 	}
-	if err := writeTable(w, s.width(), []string{"name", "underlay", "role", "may", "state", "blocks", "let in", "token", "key", "version"}, rows); err != nil {
+	if s.isWide() {
+		columns = append(columns, []tableColumn[client.HostStatus]{
+			{"let in", admittedAt},
+			{"token", func(h client.HostStatus) string { return h.Token }},
+			{"key", func(h client.HostStatus) string { return h.Key }},
+			{"version", func(h client.HostStatus) string { return h.Version }},
+		}...)
+	}
+	if err := writeColumns(w, s.width(), columns, all); err != nil {
 		return err
 	}
 	for _, h := range all {
@@ -87,7 +107,8 @@ func newHostRemove(s *session) *cobra.Command {
 		Long: `remove takes a host out of the cluster for good: its certificates are refused from
 then on, and its address blocks go to other hosts. It must be down, or cut off
 for good: its containers' addresses are given out again. So is a host removed that
-was let in and has never appeared.`,
+was let in and has never appeared. For a host that has just died the command waits
+until the store has noticed, some twenty seconds.`,
 		Example: "  heddle host remove host3\n  heddle host remove host3 --credential operator.pem",
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			q.Name = args[0]
@@ -95,8 +116,12 @@ was let in and has never appeared.`,
 				return err
 			}
 			defer s.showProgress("removing the host")()
-			if err := s.client().RemoveHost(cmd.Context(), q); err != nil {
+			commands, err := s.client().RemoveHost(cmd.Context(), q)
+			if err != nil {
 				return err
+			}
+			if q.DryRun {
+				return s.emitCommands(commands)
 			}
 			return s.emitDone("HostRemoval", map[string]string{"name": q.Name}, "host %s removed", q.Name)
 		},
@@ -112,7 +137,8 @@ func newHostReplace(s *session) *cobra.Command {
 		Short: "Replace a host that keeps the store by another one",
 		Long: `replace removes the host OLD, which kept the store and does not come back, and
 has the host NEW, which is in the cluster already, keep it in OLD's place: NEW is
-named as 'heddle host promote' does.`,
+named as 'heddle host promote' does. For a host that has just died the command waits
+until the store has noticed, some twenty seconds.`,
 		Example: "  heddle host replace host2 host4",
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			q.Name, q.By = args[0], args[1]
@@ -120,8 +146,12 @@ named as 'heddle host promote' does.`,
 				return err
 			}
 			defer s.showProgress("replacing the host")()
-			if err := s.client().RemoveHost(cmd.Context(), q); err != nil {
+			commands, err := s.client().RemoveHost(cmd.Context(), q)
+			if err != nil {
 				return err
+			}
+			if q.DryRun {
+				return s.emitCommands(commands)
 			}
 			return s.emitDone("HostReplacement", map[string]string{"old": q.Name, "new": q.By}, "host %s removed, %s keeps the store in its place", q.Name, q.By)
 		},
@@ -133,6 +163,7 @@ named as 'heddle host promote' does.`,
 func removalFlags(cmd *cobra.Command, q *client.RemovalRequest, file *string) {
 	cmd.Flags().BoolVar(&q.Force, "force", false, "also a host whose agent is connected")
 	credentialFlag(cmd, file)
+	dryRunFlag(cmd, &q.DryRun)
 }
 
 func credentialFlag(cmd *cobra.Command, file *string) {

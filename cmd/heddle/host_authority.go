@@ -111,6 +111,9 @@ func (s *session) authorityCommand(cmd *cobra.Command, do string, set func(*clie
 		if err != nil {
 			return err
 		}
+		if q.DryRun {
+			return s.emitCommands(a.Commands)
+		}
 		if err := s.emit("Authority", a, func(w io.Writer) error { return s.authorityScreen(w, a) }); err != nil {
 			return err
 		}
@@ -122,6 +125,7 @@ func (s *session) authorityCommand(cmd *cobra.Command, do string, set func(*clie
 		return nil
 	}
 	credentialFlag(cmd, &file)
+	dryRunFlag(cmd, &q.DryRun)
 	return cmd
 }
 

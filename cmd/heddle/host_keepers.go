@@ -45,12 +45,17 @@ func (s *session) keepersCommand(cmd *cobra.Command, kind, done string, set func
 		if q.Credential, err = credential(file); err != nil {
 			return err
 		}
-		if err := s.client().Keepers(cmd.Context(), q); err != nil {
+		commands, err := s.client().Keepers(cmd.Context(), q)
+		if err != nil {
 			return err
+		}
+		if q.DryRun {
+			return s.emitCommands(commands)
 		}
 		return s.emitDone(kind, map[string][]string{"names": args}, done, strings.Join(args, ", "))
 	}
 	credentialFlag(cmd, &file)
+	dryRunFlag(cmd, &q.DryRun)
 	return cmd
 }
 

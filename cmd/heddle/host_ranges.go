@@ -13,7 +13,7 @@ import (
 )
 
 func newHostRanges(s *session) *cobra.Command {
-	file, reset := "", false
+	file, reset, dryRun := "", false, false
 	cmd := &cobra.Command{
 		Use: "ranges [PREFIX...]", Args: cobra.ArbitraryArgs,
 		Short: "Show or change in which addresses the cluster's networks lie",
@@ -26,7 +26,7 @@ and unique local ones (RFC 4193). Networks that are there have to lie in new ran
 			if reset && len(args) > 0 {
 				return heddle.Errorf(heddle.BadArgument, "read flag", "--default", "ranges are given as well", "give one of the two")
 			}
-			q := client.Ranges{}
+			q := client.Ranges{DryRun: dryRun}
 			for _, a := range args {
 				p, err := netip.ParsePrefix(a)
 				if err != nil {
@@ -44,6 +44,9 @@ and unique local ones (RFC 4193). Networks that are there have to lie in new ran
 			if err != nil {
 				return err
 			}
+			if dryRun {
+				return s.emitCommands(r.Commands)
+			}
 			return s.emit("Ranges", r, func(w io.Writer) error {
 				_, err := fmt.Fprintln(w, strings.ReplaceAll(joinList(r.Ranges), ",", "\n"))
 				return err
@@ -52,5 +55,6 @@ and unique local ones (RFC 4193). Networks that are there have to lie in new ran
 	}
 	cmd.Flags().BoolVar(&reset, "default", false, "go back to the default ranges")
 	credentialFlag(cmd, &file)
+	dryRunFlag(cmd, &dryRun)
 	return cmd
 }

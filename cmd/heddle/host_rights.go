@@ -41,12 +41,17 @@ func (s *session) rightsCommand(cmd *cobra.Command, kind, done string, set func(
 		if q.Credential, err = credential(file); err != nil {
 			return err
 		}
-		if err := s.client().Rights(cmd.Context(), q); err != nil {
+		commands, err := s.client().Rights(cmd.Context(), q)
+		if err != nil {
 			return err
+		}
+		if q.DryRun {
+			return s.emitCommands(commands)
 		}
 		return s.emitDone(kind, map[string]any{"name": q.Name, "rights": args[1:]}, done, q.Name, args[1])
 	}
 	credentialFlag(cmd, &file)
+	dryRunFlag(cmd, &q.DryRun)
 	return cmd
 }
 

@@ -26,11 +26,11 @@ host that keeps the store:
   heddled --join ADDR --token-file FILE
 
 Who has the token can join one host, or as many as --uses says: keep it as a
-password. It lets nobody take the place of a host that is in the cluster, or keep
+password. With --out, the words to type on the new hosts are printed as well. It lets nobody take the place of a host that is in the cluster, or keep
 the store; with --may networks, the hosts that come by it may write the networks
 that hosts share ('heddle host grant'). The store has its hash only. Its name, which
 is no secret, stands beside the hosts that came by it in 'heddle host list'.`,
-		Example: "  heddle host token\n  heddle host token --out join.token\n  heddle host token --ttl 1h --uses 5\n  heddle host token --may networks",
+		Example: "  heddle host token\n  heddle host token --out join.token\n  heddle host token --ttl 1h --uses 5 --out join.token\n  heddle host token --may networks",
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if life < time.Second {
 				return heddle.Errorf(heddle.BadArgument, "read flag", "--ttl", life.String()+" is less than a second",
@@ -44,12 +44,16 @@ is no secret, stands beside the hosts that came by it in 'heddle host list'.`,
 			if err != nil {
 				return err
 			}
+			if q.DryRun {
+				return s.emitCommands(t.Commands)
+			}
 			if out != "" {
 				return s.writeTokenFile(out, t)
 			}
 			return s.emit("Token", t, func(w io.Writer) error {
-				if len(t.Join) > 0 && isTerminal(s.stdout) {
-					s.note("token %s, until %s: heddled --join %s --token-file FILE", t.Name, formatTime(t.Expires), t.Join[0])
+				if isTerminal(s.stdout) {
+					s.note("token %s, until %s", t.Name, formatTime(t.Expires))
+					s.noteJoin(t, "FILE")
 				}
 				_, err := fmt.Fprintln(w, t.Token)
 				return err
@@ -62,6 +66,7 @@ is no secret, stands beside the hosts that came by it in 'heddle host list'.`,
 	cmd.RegisterFlagCompletionFunc("may", s.completeFrom(rightNames))
 	cmd.Flags().StringVar(&out, "out", "", "write the token to this `file` (mode 0600), and do not show it")
 	credentialFlag(cmd, &file)
+	dryRunFlag(cmd, &q.DryRun)
 	return cmd
 }
 
@@ -72,11 +77,21 @@ func (s *session) writeTokenFile(out string, t client.Token) error {
 			"name a file in a folder that can be written, with --out")
 	}
 	t.Token = ""
-	text := fmt.Sprintf("token %s is in %s and lets %d host in until %s", t.Name, out, t.Uses, formatTime(t.Expires))
-	if t.Uses > 1 {
-		text = fmt.Sprintf("token %s is in %s and lets %d hosts in until %s", t.Name, out, t.Uses, formatTime(t.Expires))
+	err := s.emitDone("Token", t, "token %s is in %s and lets %s in until %s", t.Name, out, heddle.Count(t.Uses, "host"), formatTime(t.Expires))
+	s.noteJoin(t, out)
+	return err
+}
+
+// noteJoin tells the words by which hosts join, once they have a copy of the token's file.
+func (s *session) noteJoin(t client.Token, file string) {
+	if len(t.Join) == 0 {
+		return
 	}
-	return s.emitDone("Token", t, "%s", text)
+	where := "on the new host"
+	if t.Uses > 1 {
+		where = fmt.Sprintf("on each of the %d new hosts", t.Uses)
+	}
+	s.note("%s, as root, with a copy of the token's file: %s --join %s --token-file %s", where, s.agentProgram(), t.Join[0], file)
 }
 
 // replaceSecretFile replaces a file with one that only its owner can read.

@@ -1,15 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/netip"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/lab"
 )
 
@@ -94,11 +95,21 @@ func formatAddr(a netip.Addr) string {
 	return a.String()
 }
 
+// labRemoval is the output document of lab down.
+type labRemoval struct {
+	Name   string   `json:"name"`
+	Folder string   `json:"folder"`
+	Hosts  []string `json:"hosts"`
+}
+
 func newLabDown(s *session) *cobra.Command {
-	return &cobra.Command{
+	dryRun := false
+	cmd := &cobra.Command{
 		Use: "down [NAME]", Args: withArgs("[NAME]"), ValidArgsFunction: s.completeFrom(s.labNames),
-		Short:   "Remove a lab",
-		Example: "  heddle lab down\n  heddle lab down small",
+		Short: "Remove a lab",
+		Long: "down ends all processes of a lab's hosts and removes its folder, with all that the\n" +
+			"hosts have written.",
+		Example: "  heddle lab down --dry-run\n  heddle lab down\n  heddle lab down small",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := defaultLab
 			if len(args) > 0 {
@@ -108,11 +119,20 @@ func newLabDown(s *session) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			r := labRemoval{name, l.Folder(), []string{}}
+			for _, h := range slices.Concat(l.Hosts, l.Routers) {
+				r.Hosts = append(r.Hosts, h.Name)
+			}
+			if dryRun {
+				return s.emitDone("LabRemoval", r, "would remove lab %s (%s), with all processes of its hosts and folder %s", name, cmp.Or(heddle.List(r.Hosts), "no hosts"), r.Folder)
+			}
 			defer s.showProgress("removing the lab")()
 			if err := l.Down(cmd.Context()); err != nil {
 				return err
 			}
-			return s.emitDone("LabRemoval", map[string]string{"name": name, "folder": filepath.Join(lab.DefaultDir, name)}, "lab %s removed", name)
+			return s.emitDone("LabRemoval", r, "lab %s removed", name)
 		},
 	}
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "say what would be removed, and change nothing")
+	return cmd
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -32,7 +34,7 @@ func newLabExec(s *session) *cobra.Command {
 			}
 			// the caller's socket is not the host's
 			environ := slices.DeleteFunc(c.Environ(), func(v string) bool { return strings.HasPrefix(v, "HEDDLE_SOCKET=") })
-			if err := s.exec(c.Path, c.Args, environ); err != nil {
+			if err := s.exec(c.Path, c.Args, withOwnFolder(environ)); err != nil {
 				return heddle.Wrap(heddle.LabFailed, "run command in", h.Name, err, "check that the command exists on the host")
 			}
 			return nil
@@ -41,6 +43,21 @@ func newLabExec(s *session) *cobra.Command {
 	cmd.Flags().StringVar(&name, "lab", defaultLab, "`name` of the lab")
 	cmd.RegisterFlagCompletionFunc("lab", s.completeFrom(s.labNames))
 	return cmd
+}
+
+// withOwnFolder lets a command find heddle where it was built and not installed: PATH ends with this
+// program's folder.
+func withOwnFolder(environ []string) []string {
+	self, err := os.Executable()
+	if err != nil {
+		return environ
+	}
+	for i, v := range environ {
+		if strings.HasPrefix(v, "PATH=") {
+			environ[i] = v + ":" + filepath.Dir(self)
+		}
+	}
+	return environ
 }
 
 // requireHostAndCommand requires "--" before the command, so that the command's flags are not

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strconv"
@@ -17,6 +18,7 @@ import (
 type upFlags struct {
 	lab.Options
 	rate, agent string
+	dryRun      bool
 }
 
 func newLabUp(s *session) *cobra.Command {
@@ -36,9 +38,13 @@ Debian's: 'make vm-kernels' fetches them, QEMU and virtiofsd run them.
 
 FILE is a topology in YAML: hosts and routers, switches, addresses, MTUs, rates,
 daemons. docs/guides/lab.md has its keys.`,
-		Example: "  heddle lab up --hosts 2\n  heddle lab up --name small --hosts 1 --mtu 9000 --rate 10gbit --no-agent",
+		Example: "  heddle lab up --hosts 2 --dry-run\n  heddle lab up --hosts 2\n  heddle lab up --name small --hosts 1 --mtu 9000 --rate 10gbit --no-agent",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			l, err := o.up(cmd, args)
+			t, err := o.topology(cmd, args)
+			if err != nil {
+				return err
+			}
+			l, err := o.raise(cmd.Context(), t)
 			if err != nil {
 				return err
 			}
@@ -54,44 +60,53 @@ daemons. docs/guides/lab.md has its keys.`,
 	f.StringVar(&o.Store, "store", "", "the agents' `store`: none or embedded; by default none")
 	f.StringVar(&o.agent, "agent", "", "the agent's `file`; by default heddled beside this program")
 	f.BoolVar(&o.NoAgent, "no-agent", false, "leave the hosts without agents")
+	f.BoolVar(&o.dryRun, "dry-run", false, "make the checks, show the hosts that there would be, and change nothing")
 	return cmd
 }
 
-func (o *upFlags) up(cmd *cobra.Command, args []string) (*lab.Lab, error) {
+// raise makes the lab, or shows what it would be.
+func (o *upFlags) raise(ctx context.Context, t lab.Topology) (*lab.Lab, error) {
+	if o.dryRun {
+		return lab.Preview(ctx, t)
+	}
+	return lab.Raise(ctx, t)
+}
+
+// topology is what the flags or the topology file describe.
+func (o *upFlags) topology(cmd *cobra.Command, args []string) (t lab.Topology, err error) {
 	if o.agent != "" {
 		o.AgentCommand = []string{o.agent}
 	}
 	if len(args) > 0 {
-		return o.upFile(cmd, args[0])
+		return o.fromFile(cmd, args[0])
 	}
 	if o.Hosts < 1 {
-		return nil, heddle.Errorf(heddle.BadArgument, "read flag", "--hosts",
+		return t, heddle.Errorf(heddle.BadArgument, "read flag", "--hosts",
 			fmt.Sprintf("%d is less than one host", o.Hosts), "give 1 or more")
 	}
 	if o.rate != "" {
 		rate, err := lab.ParseRate(o.rate)
 		if err != nil {
-			return nil, err
+			return t, err
 		}
 		if rate != lab.Unlimited {
 			o.Rate = uint64(rate)
 		}
 	}
-	return lab.Up(cmd.Context(), o.Options)
+	return o.Topology()
 }
 
-// upFile makes the lab of a topology file. Of the flags, only those about this machine are
+// fromFile is what a topology file describes. Of the flags, only those about this machine are
 // used; everything else is in the file.
-func (o *upFlags) upFile(cmd *cobra.Command, file string) (*lab.Lab, error) {
+func (o *upFlags) fromFile(cmd *cobra.Command, file string) (t lab.Topology, err error) {
 	for _, name := range []string{"hosts", "mtu", "rate", "store"} {
 		if cmd.Flags().Changed(name) {
-			return nil, heddle.Errorf(heddle.BadArgument, "read flag", "--"+name, "the topology file decides this",
+			return t, heddle.Errorf(heddle.BadArgument, "read flag", "--"+name, "the topology file decides this",
 				"leave the flag out, and change the file")
 		}
 	}
-	t, err := lab.Read(file)
-	if err != nil {
-		return nil, err
+	if t, err = lab.Read(file); err != nil {
+		return t, err
 	}
 	if cmd.Flags().Changed("name") || t.Name == "" {
 		t.Name = o.Name
@@ -104,7 +119,7 @@ func (o *upFlags) upFile(cmd *cobra.Command, file string) (*lab.Lab, error) {
 	}
 	t.Agent.Off = t.Agent.Off || o.NoAgent
 	t.Progress = o.Progress
-	return lab.Raise(cmd.Context(), t)
+	return t, nil
 }
 
 // bitRate writes a rate with the unit that keeps it short.

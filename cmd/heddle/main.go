@@ -19,7 +19,7 @@ func main() {
 	bench.Dispatch(os.Args[1:])
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // the second signal ends the process at once
-	os.Exit(run(ctx, processEnv{args: os.Args[1:], stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, exec: syscall.Exec}))
+	os.Exit(run(ctx, processEnv{program: os.Args[0], args: os.Args[1:], stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, exec: syscall.Exec}))
 }
 
 // exitInterrupted is the exit code by which shells know that a signal ended the program.

@@ -67,28 +67,29 @@ func TestExitCodes(t *testing.T) {
 		"network create n --mode bridge --parent a/b":           2,
 		"network create ../n --mode bridge":                     2,
 		"network create " + long + " --mode bridge":             2,
-		"attach front":                                       2,
-		"attach front --netns web --pid 3":                   2,
-		"attach front --pid -3":                              2,
-		"attach front --netns web --id a/b":                  2,
-		"attach front --netns web --id ..":                   2,
-		"attach front --netns web --id " + long:              2,
-		"attach front --netns web --ifname eth0/1":           2,
-		"attach front --netns web --ifname sixteen-letters-": 2,
-		"attach front --netns web --ip 10.0.0":               2,
-		"attach front --netns web --mac 01:00:5e:00:00:01":   2,
-		"attach front --netns web --publish 80":              2,
-		"attach front --netns web --name -web":               2,
-		"attach front --netns web --alias 10.0.0.1":          2,
-		"detach a/b/c":                  2,
-		"detach web/eth0 --ifname eth1": 2,
-		"check ../x":                    2,
-		"status --wait --timeout 0s":    2,
-		"lab exec host1 ls":             2,
-		"lab up --rate 10":              2,
-		"bench --machines 6.12 --modes host,docker-overlay": 2,
-		"lab up --hosts 0": 2,
-		"network list":     3,
+		"attach front":                                        2,
+		"attach front --netns web --pid 3":                    2,
+		"attach front --pid -3":                               2,
+		"attach front --netns web --id a/b":                   2,
+		"attach front --netns web --id ..":                    2,
+		"attach front --netns web --id " + long:               2,
+		"attach front --netns web --ifname eth0/1":            2,
+		"attach front --netns web --ifname sixteen-letters-":  2,
+		"attach front --netns web --ip 10.0.0":                2,
+		"attach front --netns web --mac 01:00:5e:00:00:01":    2,
+		"attach front --netns web --publish 80:":              2,
+		"attach front --netns web --name -web":                2,
+		"attach front --netns web --alias 10.0.0.1":           2,
+		"detach a/b/c/d":                                      2,
+		"detach default/shop-1":                               3,
+		"detach web/eth0 --ifname eth1":                       2,
+		"check ../x":                                          2,
+		"status --wait --timeout 0s":                          2,
+		"lab exec host1 ls":                                   2,
+		"lab up --rate 10":                                    2,
+		"bench --machines 6.12 --modes host,docker-overlay":   2,
+		"lab up --hosts 0":                                    2,
+		"network list":                                        3,
 		"network create n --mode bridge --subnet 10.0.0.0/24": 3,
 		"attach front --netns web":                            3,
 		"attach plain --id x":                                 3,
@@ -115,7 +116,7 @@ func TestExitCodes(t *testing.T) {
 }
 
 func TestErrorDocument(t *testing.T) {
-	for _, line := range []string{"-o json network show a/b", "network list --bogus -ojson", "nonsense --output=json", "status --output json"} {
+	for _, line := range []string{"-o json network show a/b", "network list --bogus -ojson", "nonsense --output=json", "endpoint list -q -o json", "status --output json"} {
 		got := call(t, strings.Fields(line)...)
 		var doc struct {
 			APIVersion, Kind string
@@ -131,9 +132,40 @@ func TestErrorDocument(t *testing.T) {
 	}
 }
 
+// TestSuggestion: who mistypes, or comes from elsewhere, is told a command that exists.
 func TestSuggestion(t *testing.T) {
-	if got := call(t, "netwrok"); !strings.Contains(got.stderr, "try 'heddle network'") {
-		t.Error(got.stderr)
+	for word, want := range map[string]string{
+		"netwrok": "try 'heddle network'", "ps": "try 'heddle endpoint list'", "inspect": "try 'heddle endpoint show'",
+		"zz": "see 'heddle --help'", "statsu": "try 'heddle status'", "network lst": "try 'heddle network list'",
+	} {
+		if got := call(t, strings.Fields(word)...); !strings.Contains(got.stderr, want) {
+			t.Errorf("heddle %s: %s", word, got.stderr)
+		}
+	}
+	for word, known := range wordsElsewhere {
+		if cmd, _, err := testTree().Find(strings.Fields(known)); err != nil || cmd.CommandPath() != "heddle "+known {
+			t.Errorf("%s: there is no command %q", word, known)
+		}
+		if cmd, _, err := testTree().Find([]string{word}); err == nil && cmd.HasParent() {
+			t.Errorf("%s is a command itself", word)
+		}
+	}
+}
+
+// TestValueWords: a value or a flag that a command does not take is answered in words, not in Go's.
+func TestValueWords(t *testing.T) {
+	for line, want := range map[string]string{
+		"status --timeout 5":                    `--timeout: "5" is not a duration such as 30s`,
+		"attach web --default-route=maybe":      `--default-route: "maybe" is not true or false`,
+		"network create n --mtu many":           `--mtu: "many" is not a whole number`,
+		"bench --sizes a":                       `--sizes: "a" is not whole numbers joined by commas`,
+		"lab exec --name small host1 -- true":   "it has --lab; see",
+		"completion tcsh":                       "give one of bash, zsh, fish",
+		"network create n --mode brdige --nope": "unknown flag: --nope",
+	} {
+		if got := call(t, strings.Fields(line)...); got.code != int(heddle.Usage) || !strings.Contains(got.stderr, want) {
+			t.Errorf("heddle %s: %d %s", line, got.code, got.stderr)
+		}
 	}
 }
 

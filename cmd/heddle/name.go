@@ -19,35 +19,31 @@ func newName(s *session) *cobra.Command {
 }
 
 func newNameList(s *session) *cobra.Command {
-	var network string
+	var filter []string
+	quiet := false
 	cmd := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Args: withArgs(),
 		Short: "List the names of containers",
 		Long: `list shows the names that containers of this host's networks have, on all hosts:
 their own (heddle attach --name) and aliases (--alias).`,
-		Example: "  heddle name list\n  heddle name list --network front -o json",
+		Example: "  heddle name list\n  heddle name list -q\n  heddle name list --filter network=front --filter name=api -o json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			all, err := s.namesOf(cmd.Context(), network)
+			all, err := s.client().Names(cmd.Context(), filter)
 			if err != nil {
 				return err
+			}
+			if quiet {
+				return emitIDs(s, slices.CompactFunc(all, sameName), func(e names.Entry) string { return e.Name })
 			}
 			return s.emit("NameList", listOf(all), func(w io.Writer) error { return s.nameTable(w, all) })
 		},
 	}
-	cmd.Flags().StringVar(&network, "network", "", "only the names on this `network`")
-	cmd.RegisterFlagCompletionFunc("network", s.completeFrom(s.networkNames))
+	s.plainFilterFlag(cmd, &filter, filterKeys{"network": s.networkNames, "name": s.nameWords, "host": s.hostNames})
+	s.quietFlag(cmd, &quiet)
 	return cmd
 }
 
-func (s *session) namesOf(ctx context.Context, network string) ([]names.Entry, error) {
-	if network == "" {
-		return s.client().Names(ctx, nil)
-	}
-	if _, err := s.client().Network(ctx, network); err != nil {
-		return nil, err
-	}
-	return s.client().Names(ctx, []string{"network=" + network})
-}
+func sameName(a, b names.Entry) bool { return a.Name == b.Name }
 
 func (s *session) nameTable(w io.Writer, all []names.Entry) error {
 	if len(all) == 0 {
@@ -56,7 +52,7 @@ func (s *session) nameTable(w io.Writer, all []names.Entry) error {
 	}
 	var rows [][]string
 	for _, e := range all {
-		rows = append(rows, []string{e.Name, e.Network, e.Host, e.Endpoint.String(), joinList(e.Addrs), s.nameNote(w, e)})
+		rows = append(rows, []string{s.brief(e.Name), s.brief(e.Network), s.brief(e.Host), s.briefID(e.Endpoint), joinList(e.Addrs), s.nameNote(w, e)})
 	}
 	return writeTable(w, s.width(), []string{"name", "network", "host", "endpoint", "addresses", "note"}, rows)
 }

@@ -4,8 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-
-	"github.com/heddle-network/heddle"
 )
 
 func TestFindNetns(t *testing.T) {
@@ -30,11 +28,10 @@ func TestFindNetns(t *testing.T) {
 	}
 }
 
-func TestEndpointOf(t *testing.T) {
-	want := heddle.EndpointID{Container: "web", IfName: "eth1"}
-	for _, c := range [][2]string{{"web/eth1", ""}, {"web", "eth1"}, {"web/eth1", "eth1"}} {
-		if id, err := parseEndpoint(c[0], c[1]); err != nil || id != want {
-			t.Errorf("%v: %v, %v", c, id, err)
+func TestWithInterface(t *testing.T) {
+	for _, c := range []struct{ word, ifname, want string }{{"web/eth1", "", "web/eth1"}, {"web", "eth1", "web/eth1"}, {"web/eth1", "eth1", "web/eth1"}, {"web", "", "web"}, {"web/eth0", "eth1", ""}} {
+		if word, err := withInterface(c.word, c.ifname); word != c.want || (err != nil) != (c.want == "") {
+			t.Errorf("%v: %s, %v", c, word, err)
 		}
 	}
 }

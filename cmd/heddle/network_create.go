@@ -11,7 +11,6 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/firewall"
-	"github.com/heddle-network/heddle/mode"
 )
 
 // networkFlags are the flags of network create as given, before they are parsed.
@@ -35,40 +34,7 @@ that an operator let ('heddle host grant NAME networks'); with an etcd of your o
 wherever its rights allow it.
 
 Modes:
-  host     the host's own stack; no subnet, nothing is made
-  bridge   a pair of interfaces into a Linux bridge, with address translation to
-           the outside and published ports.
-           --opt masquerade=false   keep the containers' addresses outside
-           --opt broadcast=true     flood broadcast and multicast to all
-  routed   a pair of interfaces and host routes, no bridge.
-           --opt masquerade=true    hide the containers behind the host
-           --opt table=auto|NUMBER  a routing table of its own, so that replies
-                                    leave by the parent they came in by
-           --opt next-hop=ADDRESS   the gateway in that table
-  macvlan  a MAC address of its own on the LAN of the parent.
-           --opt macvlan_mode=bridge|private|vepa|passthru
-           --opt host-access=false  host and containers need not reach each other
-  ipvlan   an address of its own behind the parent's MAC address, as clouds give
-           several to a NIC; name those with --ip-range.
-           --opt ipvlan_mode=l2|l3|l3s
-           --opt services=CIDR,…    go by the host's own rules (kube-proxy), l2 only
-           --opt redirect=ebpf|u32  how; by default whichever the kernel can
-           --opt ipvlan_flag=bridge Docker's name for what is so anyway
-  direct   a NIC of the host as a whole, moved into the container and back.
-           --parent NAME            the NIC
-           --opt nics=NAME,MAC,…    several; each attach gets the first free one
-  overlay  one subnet on all hosts of the cluster, routed through VXLAN, with
-           address translation to the outside and published ports.
-           --opt masquerade=false   keep the containers' addresses outside
-           --opt gwbridge=false     Docker's containers go out by the network itself,
-                                    and not by docker_gwbridge
-
-Modes bridge, routed and overlay:
-           --opt engines=true       let containers call those of other engines on
-                                    the host at their own addresses
-           --opt fast-path=false    every packet takes the host's stack
-           --opt big-tcp=true|false IPv4 segments beyond 64 KB on one host; by default
-                                    with --internal alone (bridge, routed)`,
+` + modeHelp(),
 		Example: `  heddle network create web --mode bridge
   heddle network create front --mode bridge --subnet 10.20.0.0/24 --subnet fd20::/64
   heddle network create back --mode routed --subnet 10.21.0.0/24 --ip-range 10.21.0.128/25 --mtu 1400
@@ -111,8 +77,9 @@ func (x *networkFlags) define(s *session, cmd *cobra.Command) {
 	f.BoolVar(&x.internal, "internal", false, "no way out, and no published ports (bridge, routed, overlay)")
 	f.StringArrayVar(&x.options, "opt", nil, "`K=V`, a setting of the mode")
 	f.StringArrayVar(&x.labels, "label", nil, "`K=V`, a word of your own by which lists and events are filtered")
-	f.BoolVar(&x.dryRun, "dry-run", false, "print the commands and change nothing")
+	dryRunFlag(cmd, &x.dryRun)
 	cmd.RegisterFlagCompletionFunc("mode", s.completeFrom(s.modes))
+	cmd.RegisterFlagCompletionFunc("opt", completeOptions)
 	cmd.RegisterFlagCompletionFunc("parent", s.completeFrom(s.interfaces))
 }
 
@@ -153,16 +120,6 @@ func (x *networkFlags) network(name string) (n heddle.Network, err error) {
 	}
 	n.Options, err = parseOptions(x.options)
 	return n, err
-}
-
-// modeNames lists the modes for a sentence: "host, bridge or routed".
-func modeNames() string {
-	var names []string
-	for _, m := range mode.All() {
-		names = append(names, m.Name())
-	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
 func parsePrefixes(flag string, words []string) (all []netip.Prefix, err error) {

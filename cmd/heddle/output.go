@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 )
 
@@ -14,7 +15,7 @@ const apiVersion = "heddle/v1"
 
 // emit writes v to standard output: as a document of that kind, or as text by calling human.
 func (s *session) emit(kind string, v any, human func(io.Writer) error) error {
-	if s.format == formatTable {
+	if s.isText() {
 		return human(printTo(s.stdout))
 	}
 	return writeDocument(s.stdout, s.format, kind, v)
@@ -80,6 +81,11 @@ func (s *session) emitCommands(commands []string) error {
 		}
 		return nil
 	})
+}
+
+// dryRunFlag adds --dry-run to a command that changes something.
+func dryRunFlag(cmd *cobra.Command, dryRun *bool) {
+	cmd.Flags().BoolVar(dryRun, "dry-run", false, "print the commands and change nothing")
 }
 
 // emitDone writes the outcome of a command that has no data: a sentence, or a document of

@@ -18,22 +18,28 @@ func newPeer(s *session) *cobra.Command {
 }
 
 func newPeerList(s *session) *cobra.Command {
-	return &cobra.Command{
+	quiet := false
+	cmd := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Args: withArgs(),
 		Short: "List the other hosts of the cluster",
 		Long: `list shows the other hosts of the cluster: the address at which their tunnels
 end, whether it answers (up, silent; unknown as long as it was not asked), how many
 address blocks they have, and whether their agents are connected to the store (alive,
 away; unknown while the store does not answer).`,
-		Example: "  heddle peer list\n  heddle peer list -o json",
+		Example: "  heddle peer list\n  heddle peer list -q\n  heddle peer list -o json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			all, err := s.client().Peers(cmd.Context())
 			if err != nil {
 				return err
 			}
+			if quiet {
+				return emitIDs(s, all, func(p heddle.PeerStatus) string { return p.Name })
+			}
 			return s.emit("PeerList", listOf(all), func(w io.Writer) error { return s.peerTable(w, all) })
 		},
 	}
+	s.quietFlag(cmd, &quiet)
+	return cmd
 }
 
 func (s *session) peerTable(w io.Writer, all []heddle.PeerStatus) error {

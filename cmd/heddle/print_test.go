@@ -36,7 +36,7 @@ func TestNothingUnseen(t *testing.T) {
 		},
 		"status": func(s *session) error { return s.statusScreen(printTo(s.stdout), status) },
 		"explain": func(s *session) error {
-			return s.explainedEndpoint(printTo(s.stdout), heddle.Explained{Endpoint: e, Drift: []heddle.Finding{{Kind: hostile, Object: hostile, Detail: hostile}}})
+			return s.explained(printTo(s.stdout), hostile, nil, []heddle.Finding{{Kind: hostile, Object: hostile, Detail: hostile}})
 		},
 		"network list":  func(s *session) error { return s.networkTable(s.stdout, []heddle.Network{n}) },
 		"network show":  func(s *session) error { return s.networkFields(s.stdout, n, nil) },

@@ -52,7 +52,7 @@ func (s *session) globalFlags(root *cobra.Command) {
 	f := root.PersistentFlags()
 	f.StringVar(&s.socket, "socket", s.socket, "`path` of the agent's socket (environment: HEDDLE_SOCKET)")
 	f.Lookup("socket").DefValue = client.DefaultSocket // the same text in every environment
-	f.StringVarP(&s.format, "output", "o", s.format, "output `format`: table, json or yaml")
+	f.StringVarP(&s.format, "output", "o", s.format, "output `format`: table, wide (a table with all columns), json or yaml")
 	f.Lookup("output").DefValue = formatTable
-	root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{formatTable, formatJSON, formatYAML}, cobra.ShellCompDirectiveNoFileComp))
+	root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{formatTable, formatWide, formatJSON, formatYAML}, cobra.ShellCompDirectiveNoFileComp))
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,7 @@ import (
 
 // processEnv is what the program takes from the process it runs in.
 type processEnv struct {
+	program        string   // as it was called
 	args           []string // after the program's name
 	stdout, stderr io.Writer
 	getenv         func(string) string
@@ -32,6 +34,7 @@ type session struct {
 
 const (
 	formatTable = "table"
+	formatWide  = "wide"
 	formatJSON  = "json"
 	formatYAML  = "yaml"
 )
@@ -47,14 +50,25 @@ func newSession(e processEnv) *session {
 // checkFormat checks --output. Cobra calls it after it has parsed the arguments.
 func (s *session) checkFormat(*cobra.Command, []string) error {
 	switch s.format {
-	case formatTable, formatJSON, formatYAML:
+	case formatTable, formatWide, formatJSON, formatYAML:
 		s.argsAccepted = true
 		return nil
 	}
 	format := s.format
 	s.format = formatTable
 	return heddle.Errorf(heddle.BadArgument, "read flag", "--output", fmt.Sprintf("%q is not an output format", format),
-		"give table, json or yaml")
+		"give table, wide, json or yaml")
+}
+
+// isText reports whether the output is for people: a table, or a wide one.
+func (s *session) isText() bool { return s.format == formatTable || s.format == formatWide }
+
+// isWide reports whether tables are to have all columns, and nothing in them is shortened.
+func (s *session) isWide() bool { return s.format == formatWide }
+
+// agentProgram is how the agent's program is called from where this one was called.
+func (s *session) agentProgram() string {
+	return s.program[:strings.LastIndex(s.program, "/")+1] + "heddled"
 }
 
 func (s *session) client() *client.Client { return client.New(s.socket) }
@@ -63,7 +77,7 @@ func (s *session) client() *client.Client { return client.New(s.socket) }
 // remark only on a terminal: another program finds nothing but documents on standard
 // error.
 func (s *session) note(format string, args ...any) {
-	if s.format == formatTable || isTerminal(s.stderr) {
+	if s.isText() || isTerminal(s.stderr) {
 		_ = printLine(s.stderr, "heddle: "+format+"\n", args...)
 	}
 }

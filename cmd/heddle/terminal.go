@@ -22,8 +22,11 @@ func isTerminal(w io.Writer) bool {
 
 // width is the number of columns of the terminal. It is 0, for lines of any length, if the
 // output is a file or a pipe: other programs expect one object a line. watch(1) reads from
-// a pipe and sets COLUMNS.
+// a pipe and sets COLUMNS. Wide tables are never folded.
 func (s *session) width() int {
+	if s.isWide() {
+		return 0
+	}
 	if n, err := strconv.Atoi(s.getenv("COLUMNS")); err == nil && n > 0 {
 		return n
 	}

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -17,22 +19,24 @@ func (s *session) waitHealthy(timeout time.Duration) func(context.Context) (hedd
 		limited, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
 		defer s.showProgress("waiting for the agent to be healthy")()
-		last := "it has not answered"
+		last, remedy := "it has not answered", ""
 		for {
 			st, err := s.client().Status(limited)
 			switch {
 			case err == nil && healthy(st):
 				return st, nil
+			case errors.Is(err, heddle.NoPermission.Sentinel()):
+				return st, err // waiting does not help
 			case err == nil:
-				last = unhealthyReason(st)
+				last, remedy = unhealthyReason(st), "look at 'heddle status'"
 			case limited.Err() == nil:
-				last = heddle.SentenceOf(err)
+				last, remedy = heddle.SentenceOf(err), heddle.RemedyOf(err)
 			}
 			select {
 			case <-time.After(pollInterval):
 			case <-limited.Done():
 				return st, heddle.Errorf(heddle.Waited, "wait for healthy agent", "", fmt.Sprintf("after %s, %s", timeout, last),
-					"look at 'heddle status', or wait longer with --timeout")
+					strings.TrimPrefix(remedy+", or wait longer with --timeout", ", or "))
 			}
 		}
 	}

@@ -11,26 +11,40 @@ import (
 )
 
 // useAuthority acts with an operator's credential, in a call about the authority's key.
-func (h hosts) useAuthority(ctx context.Context, credential string, act func(context.Context, *join.Operator) error) error {
+func (h hosts) useAuthority(ctx context.Context, credential string, dryRun bool, act func(context.Context, *join.Operator) error) error {
 	if h.node == nil {
 		return heddle.Errorf(heddle.NoStore, "use", "the authority's key", externalStore,
 			"issue the etcd's certificates with your own authority")
 	}
-	return h.operate(ctx, credential, act)
+	return h.operate(ctx, credential, dryRun, act)
 }
 
 // Authority implements api.AuthorityKeys.
 func (h hosts) Authority(ctx context.Context, q client.AuthorityRequest) (client.Authority, error) {
 	var a join.Authority
-	err := h.useAuthority(ctx, q.Credential, func(ctx context.Context, o *join.Operator) (err error) {
+	err := h.useAuthority(ctx, q.Credential, q.DryRun, func(ctx context.Context, o *join.Operator) (err error) {
 		a, err = changeCustody(ctx, o, q)
 		return err
 	})
+	if q.DryRun && q.Do != client.AuthorityShow {
+		lines, err := rehearsed(err)
+		if err == nil {
+			lines = append(lines, "# "+custodyChanges[q.Do])
+		}
+		return client.Authority{Keepers: []client.AuthorityKeeper{}, Commands: lines}, err
+	}
 	shown := client.Authority{Withdrawn: a.Withdrawn, By: a.By, Keepers: []client.AuthorityKeeper{}}
 	for _, k := range a.Keepers {
 		shown.Keepers = append(shown.Keepers, client.AuthorityKeeper{Name: k.Host, Disk: k.Disk, Lent: k.Lent, Problem: k.Problem})
 	}
 	return shown, err
+}
+
+// custodyChanges say what the hosts that keep the store do then.
+var custodyChanges = map[string]string{
+	client.AuthorityWithdraw: "every host that keeps the store deletes the authority's key from its disk",
+	client.AuthorityLend:     "every host that keeps the store gets the authority's key in memory, for that time",
+	client.AuthorityReturn:   "every host that keeps the store writes the authority's key to its disk",
 }
 
 func changeCustody(ctx context.Context, o *join.Operator, q client.AuthorityRequest) (join.Authority, error) {
@@ -51,7 +65,7 @@ func changeCustody(ctx context.Context, o *join.Operator, q client.AuthorityRequ
 // AuthorityKey implements api.AuthorityKeys.
 func (h hosts) AuthorityKey(ctx context.Context, q client.AuthorityKeyRequest) (client.AuthorityKey, error) {
 	var key []byte
-	err := h.useAuthority(ctx, q.Credential, func(_ context.Context, o *join.Operator) (err error) {
+	err := h.useAuthority(ctx, q.Credential, false, func(_ context.Context, o *join.Operator) (err error) {
 		key, err = o.ExportAuthority()
 		return err
 	})

@@ -22,7 +22,7 @@ import (
 // one that is new to it.
 const (
 	knownClusterWait = time.Second
-	newClusterWait   = 20 * time.Second
+	newClusterWait   = time.Minute
 )
 
 // membership is this host's part in a cluster. It is nil for a host without a cluster.

@@ -2,16 +2,19 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"sigs.k8s.io/yaml"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/door/docker"
 	"github.com/heddle-network/heddle/door/docker/reconcile"
+	"github.com/heddle-network/heddle/names"
 	"github.com/heddle-network/heddle/path"
 )
 
@@ -32,6 +35,8 @@ type config struct {
 	LogFormat    string `json:"logFormat,omitempty"`
 	FastPath     string `json:"fastPath,omitempty"`
 	Resolver     string `json:"resolver,omitempty"`
+	// ResolverForward are domains with name servers of their own: DOMAIN=ADDR,…
+	ResolverForward []string `json:"resolverForward,omitempty"`
 
 	Store     string `json:"store,omitempty"`
 	StoreCA   string `json:"storeCA,omitempty"`
@@ -50,13 +55,15 @@ type config struct {
 	ForceNewStore bool `json:"-"`
 	// TokenFD is a descriptor that the token is read from, or -1.
 	TokenFD int `json:"-"`
+	// forwards are what ResolverForward says.
+	forwards []names.Forward
 	// tokenExposed is set if others can read the token in the file; tokenError is set if a
 	// member of a cluster has a token that cannot be read.
 	tokenExposed, tokenError error
 }
 
 func defaultConfig() config {
-	return config{StateDir: "/var/lib/heddle", RunDir: "/run/heddle", TunnelPort: path.Default().Port(), TokenFD: -1, LogLevel: "info", LogFormat: "text", FastPath: "auto", Resolver: "none"}
+	return config{StateDir: "/var/lib/heddle", RunDir: "/run/heddle", TunnelPort: path.Default().Port(), TokenFD: -1, LogLevel: "info", LogFormat: "text", FastPath: "auto", Resolver: "gateway"}
 }
 
 func newCommand(run func(context.Context, config) error) *cobra.Command {
@@ -81,8 +88,8 @@ is left: started once with --force-new-store, it drops the others and keeps all
 hosts and networks. The dropped must not start again before that.
 
 The configuration file is YAML with the keys name, stateDir, runDir, socketGroup,
-dockerSocket, dockerHost, dockerDriver, metrics, logLevel, logFormat, fastPath, resolver, store, storeCA, storeCert,
-storeKey, join, token, tokenFile, underlay, tunnelPort and
+dockerSocket, dockerHost, dockerDriver, metrics, logLevel, logFormat, fastPath, resolver, resolverForward,
+store, storeCA, storeCert, storeKey, join, token, tokenFile, underlay, tunnelPort and
 clusterRanges; flags win over it.`,
 		Example: "  heddled --metrics 127.0.0.1:9468\n  heddled --config /etc/heddle/heddled.yaml\n" +
 			"  heddled --store embedded --underlay eth0\n  heddled --join 192.0.2.1 --token-file join.token\n" +
@@ -112,6 +119,9 @@ clusterRanges; flags win over it.`,
 			if cmd.Flags().Changed("tunnel-port") {
 				c.TunnelPort = flags.TunnelPort
 			}
+			if cmd.Flags().Changed("resolver-forward") {
+				c.ResolverForward = flags.ResolverForward
+			}
 			c.ForceNewStore, c.TokenFD = flags.ForceNewStore, flags.TokenFD
 			if cmd.Flags().Changed("token") {
 				return heddle.Errorf(heddle.OpenSecret, "read flag", "--token", "every user of this host can read the command line in the list of processes",
@@ -135,9 +145,19 @@ clusterRanges; flags win over it.`,
 			if c.Resolver != "gateway" && c.Resolver != "none" {
 				return badFlag("--resolver", fmt.Sprintf("%q is neither gateway nor none", c.Resolver), "give gateway or none")
 			}
+			if c.forwards, err = names.ParseForwards(c.ResolverForward); err != nil {
+				return err
+			}
 			return run(cmd.Context(), c)
 		},
 	}
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		var value *pflag.InvalidValueError
+		if errors.As(err, &value) {
+			return badFlag("--"+value.GetFlag().Name, fmt.Sprintf("%q is not of the type %s", heddle.Clip(value.GetValue()), value.GetFlag().Value.Type()), "see 'heddled --help'")
+		}
+		return heddle.Errorf(heddle.BadArgument, "run command", "heddled", err.Error(), "see 'heddled --help'")
+	})
 	f := cmd.Flags()
 	f.StringVar(&file, "config", "", "configuration file (YAML)")
 	f.StringVar(&flags.Name, "name", "", "name of this host (default: the host name)")
@@ -152,6 +172,7 @@ clusterRanges; flags win over it.`,
 	f.StringVar(&flags.LogFormat, "log-format", flags.LogFormat, "text or json")
 	f.StringVar(&flags.FastPath, "fast-path", flags.FastPath, "auto: eBPF programs carry what they can, where the kernel has them; off: none do")
 	f.StringVar(&flags.Resolver, "resolver", flags.Resolver, "gateway: containers find each other by name, and ask at their gateway; none: nobody answers them")
+	f.StringArrayVar(&flags.ResolverForward, "resolver-forward", nil, "`DOMAIN=ADDR,…`: ask these name servers for the names of a domain; may be repeated")
 	f.StringVar(&flags.Store, "store", "", "what hosts share: none, embedded, or etcd://HOST:PORT,… (default: none, or what this host has joined)")
 	f.StringVar(&flags.StoreCA, "store-ca", "", "file with the certificate authority of an external etcd")
 	f.StringVar(&flags.StoreCert, "store-cert", "", "file with this host's certificate for an external etcd")

@@ -14,7 +14,7 @@ import (
 func (c config) logger(to io.Writer) (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
-		return nil, heddle.Wrap(heddle.BadArgument, "read log level", strconv.Quote(c.LogLevel), err,
+		return nil, heddle.Errorf(heddle.BadArgument, "read log level", strconv.Quote(c.LogLevel), "there is no such level",
 			"give debug, info, warn or error")
 	}
 	opt := &slog.HandlerOptions{Level: level}

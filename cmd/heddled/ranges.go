@@ -7,6 +7,7 @@ import (
 	"github.com/heddle-network/heddle/cluster"
 	"github.com/heddle-network/heddle/door/client"
 	"github.com/heddle-network/heddle/join"
+	"github.com/heddle-network/heddle/store"
 )
 
 // Ranges implements api.Hosts.
@@ -14,15 +15,27 @@ func (h hosts) Ranges() client.Ranges { return client.Ranges{Ranges: h.cluster.V
 
 // SetRanges implements api.Hosts. In an external etcd it uses this host's own rights.
 func (h hosts) SetRanges(ctx context.Context, q client.Ranges) (client.Ranges, error) {
-	if h.node == nil {
-		ctx, cancel := context.WithTimeout(ctx, operationTime)
-		defer cancel()
-		return h.Ranges(), h.cluster.SetRanges(ctx, h.store, q.Ranges)
+	err := h.setRanges(ctx, q)
+	if !q.DryRun {
+		return h.Ranges(), err
 	}
-	err := h.operate(ctx, q.Credential, func(ctx context.Context, o *join.Operator) error {
-		return h.cluster.SetRanges(ctx, o.Store(), q.Ranges)
-	})
-	return h.Ranges(), err
+	lines, err := rehearsed(err)
+	return client.Ranges{Ranges: h.Ranges().Ranges, Commands: lines}, err
+}
+
+func (h hosts) setRanges(ctx context.Context, q client.Ranges) error {
+	if h.node != nil {
+		return h.operate(ctx, q.Credential, q.DryRun, func(ctx context.Context, o *join.Operator) error {
+			return h.cluster.SetRanges(ctx, o.Store(), q.Ranges)
+		})
+	}
+	ctx, cancel := context.WithTimeout(ctx, operationTime)
+	defer cancel()
+	own := h.store
+	if q.DryRun {
+		own = store.Rehearse(own)
+	}
+	return h.cluster.SetRanges(ctx, own, q.Ranges)
 }
 
 // refusedBy lists which of a host's records are not accepted.

@@ -5,7 +5,15 @@ import (
 	"strconv"
 	"sync/atomic"
 	"syscall"
+	"time"
 )
+
+// patrol is how often the host is compared with the plans, if HEDDLE_PATROL says so. The crash tests
+// wait for what that finds, at every step anew.
+func patrol() time.Duration {
+	d, _ := time.ParseDuration(os.Getenv("HEDDLE_PATROL")) // 0 is the agent's own choice
+	return d
+}
 
 // tripwire returns a function that kills the process at its Nth call, where N is
 // HEDDLE_CRASH_AT, or nil without this variable. The crash tests use it to crash before

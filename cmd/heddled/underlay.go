@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -37,7 +36,7 @@ func underlay(text string, host heddle.HostFacts) ([]netip.Addr, int, error) {
 	}
 	if len(all) > 2 || len(all) == 2 && heddle.FamilyOf(all[0]) == heddle.FamilyOf(all[1]) {
 		return nil, 0, heddle.Errorf(heddle.BadArgument, "read flag", "--underlay",
-			fmt.Sprintf("%v has more than one address of a family", all), "give one address of each family at most")
+			heddle.List(all)+" has more than one address of a family", "give one address of each family at most")
 	}
 	slices.SortFunc(all, func(a, b netip.Addr) int { return a.BitLen() - b.BitLen() })
 	return all, mtu, nil

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -41,12 +40,9 @@ func (s *Server) streamEvents(shutdown context.Context, w http.ResponseWriter, r
 	if err != nil {
 		return err
 	}
-	follow := true
-	if text := q.Get(client.QueryFollow); text != "" {
-		if follow, err = strconv.ParseBool(text); err != nil {
-			return heddle.Errorf(heddle.BadArgument, "read parameter", client.QueryFollow,
-				strconv.Quote(heddle.Clip(text))+" is neither true nor false", "give true or false")
-		}
+	follow, err := flag(r, client.QueryFollow, true)
+	if err != nil {
+		return err
 	}
 	since := q.Get(client.QuerySince)
 	if since == "" && !follow {

@@ -8,13 +8,14 @@ import (
 	"github.com/heddle-network/heddle/door/client"
 )
 
-// Hosts serves the calls about the hosts of the cluster.
+// Hosts serves the calls about the hosts of the cluster. Those that change something return, in a dry run,
+// what they would write.
 type Hosts interface {
 	List(context.Context) []client.HostStatus
 	Token(context.Context, client.TokenRequest) (client.Token, error)
-	Remove(context.Context, client.RemovalRequest) error
-	Keepers(context.Context, client.KeepersRequest) error
-	Rights(context.Context, client.RightsRequest) error
+	Remove(context.Context, client.RemovalRequest) (commands []string, err error)
+	Keepers(context.Context, client.KeepersRequest) (commands []string, err error)
+	Rights(context.Context, client.RightsRequest) (commands []string, err error)
 	Ranges() client.Ranges
 	SetRanges(context.Context, client.Ranges) (client.Ranges, error)
 	AuthorityKeys
@@ -51,21 +52,25 @@ func (s *Server) HandleHosts(h Hosts) {
 		if h == nil {
 			return nil, noStore()
 		}
-		return struct{}{}, h.Remove(ctx, q)
+		return commandsReply(h.Remove(ctx, q))
 	}))
 	s.mux.HandleFunc("POST "+client.PathKeepers, withBody(func(ctx context.Context, q client.KeepersRequest) (any, error) {
 		if h == nil {
 			return nil, noStore()
 		}
-		return struct{}{}, h.Keepers(ctx, q)
+		return commandsReply(h.Keepers(ctx, q))
 	}))
 	s.handleAuthority(h)
 	s.mux.HandleFunc("POST "+client.PathRights, withBody(func(ctx context.Context, q client.RightsRequest) (any, error) {
 		if h == nil {
 			return nil, noStore()
 		}
-		return struct{}{}, h.Rights(ctx, q)
+		return commandsReply(h.Rights(ctx, q))
 	}))
+}
+
+func commandsReply(commands []string, err error) (any, error) {
+	return client.CommandsReply{Commands: commands}, err
 }
 
 func noStore() error {

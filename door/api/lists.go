@@ -10,7 +10,7 @@ import (
 )
 
 // The keys by which lists are filtered, besides labels.
-const keyMode, keyNetwork = "mode", "network"
+const keyMode, keyNetwork, keyName, keyHost = "mode", "network", "name", "host"
 
 // networks lists the networks that pass the caller's filter.
 func (s *Server) networks(r *http.Request) (any, error) {
@@ -23,22 +23,43 @@ func (s *Server) networks(r *http.Request) (any, error) {
 	}), nil
 }
 
-// endpoints lists the endpoints that pass the caller's filter.
+// endpoints lists the endpoints that pass the caller's filter: of this host, or of all hosts.
 func (s *Server) endpoints(r *http.Request) (any, error) {
-	f, err := heddle.ParseFilter(r.URL.Query()[client.QueryFilter], keyNetwork, heddle.FilterLabel)
+	everywhere, err := flag(r, client.QueryAllHosts, false)
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(s.agent.Endpoints(), func(e heddle.Endpoint) bool {
-		return !f.Has(keyNetwork, e.NetworkName) || !f.HasLabels(e.Labels)
+	list, keys := s.agent.Endpoints, []string{keyNetwork, keyName, heddle.FilterLabel}
+	if everywhere {
+		list, keys = s.agent.EndpointsEverywhere, append(keys, keyHost)
+	}
+	f, err := heddle.ParseFilter(r.URL.Query()[client.QueryFilter], keys...)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(list(), func(e heddle.Endpoint) bool {
+		onNetwork := f.Has(keyNetwork, e.NetworkName) || f.Has(keyNetwork, e.Network)
+		return !onNetwork || !hasAnyName(f, e) || !f.Has(keyHost, e.Host) || !f.HasLabels(e.Labels)
 	}), nil
 }
 
-// names lists the names on the networks that pass the caller's filter.
+// hasAnyName reports whether an endpoint's name or one of its aliases passes the filter.
+func hasAnyName(f heddle.Filter, e heddle.Endpoint) bool {
+	return f.Has(keyName, e.Name) || slices.ContainsFunc(e.Aliases, func(name string) bool { return f.Has(keyName, name) })
+}
+
+// names lists the names that pass the caller's filter.
 func (s *Server) names(r *http.Request) (any, error) {
-	f, err := heddle.ParseFilter(r.URL.Query()[client.QueryFilter], keyNetwork)
+	f, err := heddle.ParseFilter(r.URL.Query()[client.QueryFilter], keyNetwork, keyName, keyHost)
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(s.agent.Names(), func(e names.Entry) bool { return !f.Has(keyNetwork, e.Network) }), nil
+	ids := map[string]string{}
+	for _, n := range s.agent.Networks() {
+		ids[n.Name] = n.ID
+	}
+	return slices.DeleteFunc(s.agent.Names(), func(e names.Entry) bool {
+		onNetwork := f.Has(keyNetwork, e.Network) || f.Has(keyNetwork, ids[e.Network])
+		return !onNetwork || !f.Has(keyName, e.Name) || !f.Has(keyHost, e.Host)
+	}), nil
 }

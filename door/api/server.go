@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -37,24 +38,24 @@ func NewServer(a *agent.Agent, log *slog.Logger) *Server {
 	s.mux.HandleFunc("GET "+client.PathModes, withoutBody(func(*http.Request) (any, error) { return a.Modes(), nil }))
 	s.mux.HandleFunc("GET "+client.PathNetworks, withoutBody(s.networks))
 	s.mux.HandleFunc("GET "+client.PathNetworks+"/{name}", withoutBody(func(r *http.Request) (any, error) { return a.Network(r.PathValue("name")) }))
+	s.mux.HandleFunc("GET "+client.PathNetworks+"/{name}/explain", withoutBody(func(r *http.Request) (any, error) { return a.ExplainNetwork(r.PathValue("name")) }))
 	s.mux.HandleFunc("DELETE "+client.PathNetworks+"/{name}", withoutBody(func(r *http.Request) (any, error) {
 		return struct{}{}, a.DeleteNetwork(r.PathValue("name"))
+	}))
+	s.mux.HandleFunc("GET "+client.PathNetworks+"/{name}/deletion", withoutBody(func(r *http.Request) (any, error) {
+		commands, err := a.DeleteCommands(r.PathValue("name"))
+		return client.CommandsReply{Commands: commands}, err
 	}))
 	s.mux.HandleFunc("POST "+client.PathNetworks, withBody(func(_ context.Context, q client.CreateRequest) (any, error) {
 		n, commands, err := a.CreateNetwork(q.Network, q.DryRun)
 		return client.CreateReply{Network: n, Commands: commands}, err
 	}))
-	s.mux.HandleFunc("POST "+client.PathAllow, withBody(func(_ context.Context, q client.AllowRequest) (any, error) {
-		return struct{}{}, a.Allow(q.First, q.Second)
-	}))
+	s.mux.HandleFunc("POST "+client.PathAllow, withBody(s.allow))
 	s.mux.HandleFunc("GET "+client.PathEndpoints, withoutBody(s.endpoints))
 	s.mux.HandleFunc("GET "+client.PathEndpoints+"/{container}/{ifname}", s.withEndpoint(func(id heddle.EndpointID) (any, error) { return a.Endpoint(id) }))
 	s.mux.HandleFunc("POST "+client.PathAttach, withBody(func(ctx context.Context, q heddle.AttachRequest) (any, error) { return a.Attach(ctx, q) }))
-	s.mux.HandleFunc("POST "+client.PathDetach, withBody(func(ctx context.Context, id heddle.EndpointID) (any, error) {
-		found, err := a.Detach(ctx, id)
-		return client.DetachReply{Found: found}, err
-	}))
-	s.mux.HandleFunc("POST "+client.PathMove, withBody(func(ctx context.Context, q client.MoveRequest) (any, error) { return a.Move(ctx, q.ID, q.To) }))
+	s.mux.HandleFunc("POST "+client.PathDetach, withBody(s.detach))
+	s.mux.HandleFunc("POST "+client.PathMove, withBody(s.move))
 	s.mux.HandleFunc("GET "+client.PathCheck, withoutBody(func(*http.Request) (any, error) { return a.Check(heddle.EndpointID{}) }))
 	s.mux.HandleFunc("GET "+client.PathCheck+"/{container}/{ifname}", s.withEndpoint(func(id heddle.EndpointID) (any, error) { return a.Check(id) }))
 	s.mux.HandleFunc("GET "+client.PathExplain+"/{container}/{ifname}", s.withEndpoint(func(id heddle.EndpointID) (any, error) { return a.Explain(id) }))
@@ -63,10 +64,7 @@ func NewServer(a *agent.Agent, log *slog.Logger) *Server {
 	s.mux.HandleFunc("GET "+client.PathNames, withoutBody(s.names))
 	s.handlePeers()
 	s.handleEvents()
-	s.mux.HandleFunc("POST "+client.PathGC, withBody(func(ctx context.Context, q client.GCRequest) (any, error) {
-		removed, err := a.GC(ctx, q.Owner, q.Keep)
-		return client.GCReply{Removed: removed}, err
-	}))
+	s.mux.HandleFunc("POST "+client.PathGC, withBody(s.gc))
 	return s
 }
 
@@ -148,6 +146,20 @@ func withBody[Q any](f func(context.Context, Q) (any, error)) http.HandlerFunc {
 		v, err := f(context.WithoutCancel(r.Context()), q)
 		write(w, v, err)
 	}
+}
+
+// flag reads a parameter that is true or false.
+func flag(r *http.Request, name string, byDefault bool) (bool, error) {
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return byDefault, nil
+	}
+	on, err := strconv.ParseBool(text)
+	if err != nil {
+		return on, heddle.Errorf(heddle.BadArgument, "read parameter", name,
+			strconv.Quote(heddle.Clip(text))+" is neither true nor false", "give true or false")
+	}
+	return on, nil
 }
 
 var httpStatus = map[heddle.Kind]int{

@@ -1,6 +1,10 @@
 package client
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/heddle-network/heddle"
+)
 
 // AdviceOnKeepers suggests changes of which hosts keep an embedded store; empty: none.
 // Hosts that never appeared do not count.
@@ -19,16 +23,9 @@ func AdviceOnKeepers(all []HostStatus) string {
 	case keepers == 0 || hosts < 3:
 		return ""
 	case keepers < 3:
-		return fmt.Sprintf("%s of %d hosts: if one host is lost, nothing can be changed any more; name %d more%s", count(keepers), hosts, 3-keepers, how)
+		return fmt.Sprintf("%s of %d hosts: if one host is lost, nothing can be changed any more; name %d more%s", heddle.Count(keepers, "keeper"), hosts, 3-keepers, how)
 	case keepers%2 == 0 && keepers < hosts:
-		return fmt.Sprintf("%s of %d hosts: one of them only stands by; name one more%s", count(keepers), hosts, how)
+		return fmt.Sprintf("%s of %d hosts: one of them only stands by; name one more%s", heddle.Count(keepers, "keeper"), hosts, how)
 	}
 	return ""
-}
-
-func count(keepers int) string {
-	if keepers == 1 {
-		return "1 keeper"
-	}
-	return fmt.Sprintf("%d keepers", keepers)
 }

@@ -22,6 +22,8 @@ type AuthorityRequest struct {
 	Seconds int64 `json:"seconds,omitempty"`
 	// Credential is an operator's, in PEM; empty: the host's own.
 	Credential string `json:"credential,omitempty"`
+	// DryRun makes the checks, and says what would be done.
+	DryRun bool `json:"dryRun,omitempty"`
 }
 
 // Authority says where the key of a cluster's authority is.
@@ -31,6 +33,8 @@ type Authority struct {
 	Withdrawn time.Time         `json:"withdrawn,omitzero"`
 	By        string            `json:"by,omitempty"`
 	Keepers   []AuthorityKeeper `json:"keepers"`
+	// Commands are what a dry run would do; it says nothing else.
+	Commands []string `json:"commands,omitempty"`
 }
 
 // AuthorityKeeper is what a host that keeps the store has of the key.

@@ -64,7 +64,12 @@ func (c *Client) DeleteNetwork(ctx context.Context, name string) error {
 
 // Allow permits traffic between two networks.
 func (c *Client) Allow(ctx context.Context, first, second string) error {
-	return c.call(ctx, "POST", PathAllow, AllowRequest{first, second}, &struct{}{})
+	return c.call(ctx, "POST", PathAllow, AllowRequest{First: first, Second: second}, &struct{}{})
+}
+
+// Disallow takes back what Allow gave.
+func (c *Client) Disallow(ctx context.Context, first, second string) error {
+	return c.call(ctx, "POST", PathAllow, AllowRequest{First: first, Second: second, Off: true}, &struct{}{})
 }
 
 // Attach makes an endpoint.
@@ -75,13 +80,13 @@ func (c *Client) Attach(ctx context.Context, q heddle.AttachRequest) (r heddle.A
 // Detach removes an endpoint and says whether there was one.
 func (c *Client) Detach(ctx context.Context, id heddle.EndpointID) (bool, error) {
 	var r DetachReply
-	err := c.call(ctx, "POST", PathDetach, id, &r)
+	err := c.call(ctx, "POST", PathDetach, DetachRequest{EndpointID: id}, &r)
 	return r.Found, err
 }
 
 // Move detaches an endpoint, and sends its addresses to another host.
 func (c *Client) Move(ctx context.Context, id heddle.EndpointID, to string) (e heddle.Endpoint, err error) {
-	return e, c.call(ctx, "POST", PathMove, MoveRequest{id, to}, &e)
+	return e, c.call(ctx, "POST", PathMove, MoveRequest{ID: id, To: to}, &e)
 }
 
 // Endpoints lists all endpoints.
@@ -92,6 +97,16 @@ func (c *Client) Endpoints(ctx context.Context) ([]heddle.Endpoint, error) {
 // EndpointsBy lists the endpoints that pass a filter, such as "network=front".
 func (c *Client) EndpointsBy(ctx context.Context, filter []string) (all []heddle.Endpoint, err error) {
 	return all, c.call(ctx, "GET", filtered(PathEndpoints, filter), nil, &all)
+}
+
+// QueryAllHosts is the name in the query of PathEndpoints that asks for the endpoints of all hosts.
+const QueryAllHosts = "all-hosts"
+
+// EndpointsEverywhere lists the endpoints of all hosts that pass a filter. Of other hosts they are
+// those with names on networks that this host has, with ID, names and addresses alone.
+func (c *Client) EndpointsEverywhere(ctx context.Context, filter []string) (all []heddle.Endpoint, err error) {
+	values := url.Values{QueryFilter: filter, QueryAllHosts: {"true"}}
+	return all, c.call(ctx, "GET", PathEndpoints+"?"+values.Encode(), nil, &all)
 }
 
 // Endpoint returns one endpoint.
@@ -109,6 +124,11 @@ func (c *Client) Explain(ctx context.Context, id heddle.EndpointID) (x heddle.Ex
 	return x, c.call(ctx, "GET", PathExplain+idPath(id), nil, &x)
 }
 
+// ExplainNetwork returns a network's commands and drift.
+func (c *Client) ExplainNetwork(ctx context.Context, name string) (x heddle.ExplainedNetwork, err error) {
+	return x, c.call(ctx, "GET", PathNetworks+"/"+url.PathEscape(name)+"/explain", nil, &x)
+}
+
 // Audit compares ledger, kernel and containers.
 func (c *Client) Audit(ctx context.Context) (all []heddle.Finding, err error) {
 	return all, c.call(ctx, "GET", PathAudit, nil, &all)
@@ -117,7 +137,7 @@ func (c *Client) Audit(ctx context.Context) (all []heddle.Finding, err error) {
 // GC removes what belongs to nobody; see agent.GC.
 func (c *Client) GC(ctx context.Context, owner string, keep []heddle.EndpointID) ([]string, error) {
 	var r GCReply
-	err := c.call(ctx, "POST", PathGC, GCRequest{owner, keep}, &r)
+	err := c.call(ctx, "POST", PathGC, GCRequest{Owner: owner, Keep: keep}, &r)
 	return r.Removed, err
 }
 
@@ -164,13 +184,17 @@ func (c *Client) do(ctx context.Context, by *http.Client, method, path string, i
 		return nil, err
 	}
 	resp, err := by.Do(req)
+	cause := err
+	if with := (*url.Error)(nil); errors.As(err, &with) { // its URL is none that a person could call
+		cause = with.Err
+	}
 	switch {
 	case os.IsTimeout(err):
-		return nil, heddle.Wrap(heddle.Waited, "call agent", c.socket, err, "look at the agent's log ('journalctl -u heddled')")
+		return nil, heddle.Wrap(heddle.Waited, "call agent", c.socket, cause, "look at the agent's log ('journalctl -u heddled')")
 	case errors.Is(err, os.ErrPermission):
-		return nil, heddle.Wrap(heddle.NoPermission, "call agent", c.socket, err, "call as root, or join the socket's group")
+		return nil, heddle.Wrap(heddle.NoPermission, "call agent", c.socket, cause, "call as root, or join the socket's group")
 	case err != nil:
-		return nil, heddle.Wrap(heddle.AgentDown, "call agent", c.socket, err,
+		return nil, heddle.Wrap(heddle.AgentDown, "call agent", c.socket, cause,
 			"start the agent ('systemctl start heddled'), or name its socket with --socket")
 	}
 	if resp.StatusCode == http.StatusOK {

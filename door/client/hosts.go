@@ -50,6 +50,10 @@ type Ranges struct {
 	Ranges []netip.Prefix `json:"ranges"`
 	// Credential is an operator's, in PEM, for a change; empty: the host's own.
 	Credential string `json:"credential,omitempty"`
+	// DryRun makes the checks, and says what would be written.
+	DryRun bool `json:"dryRun,omitempty"`
+	// Commands are what a dry run would write.
+	Commands []string `json:"commands,omitempty"`
 }
 
 // TokenRequest is the body of a POST to PathHostToken.
@@ -61,6 +65,8 @@ type TokenRequest struct {
 	May []string `json:"may,omitempty"`
 	// Credential is an operator's, in PEM; empty: the host's own.
 	Credential string `json:"credential,omitempty"`
+	// DryRun makes the checks, and says what would be written.
+	DryRun bool `json:"dryRun,omitempty"`
 }
 
 // Token lets hosts into a cluster.
@@ -74,6 +80,8 @@ type Token struct {
 	May []string `json:"may,omitempty"`
 	// Join has the addresses at which the token is accepted.
 	Join []netip.Addr `json:"join"`
+	// Commands are what a dry run would write; it has nothing else.
+	Commands []string `json:"commands,omitempty"`
 }
 
 // RemovalRequest is the body of a POST to PathHostRemove.
@@ -84,6 +92,8 @@ type RemovalRequest struct {
 	// Force removes a host that is alive.
 	Force      bool   `json:"force,omitempty"`
 	Credential string `json:"credential,omitempty"`
+	// DryRun makes the checks, and says what would be written.
+	DryRun bool `json:"dryRun,omitempty"`
 }
 
 // KeepersRequest is the body of a POST to PathKeepers.
@@ -93,6 +103,8 @@ type KeepersRequest struct {
 	Promote    []string `json:"promote,omitempty"`
 	Demote     []string `json:"demote,omitempty"`
 	Credential string   `json:"credential,omitempty"`
+	// DryRun makes the checks, and says what would be written.
+	DryRun bool `json:"dryRun,omitempty"`
 }
 
 // RightsRequest is the body of a POST to PathRights.
@@ -102,6 +114,8 @@ type RightsRequest struct {
 	Grant      []string `json:"grant,omitempty"`
 	Revoke     []string `json:"revoke,omitempty"`
 	Credential string   `json:"credential,omitempty"`
+	// DryRun makes the checks, and says what would be written.
+	DryRun bool `json:"dryRun,omitempty"`
 }
 
 // Hosts lists the hosts of the cluster.
@@ -119,22 +133,29 @@ func (c *Client) SetRanges(ctx context.Context, q Ranges) (r Ranges, err error) 
 	return r, c.call(ctx, "POST", PathRanges, q, &r)
 }
 
+// change calls for a change, and returns the commands of a dry run.
+func (c *Client) change(ctx context.Context, path string, q any) ([]string, error) {
+	var r CommandsReply
+	err := c.call(ctx, "POST", path, q, &r)
+	return r.Commands, err
+}
+
 // HostToken makes a token.
 func (c *Client) HostToken(ctx context.Context, q TokenRequest) (t Token, err error) {
 	return t, c.call(ctx, "POST", PathHostToken, q, &t)
 }
 
 // RemoveHost removes a host from the cluster. With By, that host keeps the store instead.
-func (c *Client) RemoveHost(ctx context.Context, q RemovalRequest) error {
-	return c.call(ctx, "POST", PathHostRemove, q, &struct{}{})
+func (c *Client) RemoveHost(ctx context.Context, q RemovalRequest) (commands []string, err error) {
+	return c.change(ctx, PathHostRemove, q)
 }
 
 // Keepers names hosts that shall keep the store, or takes that back.
-func (c *Client) Keepers(ctx context.Context, q KeepersRequest) error {
-	return c.call(ctx, "POST", PathKeepers, q, &struct{}{})
+func (c *Client) Keepers(ctx context.Context, q KeepersRequest) (commands []string, err error) {
+	return c.change(ctx, PathKeepers, q)
 }
 
 // Rights grants a host rights, or takes them back.
-func (c *Client) Rights(ctx context.Context, q RightsRequest) error {
-	return c.call(ctx, "POST", PathRights, q, &struct{}{})
+func (c *Client) Rights(ctx context.Context, q RightsRequest) (commands []string, err error) {
+	return c.change(ctx, PathRights, q)
 }

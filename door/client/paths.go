@@ -51,25 +51,48 @@ type CreateReply struct {
 type AllowRequest struct {
 	First  string `json:"first"`
 	Second string `json:"second"`
+	// Off takes the permission back.
+	Off    bool `json:"off,omitempty"`
+	DryRun bool `json:"dryRun,omitempty"`
 }
 
-// DetachReply answers a POST to PathDetach.
+// CommandsReply answers calls that have nothing else to say; Commands are those of a dry run.
+type CommandsReply struct {
+	Commands []string `json:"commands,omitempty"`
+}
+
+// DetachRequest is the body of a POST to PathDetach.
+type DetachRequest struct {
+	heddle.EndpointID
+	DryRun bool `json:"dryRun,omitempty"`
+}
+
+// DetachReply answers it; Commands are those of a dry run.
 type DetachReply struct {
-	Found bool `json:"found"`
+	Found    bool     `json:"found"`
+	Commands []string `json:"commands,omitempty"`
 }
 
-// MoveRequest is the body of a POST to PathMove; the reply is the endpoint as it
-// was.
+// MoveRequest is the body of a POST to PathMove.
 type MoveRequest struct {
 	ID heddle.EndpointID `json:"id"`
 	// To is the name of the host that it goes to.
-	To string `json:"to"`
+	To     string `json:"to"`
+	DryRun bool   `json:"dryRun,omitempty"`
+}
+
+// MoveReply answers it with the endpoint as it was; Commands are those of a dry run.
+type MoveReply struct {
+	heddle.Endpoint
+	Commands []string `json:"commands,omitempty"`
 }
 
 // GCRequest is the body of a POST to PathGC; see agent.GC.
 type GCRequest struct {
 	Owner string              `json:"owner,omitempty"`
 	Keep  []heddle.EndpointID `json:"keep,omitempty"`
+	// DryRun lists what would be removed.
+	DryRun bool `json:"dryRun,omitempty"`
 }
 
 // GCReply lists what was removed.

@@ -3,7 +3,6 @@ package cni
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"github.com/heddle-network/heddle"
 )
@@ -96,7 +95,7 @@ func (h *Handler) status(conf Conf) error {
 	for _, u := range s.Networks {
 		if u.Name == n.Name && u.Free == 0 {
 			return faultf(notAvailable, heddle.PoolExhausted, "use network", n.Name,
-				fmt.Sprintf("its %d endpoints have all addresses", u.Endpoints),
+				"all addresses are taken, by "+heddle.Count(u.Endpoints, "endpoint"),
 				"detach endpoints, or use a network with a larger subnet")
 		}
 	}

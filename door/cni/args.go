@@ -14,13 +14,11 @@ type Args struct {
 	Labels map[string]string
 }
 
-const podNamespace, podName = "io.kubernetes.pod.namespace", "io.kubernetes.pod.name"
-
 // podLabels maps keys of CNI_ARGS to the labels that Kubernetes runtimes set on containers
 // with the same values.
 var podLabels = map[string]string{
-	"K8S_POD_NAMESPACE": podNamespace,
-	"K8S_POD_NAME":      podName,
+	"K8S_POD_NAMESPACE": heddle.LabelPodNamespace,
+	"K8S_POD_NAME":      heddle.LabelPod,
 	"K8S_POD_UID":       "io.kubernetes.pod.uid",
 }
 
@@ -40,8 +38,8 @@ func (a *Args) label(key, value string) {
 // name is the name by which other containers find the pod: POD.NAMESPACE, or POD where the engine
 // tells no namespace. It is "" if a container cannot be called so.
 func (a Args) name(id heddle.EndpointID) string {
-	name := a.Labels[podName]
-	if namespace := a.Labels[podNamespace]; name != "" && namespace != "" {
+	name := a.Labels[heddle.LabelPod]
+	if namespace := a.Labels[heddle.LabelPodNamespace]; name != "" && namespace != "" {
 		name += "." + namespace
 	}
 	name, _, err := heddle.CheckNames(id.String(), name, nil)

@@ -108,12 +108,12 @@ func parsePorts(raw json.RawMessage) (all []heddle.PortMapping, err error) {
 		if m.Protocol == "" {
 			m.Protocol = "tcp"
 		}
-		if m.Protocol != "tcp" && m.Protocol != "udp" {
-			return nil, unsupported(key+".protocol", []byte(p.Protocol), "give tcp or udp")
+		if _, known := heddle.ProtocolNumber(m.Protocol); !known {
+			return nil, unsupported(key+".protocol", []byte(p.Protocol), "give tcp, udp or sctp")
 		}
 		for _, n := range []int{p.HostPort, p.ContainerPort} {
 			if n < 1 || n > 65535 {
-				return nil, badKey(key, fmt.Sprintf("port %d is out of range", n), "give hostPort and containerPort from 1 to 65535")
+				return nil, badKey(key, fmt.Sprintf("port %d is out of range", n), "give hostPort and containerPort from 1 to 65535: CNI has no answer that could tell a port chosen for 0")
 			}
 		}
 		m.HostPort, m.ContainerPort = uint16(p.HostPort), uint16(p.ContainerPort)

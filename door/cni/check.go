@@ -41,7 +41,7 @@ func (h *Handler) check(c call, conf Conf) error {
 	}
 	if len(left) > 0 {
 		return faultf(ownCodes+int(heddle.Failed), heddle.Drift, "check endpoint", c.id.String(), strings.Join(left, ", "),
-			"run 'heddle explain "+c.id.String()+"' to see the difference")
+			findings[0].Remedy)
 	}
 	return nil
 }

@@ -104,7 +104,7 @@ func (h *Handler) serve(ctx context.Context, c call, body []byte) (version strin
 	case "ADD":
 		if err := undone[c.id]; err != nil {
 			return version, nil, faultf(tryAgainLater, heddle.KernelRefused, "attach endpoint", c.id.String(),
-				"the DEL queued before failed: "+heddle.SentenceOf(err), "try again")
+				"the DEL queued before failed: "+heddle.SentenceOf(err), heddle.FirstRemedy(err, "then try again"))
 		}
 		answer, err = h.add(ctx, c, conf)
 	case "CHECK":

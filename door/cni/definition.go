@@ -1,6 +1,7 @@
 package cni
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"reflect"
@@ -100,11 +101,11 @@ func (d *confirmedDefinitions) add(n, with heddle.Network) {
 func (h *Handler) network(c Conf) (heddle.Network, error) {
 	n, err := h.networks.Network(c.Network)
 	if c.Definition == nil {
-		if err != nil {
+		if errors.Is(err, heddle.NoNetwork.Sentinel()) {
 			return n, badKey("network", heddle.SentenceOf(err),
 				fmt.Sprintf("create the network ('heddle network create %s --mode bridge --subnet …'), or define it in the configuration with the keys mode and subnets", c.Network))
 		}
-		return n, nil
+		return n, err
 	}
 	if err == nil && h.confirmed.has(n, *c.Definition) {
 		return n, nil

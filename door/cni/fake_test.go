@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/names"
 )
 
 // fakeAgent keeps endpoints in a map, and notes the calls it gets.
@@ -45,7 +46,7 @@ func (f *fakeAgent) Attach(_ context.Context, q heddle.AttachRequest) (heddle.At
 		return heddle.AttachReply{}, f.attachErr
 	}
 	f.made[q.ID] = q
-	return heddle.AttachReply{Endpoint: f.endpoint(q.ID), Gateways: f.networks["blue"].Gateways, PortName: q.ID.PortName(), PortMAC: q.ID.PortMAC(), Resolvers: f.resolvers}, nil
+	return heddle.AttachReply{Endpoint: f.endpoint(q.ID), Gateways: f.networks["blue"].Gateways, PortName: q.ID.PortName(), PortMAC: q.ID.PortMAC(), Resolvers: f.resolvers, Search: names.Search("blue")}, nil
 }
 
 func (f *fakeAgent) Detach(_ context.Context, id heddle.EndpointID) (bool, error) {

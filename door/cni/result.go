@@ -10,7 +10,6 @@ import (
 	"github.com/containernetworking/cni/pkg/types/create"
 
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/names"
 )
 
 // previousResult decodes the result of the plugin before this one; without one it is
@@ -62,7 +61,7 @@ func buildResult(conf Conf, n heddle.Network, netns string, reply heddle.AttachR
 		r.DNS = conf.DNS
 	}
 	if r.DNS.IsEmpty() && len(reply.Resolvers) > 0 {
-		r.DNS.Search = names.Search(n.Name)
+		r.DNS.Search = reply.Search
 		for _, a := range reply.Resolvers {
 			r.DNS.Nameservers = append(r.DNS.Nameservers, a.String())
 		}

@@ -165,7 +165,7 @@ func TestErrors(t *testing.T) {
 		{"wrong type", "ADD", plain + `,"mtu":"big"}`, nil, badConf, "mtu"},
 		{"unknown key", "ADD", plain + `,"subnt":"10.0.0.0/8"}`, nil, unsupportedField, "subnt"},
 		{"ipam", "ADD", plain + `,"ipam":{"type":"host-local"}}`, nil, unsupportedField, "host-local"},
-		{"sctp", "ADD", plain + `,"runtimeConfig":{"portMappings":[{"hostPort":1,"containerPort":1,"protocol":"SCTP"}]}}`, nil, unsupportedField, "SCTP"},
+		{"icmp", "ADD", plain + `,"runtimeConfig":{"portMappings":[{"hostPort":1,"containerPort":1,"protocol":"ICMP"}]}}`, nil, unsupportedField, "ICMP"},
 		{"bandwidth", "ADD", plain + `,"runtimeConfig":{"bandwidth":{"ingressRate":1}}}`, nil, unsupportedField, "bandwidth"},
 		{"port 0", "ADD", plain + `,"runtimeConfig":{"portMappings":[{"hostPort":0,"containerPort":1}]}}`, nil, badConf, "port 0"},
 		{"port 65536", "ADD", plain + `,"runtimeConfig":{"portMappings":[{"hostPort":65536,"containerPort":1}]}}`, nil, badConf, "65536"},
@@ -202,14 +202,14 @@ func TestErrors(t *testing.T) {
 func TestWishes(t *testing.T) {
 	d := newDoor(t)
 	conf := plain + `,"args":{"cni":{"ips":["10.20.0.9"],"labels":["x"]}},"runtimeConfig":{"mac":"0A-00-00-00-00-09",
-		"portMappings":[{"hostPort":8080,"containerPort":80},{"hostPort":53,"containerPort":53,"protocol":"UDP","hostIP":"127.0.0.1"}]}}`
+		"portMappings":[{"hostPort":8080,"containerPort":80},{"hostPort":53,"containerPort":53,"protocol":"UDP","hostIP":"127.0.0.1"},{"hostPort":9,"containerPort":9,"protocol":"SCTP"}]}}`
 	if code, body := d.ask(t, "ADD", conf, map[string]string{headerArgs: "IgnoreUnknown=1;K8S_POD_NAME=a b;K8S_POD_NAMESPACE=a\x1b;K8S_POD_INFRA_CONTAINER_ID=c1;IP=10.20.0.8;MAC=0a:00:00:00:00:08;X=y"}); code != 0 {
 		t.Fatal(body)
 	}
 	q := d.agent.made[heddle.EndpointID{Container: "c1", IfName: "eth0"}]
 	text, _ := json.Marshal(q)
 	want := `{"network":"blue","id":{"container":"c1","ifname":"eth0"},"netns":"/run/netns/c1","ips":["10.20.0.9"],"mac":"0a:00:00:00:00:09",` +
-		`"ports":[{"hostPort":8080,"containerPort":80,"protocol":"tcp"},{"hostIP":"127.0.0.1","hostPort":53,"containerPort":53,"protocol":"udp"}],"noFastPath":true,"labels":{"io.kubernetes.pod.name":"a b"},"owner":"cni/blue"}`
+		`"ports":[{"hostPort":8080,"containerPort":80,"protocol":"tcp"},{"hostIP":"127.0.0.1","hostPort":53,"containerPort":53,"protocol":"udp"},{"hostPort":9,"containerPort":9,"protocol":"sctp"}],"noFastPath":true,"labels":{"io.kubernetes.pod.name":"a b"},"owner":"cni/blue"}`
 	if string(text) != want {
 		t.Errorf("request\n%s\nwant\n%s", text, want)
 	}

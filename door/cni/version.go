@@ -24,7 +24,7 @@ func (c call) checkVersion(version string) error {
 	switch {
 	case !supported(version):
 		return faultf(badVersion, heddle.CNIVersion, readKey, "cniVersion", fmt.Sprintf("version %q is not supported", heddle.Clip(version)),
-			fmt.Sprintf("set cniVersion to one of %v", versions))
+			"set cniVersion to one of "+heddle.List(versions))
 	case version < verbSince[c.command]:
 		return faultf(badVersion, heddle.CNIVersion, readKey, "cniVersion", "version "+version+" has no "+c.command,
 			"set cniVersion to "+verbSince[c.command]+" or newer")

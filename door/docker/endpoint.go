@@ -20,6 +20,12 @@ func endpointID(dockerID string) heddle.EndpointID {
 	return heddle.EndpointID{Container: dockerID, IfName: containerPrefix}
 }
 
+// EndpointID is our id for an endpoint of an engine, which may have any text for it.
+func EndpointID(dockerID string) (heddle.EndpointID, error) {
+	id := endpointID(dockerID)
+	return id, id.Check()
+}
+
 // OfDocker reports whether an endpoint belongs to an engine.
 func OfDocker(id heddle.EndpointID) bool { return id.IfName == containerPrefix }
 
@@ -40,7 +46,7 @@ func (s *Server) createEndpoint(_ context.Context, q createEndpoint) (any, error
 	if q.Interface != nil {
 		given = *q.Interface
 	}
-	req := heddle.AttachRequest{Network: n.ID, ID: endpointID(q.EndpointID), Owner: owner(q.NetworkID), Handover: true}
+	req := heddle.AttachRequest{Network: n.ID, ID: endpointID(q.EndpointID), Owner: owner(q.NetworkID), Handover: true, AsksHost: true}
 	for _, text := range []string{given.Address, given.AddressIPv6} {
 		if text == "" {
 			continue

@@ -62,7 +62,10 @@ func parsePrefix(text string) (p netip.Prefix, err error) {
 		return p, heddle.Wrap(heddle.BadSubnet, "read address pool", strconv.Quote(heddle.Clip(text)), err,
 			"give a prefix such as 10.20.0.0/24")
 	}
-	return p.Masked(), nil
+	if cause, remedy := heddle.CheckHostBits(p); cause != "" {
+		return p, heddle.Errorf(heddle.BadSubnet, "read address pool", strconv.Quote(p.String()), cause, remedy)
+	}
+	return p, nil
 }
 
 func (s *Server) releasePool(_ context.Context, q poolRef) (any, error) {

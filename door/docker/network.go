@@ -112,12 +112,12 @@ func (s *Server) bindExisting(dockerID string, w networkRequest) error {
 	for _, subnet := range w.network.Subnets {
 		if !slices.Contains(n.Subnets, subnet) {
 			return heddle.Errorf(heddle.BadSubnet, "create network", n.Name,
-				fmt.Sprintf("it exists, with the subnets %v, and not %s", n.Subnets, subnet),
+				fmt.Sprintf("it exists, with the subnets %s, and not %s", heddle.List(n.Subnets), subnet),
 				"give the subnets of the network with --subnet")
 		}
 	}
 	if len(w.network.Subnets) != len(n.Subnets) {
-		return heddle.Errorf(heddle.BadSubnet, "create network", n.Name, fmt.Sprintf("it exists, with the subnets %v, and not only %v", n.Subnets, w.network.Subnets),
+		return heddle.Errorf(heddle.BadSubnet, "create network", n.Name, fmt.Sprintf("it exists, with the subnets %s, and not only %s", heddle.List(n.Subnets), heddle.List(w.network.Subnets)),
 			"give each subnet with --subnet, and --ipv6 if there is one of IPv6")
 	}
 	return s.networks.put(Binding{DockerID: dockerID, NetworkID: n.ID})

@@ -166,7 +166,7 @@ func (w *networkRequest) addPool(d ipamData) error {
 			"give --subnet such as 10.20.0.0/24")
 	}
 	n := &w.network
-	n.Subnets, w.spaces = append(n.Subnets, p.Masked()), append(w.spaces, d.AddressSpace)
+	n.Subnets, w.spaces = append(n.Subnets, p), append(w.spaces, d.AddressSpace)
 	if d.Gateway != "" {
 		g, err := parseAddr(d.Gateway)
 		if err != nil {

@@ -108,23 +108,19 @@ func TestPorts(t *testing.T) {
 	all, err := parse(`[{"Proto":6,"IP":"","Port":80,"HostIP":"","HostPort":8080,"HostPortEnd":8080},
 		{"Proto":6,"IP":null,"Port":80,"HostIP":"::","HostPort":8080,"HostPortEnd":8080},
 		{"Proto":17,"IP":"","Port":53,"HostIP":"127.0.0.1","HostPort":5000,"HostPortEnd":5002,"NewField":true},
-		{"Proto":6,"IP":"","Port":81,"HostIP":"","HostPort":0,"HostPortEnd":0}]`)
+		{"Proto":6,"IP":"","Port":81,"HostIP":"","HostPort":0,"HostPortEnd":0},
+		{"Proto":132,"IP":"","Port":9000,"HostIP":"","HostPort":9000,"HostPortEnd":9000}]`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ip := netip.MustParseAddr("127.0.0.1")
-	for offset, udp := range []uint16{5000, 5001, 5002} {
-		got, more, err := resolvePorts(all, uint16(offset))
-		want := []heddle.PortMapping{{HostPort: 8080, ContainerPort: 80, Protocol: "tcp"}, {HostIP: ip, HostPort: udp, ContainerPort: 53, Protocol: "udp"}, {ContainerPort: 81, Protocol: "tcp"}}
-		if err != nil || more != (offset < 2) || !slices.Equal(got, want) {
-			t.Errorf("offset %d: %v %v %v", offset, got, more, err)
-		}
-		got[2].HostPort = 40000
-		if !publishesAll(got, all) || publishesAll(got[:2], all) || publishesAll(nil, all) || !publishesAll(nil, nil) {
-			t.Errorf("offset %d: serves is wrong about %v", offset, got)
-		}
+	got, err := mappings(all)
+	want := []heddle.PortMapping{{HostPort: 8080, ContainerPort: 80, Protocol: "tcp"},
+		{HostIP: netip.MustParseAddr("127.0.0.1"), HostPort: 5000, HostPortEnd: 5002, ContainerPort: 53, Protocol: "udp"},
+		{ContainerPort: 81, Protocol: "tcp"}, {HostPort: 9000, ContainerPort: 9000, Protocol: "sctp"}}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, %v, want %v", got, err, want)
 	}
-	for _, bad := range []string{`[{"Proto":132,"Port":80}]`, `[{"Proto":6,"Port":0}]`, `[{"Proto":6,"Port":70000}]`, `{"Proto":6}`} {
+	for _, bad := range []string{`[{"Proto":1,"Port":80}]`, `[{"Proto":6,"Port":0}]`, `[{"Proto":6,"Port":70000}]`, `{"Proto":6}`} {
 		if _, err := parse(bad); !errors.Is(err, heddle.BadPort.Sentinel()) {
 			t.Errorf("%s: %v", bad, err)
 		}
@@ -156,12 +152,12 @@ func TestPortFamilies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ports, _, err := resolvePorts(all, 0)
+		ports, err := mappings(all)
 		var got []netip.Addr
 		for _, p := range ports {
 			got = append(got, p.HostIP)
 		}
-		if err != nil || !slices.Equal(got, want) || !publishesAll(ports, all) {
+		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%q: %v, want %v (%v)", hosts, got, want, err)
 		}
 	}
@@ -200,7 +196,7 @@ func FuzzWishes(f *testing.F) {
 			}
 		}
 		if all, err := parsePorts(q.Options[keyPorts]); err == nil {
-			if ports, _, err := resolvePorts(all, 1); err == nil && len(ports) != len(all) {
+			if ports, err := mappings(all); err == nil && len(ports) != len(all) {
 				t.Errorf("%v of %v", ports, all)
 			}
 		}

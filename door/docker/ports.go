@@ -23,8 +23,6 @@ type portBinding struct {
 	HostPort, HostPortEnd uint16
 }
 
-var protocols = map[int]string{6: "tcp", 17: "udp"}
-
 // publish is called after Join, for the endpoint that has the container's default route.
 func (s *Server) publish(ctx context.Context, q programExternal) (any, error) {
 	wanted, err := parsePorts(q.Options[keyPorts])
@@ -43,10 +41,11 @@ func (s *Server) publish(ctx context.Context, q programExternal) (any, error) {
 		s.log.Info("published ports are ignored: the container has all its ports at its own address", "endpoint", e.ID.String(), "network", n.Name, "mode", n.Mode)
 		return empty{}, nil
 	}
-	if publishesAll(e.Ports, wanted) {
-		return empty{}, nil
+	ports, err := mappings(wanted)
+	if err == nil {
+		_, err = s.agent.Publish(ctx, id, ports)
 	}
-	return empty{}, s.publishFreePorts(ctx, id, wanted)
+	return empty{}, err
 }
 
 // unpublish removes the ports; a missing endpoint has none.
@@ -58,42 +57,25 @@ func (s *Server) unpublish(ctx context.Context, q endpointRef) (any, error) {
 	return empty{}, err
 }
 
-// publishFreePorts publishes the ports. From a range of host ports it takes the first port that is
-// free for all bindings with this range. If any port may be used (port 0), the agent
-// chooses it.
-func (s *Server) publishFreePorts(ctx context.Context, id heddle.EndpointID, wanted []portBinding) error {
-	for offset := uint16(0); ; offset++ {
-		ports, more, err := resolvePorts(wanted, offset)
-		if err != nil {
-			return err
-		}
-		_, err = s.agent.Publish(ctx, id, ports)
-		if !errors.Is(err, heddle.PortTaken.Sentinel()) || !more || ctx.Err() != nil {
-			return err
-		}
-	}
-}
-
-// resolvePorts gives each binding the port at the offset in its range, or its last port if the
-// offset is beyond; more says that at least one range has more ports.
-func resolvePorts(wanted []portBinding, offset uint16) (all []heddle.PortMapping, more bool, err error) {
+// mappings turns the engine's bindings into ours. A range of host ports stays one: the agent takes
+// its first free port.
+func mappings(wanted []portBinding) (all []heddle.PortMapping, err error) {
 	for _, b := range wanted {
-		m := heddle.PortMapping{HostPort: b.HostPort, ContainerPort: b.Port, Protocol: protocols[b.Proto]}
-		if room := max(b.HostPortEnd, b.HostPort) - b.HostPort; b.HostPort != 0 {
-			m.HostPort += min(offset, room)
-			more = more || offset < room
+		m := heddle.PortMapping{HostPort: b.HostPort, ContainerPort: b.Port, Protocol: heddle.ProtocolName(b.Proto)}
+		if b.HostPort != 0 && b.HostPortEnd > b.HostPort {
+			m.HostPortEnd = b.HostPortEnd
 		}
 		if b.HostIP != "" {
 			a, err := netip.ParseAddr(b.HostIP)
 			if err != nil {
-				return nil, false, heddle.Wrap(heddle.BadPort, "read host address", strconv.Quote(heddle.Clip(b.HostIP)), err,
+				return nil, heddle.Wrap(heddle.BadPort, "read host address", strconv.Quote(heddle.Clip(b.HostIP)), err,
 					"publish as -p IP:HOST:CONTAINER")
 			}
 			m.HostIP = a.Unmap()
 		}
 		all = append(all, m)
 	}
-	return all, more, nil
+	return all, nil
 }
 
 // parsePorts reads the engine's list. A port that is published at all addresses of one family
@@ -112,9 +94,9 @@ func parsePorts(raw any) (all []portBinding, err error) {
 	}
 	var some []portBinding
 	for _, b := range all {
-		if protocols[b.Proto] == "" {
+		if heddle.ProtocolName(b.Proto) == "" {
 			return nil, heddle.Errorf(heddle.BadPort, "publish port", fmt.Sprint(b.Port),
-				fmt.Sprintf("IP protocol %d has no published ports", b.Proto), "publish over tcp or udp")
+				fmt.Sprintf("IP protocol %d has no published ports", b.Proto), "publish over tcp, udp or sctp")
 		}
 		if b.Port == 0 {
 			return nil, heddle.Errorf(heddle.BadPort, "publish port", "0", "it is out of range", "give a port from 1 to 65535")
@@ -145,34 +127,12 @@ func listedForOtherFamily(all []portBinding, b portBinding) bool {
 	})
 }
 
-// publishesAll reports whether an endpoint already publishes what is wanted: the engine asks
-// again after a restart.
-func publishesAll(has []heddle.PortMapping, wanted []portBinding) bool {
-	for _, b := range wanted {
-		fits := func(m heddle.PortMapping) bool {
-			host := ""
-			if m.HostIP.IsValid() {
-				host = m.HostIP.String()
-			}
-			return m.ContainerPort == b.Port && m.Protocol == protocols[b.Proto] && host == b.HostIP &&
-				(b.HostPort == 0 || m.HostPort >= b.HostPort && m.HostPort <= max(b.HostPort, b.HostPortEnd))
-		}
-		if !slices.ContainsFunc(has, fits) {
-			return false
-		}
-	}
-	return len(has) == len(wanted)
-}
-
 // portBindings is what an endpoint publishes, in the engine's terms.
 func portBindings(e heddle.Endpoint) (all []portBinding) {
 	for _, m := range e.Ports {
 		b := portBinding{Port: m.ContainerPort, HostPort: m.HostPort, HostPortEnd: m.HostPort, HostIP: "0.0.0.0"}
-		for number, name := range protocols {
-			if name == m.Protocol {
-				b.Proto = number
-			}
-		}
+		number, _ := heddle.ProtocolNumber(m.Protocol)
+		b.Proto = int(number)
 		if m.HostIP.IsValid() {
 			b.HostIP = m.HostIP.String()
 		}

@@ -30,7 +30,7 @@ func (s *Server) Part() heddle.PartStatus {
 			unnamed++
 		}
 	}
-	p.Detail = fmt.Sprintf("%d networks", len(all))
+	p.Detail = heddle.Count(len(all), "network")
 	if unnamed > 0 {
 		p.State, p.Detail = "warn", p.Detail+fmt.Sprintf(", of %d dockerd has not told the name", unnamed)
 	}

@@ -182,7 +182,9 @@ func (s *Server) undoLate(name string, body []byte, undo method) {
 func errorText(err error) string {
 	var known *heddle.Error
 	if errors.As(err, &known) {
-		err = known
+		said := *known
+		said.Remedy = inDockerWords(known.Remedy)
+		err = &said
 	}
 	return heddle.Visible(strings.ReplaceAll(err.Error(), "\n", "; "), false)
 }

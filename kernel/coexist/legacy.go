@@ -277,7 +277,7 @@ func legacyStep(line string, chains map[string]legacyChain) (s step) {
 			s.under = max(s.under, byProtocol)
 			i++
 		case "-m":
-			if arg != "comment" && arg != "tcp" && arg != "udp" {
+			if arg != "comment" && arg != "tcp" && arg != "udp" && arg != "sctp" {
 				s.under = closely
 			}
 			i++

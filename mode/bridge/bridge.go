@@ -29,25 +29,27 @@ type Mode struct{}
 
 func (Mode) Name() string { return "bridge" }
 
+// options are all that the mode knows.
+var options = []heddle.ModeOption{
+	parts.Masquerade,
+	{Name: "broadcast", Values: "true", Text: "flood broadcast and multicast to all"},
+	parts.Engines, parts.FastPath, parts.BigTCP,
+}
+
+// About describes the mode.
+func (Mode) About() heddle.About {
+	return heddle.About{Summary: "a pair of interfaces into a Linux bridge, with address translation to the outside and published ports", Options: options}
+}
+
 // NeedsSubnet is true: the mode needs a subnet of its own.
 func (Mode) NeedsSubnet() bool { return true }
-
-// Options of the mode: broadcast=true floods broadcast and multicast frames to all ports;
-// masquerade=false sends containers' own addresses to the outside; fast-path=false sends every
-// packet through the bridge; big-tcp=true allows IPv4 TCP segments of more than 64 KB, which
-// internal networks have without it; engines=true lets containers call containers of other engines
-// on the host.
-var options = []string{"broadcast", "masquerade", "fast-path", "big-tcp", firewall.OptionEngines}
 
 // Check refuses networks without a subnet, and unknown options.
 func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	if len(n.Subnets) == 0 {
 		return heddle.Errorf(heddle.BadSubnet, "create network", n.Name, "a bridge network needs a subnet", "give one with --subnet")
 	}
-	if err := parts.CheckOptions(n, options...); err != nil {
-		return err
-	}
-	if err := parts.CheckBoolOptions(n, options...); err != nil {
+	if err := parts.CheckOptions(n, options); err != nil {
 		return err
 	}
 	if err := parts.CheckParent(h, n); err != nil {

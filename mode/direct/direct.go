@@ -23,6 +23,16 @@ type Mode struct{}
 
 func (Mode) Name() string { return "direct" }
 
+// options are all that the mode knows.
+var options = []heddle.ModeOption{
+	{Name: "nics", Values: "NAME,MAC,…", Text: "several; each attach gets the first free one"},
+}
+
+// About describes the mode.
+func (Mode) About() heddle.About {
+	return heddle.About{Summary: "a NIC of the host as a whole (--parent), moved into the container and back", Options: options}
+}
+
 // SharesParentSubnet is true: a NIC is useful in its own subnet.
 func (Mode) SharesParentSubnet() bool { return true }
 
@@ -66,7 +76,7 @@ func (m Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	case n.MTU != 0:
 		return heddle.Errorf(heddle.BadMTU, "create network", n.Name, "a moved NIC keeps its MTU", "leave --mtu out, and set it with 'ip link set … mtu'")
 	}
-	if err := parts.CheckOptions(n, "nics"); err != nil {
+	if err := parts.CheckOptions(n, options); err != nil {
 		return err
 	}
 	seen := map[string]bool{}
@@ -154,6 +164,7 @@ func (Mode) Limits(n heddle.Network) []string {
 	return []string{
 		"the host sees none of the containers' traffic: it cannot keep them from using foreign MAC or IP addresses, from ARP and router advertisement spoofing, or from reaching the LAN's metadata service",
 		"no ports are published, and other networks of this host are reached through the LAN only",
+		"no names are answered here, as the host has no way to a NIC that a container has: a container that is on another network as well asks there",
 		"while a container has a NIC, the host and its other containers do not have it",
 	}
 }

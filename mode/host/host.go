@@ -12,6 +12,11 @@ type Mode struct{}
 
 func (Mode) Name() string { return "host" }
 
+// About describes the mode.
+func (Mode) About() heddle.About {
+	return heddle.About{Summary: "the host's own stack; no subnet, nothing is made"}
+}
+
 // NeedsNamespace is false: the container stays in the host's namespace.
 func (Mode) NeedsNamespace() bool { return false }
 
@@ -23,7 +28,7 @@ func (Mode) Check(_ heddle.HostFacts, n heddle.Network) error {
 	case n.Parent != "" || n.MTU != 0 || n.Internal:
 		return heddle.Errorf(heddle.BadOption, "create network", n.Name, "a host network is the host's own stack", "leave --parent, --mtu and --internal out")
 	}
-	return parts.CheckOptions(n)
+	return parts.CheckOptions(n, nil)
 }
 
 // Limits says that there is no isolation.

@@ -27,6 +27,19 @@ type Mode struct{}
 
 func (Mode) Name() string { return "ipvlan" }
 
+// options are all that the mode knows.
+var options = []heddle.ModeOption{
+	{Name: "ipvlan_mode", Values: "l2|l3|l3s", Text: "one for all networks on a parent"},
+	{Name: "services", Values: "CIDR,…", Text: "go by the host's own rules (kube-proxy), l2 only"},
+	{Name: "redirect", Values: "ebpf|u32", Text: "how; by default whichever the kernel can"},
+	{Name: "ipvlan_flag", Values: "bridge", Text: "Docker's name for what is so anyway"},
+}
+
+// About describes the mode.
+func (Mode) About() heddle.About {
+	return heddle.About{Summary: "an address of its own behind the parent's MAC address, as clouds give several to a NIC; name those with --ip-range", Options: options}
+}
+
 // SharesParentSubnet is true: the containers have addresses of the parent's network.
 func (Mode) SharesParentSubnet() bool { return true }
 
@@ -86,12 +99,8 @@ func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	return parts.CheckMTU(h, n)
 }
 
-// options of the mode: ipvlan_mode is the sub-mode; ipvlan_flag is accepted for compatibility with
-// Docker; services names the prefixes that go to the host's stack, and redirect how.
-var options = []string{"ipvlan_mode", "ipvlan_flag", "services", "redirect"}
-
 func checkOptions(n heddle.Network) error {
-	if err := parts.CheckOptions(n, options...); err != nil {
+	if err := parts.CheckOptions(n, options); err != nil {
 		return err
 	}
 	bad := func(key, cause, remedy string) error {

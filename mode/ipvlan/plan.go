@@ -27,6 +27,7 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	for _, a := range nodeAddresses(h, n) {
 		s.Addresses = append(s.Addresses, heddle.Address{Link: slave.Name, Prefix: heddle.Single(a), HostScope: a.Is4()})
 	}
+	s.Addresses = append(s.Addresses, parts.ResolverAddresses(h, n, slave.Name)...)
 	s.Elements = beside(n, parent)
 	all, err := services(n)
 	if err != nil || len(all) == 0 {
@@ -124,7 +125,11 @@ func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 	for _, a := range hosts {
 		plan.Pod = meet(plan.Pod, n, e, a, parent.MAC)
 	}
-	return plan, nil
+	to := parent.MAC
+	if subMode(n) != subL2 {
+		to = ""
+	}
+	return plan.With(parts.WayToResolver(h, n, e, slave, parent.MAC, to)), nil
 }
 
 // meet gives the container a direct route to one of the host's addresses. The network's

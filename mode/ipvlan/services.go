@@ -3,6 +3,7 @@ package ipvlan
 import (
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/heddle-network/heddle"
@@ -19,7 +20,7 @@ func services(n heddle.Network) ([]netip.Prefix, error) {
 	for _, text := range strings.Split(option, ",") {
 		p, err := netip.ParsePrefix(text)
 		if err != nil {
-			return nil, parts.BadOption(n, "services="+heddle.Clip(option), err.Error(),
+			return nil, parts.BadOption(n, "services="+heddle.Clip(option), strconv.Quote(heddle.Clip(text))+" is not a prefix",
 				"give prefixes joined by commas, such as services=10.96.0.0/12,fd00:96::/112")
 		}
 		all = append(all, p.Masked())

@@ -26,12 +26,19 @@ type Mode struct{}
 
 func (Mode) Name() string { return "macvlan" }
 
+// options are all that the mode knows.
+var options = []heddle.ModeOption{
+	{Name: "macvlan_mode", Values: "bridge|private|vepa|passthru", Text: "how devices on one parent reach each other"},
+	{Name: "host-access", Values: "false", Text: "host and containers need not reach each other"},
+}
+
+// About describes the mode.
+func (Mode) About() heddle.About {
+	return heddle.About{Summary: "a MAC address of its own on the LAN of the parent", Options: options}
+}
+
 // SharesParentSubnet is true: the containers have addresses of the LAN.
 func (Mode) SharesParentSubnet() bool { return true }
-
-// Options of the mode: macvlan_mode is the sub-mode; with host-access=false the host has no device
-// of its own.
-var options = []string{"macvlan_mode", "host-access"}
 
 // The sub-modes (ip-link(8)), and the reasons why the host cannot have a device beside the
 // containers in them.
@@ -70,7 +77,7 @@ func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	if err := parts.CheckParent(h, n); err != nil {
 		return err
 	}
-	if err := parts.CheckOptions(n, options...); err != nil {
+	if err := parts.CheckOptions(n, options); err != nil {
 		return err
 	}
 	sub := subMode(n)
@@ -114,6 +121,8 @@ func (Mode) MAC(h heddle.HostFacts, n heddle.Network) heddle.MAC {
 	return parent.MAC
 }
 
+const noWay = "host and containers do not reach each other, and no names are answered: "
+
 // Limits says what the host cannot control in mode macvlan.
 func (Mode) Limits(n heddle.Network) []string {
 	all := []string{
@@ -127,10 +136,10 @@ func (Mode) Limits(n heddle.Network) []string {
 		all = append(all, "while a container is there, the host itself receives nothing on "+n.Parent)
 	}
 	if why := noHostAccess[subMode(n)]; why != "" {
-		return append(all, "host and containers do not reach each other: "+why)
+		return append(all, noWay+why)
 	}
 	if n.Options["host-access"] == "false" {
-		return append(all, "host and containers do not reach each other: host-access=false")
+		return append(all, noWay+"host-access=false")
 	}
 	return append(all, fmt.Sprintf("host and containers reach each other through %s on %s, which is made for that", heddle.Shim(heddle.LinkFact{Name: n.Parent}).Name, n.Parent))
 }

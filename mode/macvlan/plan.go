@@ -1,6 +1,8 @@
 package macvlan
 
 import (
+	"slices"
+
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/firewall"
 	"github.com/heddle-network/heddle/mode/parts"
@@ -20,6 +22,7 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	if n.HasFamily(heddle.IPv6) {
 		s.Sysctls = append(s.Sysctls, heddle.Sysctl{Name: "net/ipv6/conf/" + shim.Name + "/accept_ra", Value: "0"})
 	}
+	s.Addresses = parts.ResolverAddresses(h, n, shim.Name)
 	return heddle.Plan{Host: s}, nil
 }
 
@@ -39,10 +42,11 @@ func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 	}
 	hostAddrs := parts.AddressesOnLAN(parent, n)
 	shim := heddle.Shim(parent)
-	plan.Host.Elements = firewall.ErrorGuard(shim.Name, e)
+	plan = plan.With(parts.WayToResolver(h, n, e, shim.Name, e.MAC, shim.MAC))
+	plan.Host.Elements = append(plan.Host.Elements, firewall.ErrorGuard(shim.Name, e)...)
 	for _, a := range e.Addrs {
 		ip := a.Addr()
-		src := heddle.OfFamily(hostAddrs, heddle.FamilyOf(ip))
+		src := heddle.OfFamily(append(slices.Clone(hostAddrs), parts.ResolverAddrs(h, n)...), heddle.FamilyOf(ip))
 		if !src.IsValid() {
 			continue
 		}
@@ -51,7 +55,7 @@ func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 	}
 	for _, ip := range hostAddrs {
 		// ARP finds the shim by itself. There is no such filter for neighbour discovery, so the
-		// shim has no IPv6 address, and the container has a permanent neighbour
+		// shim has none of the LAN, and the container has a permanent neighbour
 		if ip.Is6() {
 			plan.Pod.Neighbours = append(plan.Pod.Neighbours, heddle.Neighbour{Link: e.Interface(), Addr: ip, MAC: shim.MAC})
 		}

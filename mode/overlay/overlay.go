@@ -27,14 +27,20 @@ type Mode struct{}
 
 func (Mode) Name() string { return "overlay" }
 
+// options are all that the mode knows.
+var options = []heddle.ModeOption{
+	parts.Masquerade,
+	{Name: "gwbridge", Values: "false", Text: "Docker's containers go out by the network itself, and not by docker_gwbridge"},
+	parts.Engines, parts.FastPath,
+}
+
+// About describes the mode.
+func (Mode) About() heddle.About {
+	return heddle.About{Summary: "one subnet on all hosts of the cluster, routed through VXLAN, with address translation to the outside and published ports", Options: options}
+}
+
 // NeedsSubnet is true: the mode needs a subnet of its own.
 func (Mode) NeedsSubnet() bool { return true }
-
-// Options of the mode: masquerade=false sends containers' own addresses to the outside;
-// fast-path=false sends every packet through the host's stack; with gwbridge=false Docker's
-// containers reach the outside through the network itself, as others do, instead of through
-// docker_gwbridge; engines=true lets containers call containers of other engines on the host.
-var options = []string{"masquerade", "fast-path", "gwbridge", firewall.OptionEngines}
 
 // Check refuses networks that no host could have, and networks that do not fit this host.
 func (m Mode) Check(h heddle.HostFacts, n heddle.Network) error {
@@ -59,10 +65,7 @@ func (Mode) Fits(n heddle.Network) error {
 				"its subnet "+s.String()+" has no room for hosts and containers", "give a prefix of at most /29 (IPv6: /125)")
 		}
 	}
-	if err := parts.CheckOptions(n, options...); err != nil {
-		return err
-	}
-	return parts.CheckBoolOptions(n, options...)
+	return parts.CheckOptions(n, options)
 }
 
 func (m Mode) checkMTU(h heddle.HostFacts, n heddle.Network) error {

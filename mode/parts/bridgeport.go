@@ -2,6 +2,7 @@ package parts
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/firewall"
@@ -37,7 +38,7 @@ func (BridgePort) Wire(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) 
 	port := e.ID.PortName()
 	host.Links = append(host.Links, portLink(n, e, shard))
 	host.Elements = append(host.Elements, bridgeGuard(n, e)...)
-	host.Elements = append(host.Elements, firewall.Publish(e)...)
+	host.Elements = slices.Concat(host.Elements, firewall.Publish(e), firewall.AsksHost(n, e))
 	host.Forwards = append(host.Forwards, heddle.Forward{Link: port, MAC: e.MAC})
 	// a port needs no IPv6 of its own; otherwise the kernel would add a route to ff00::/8 for each
 	// port, and search these routes one by one (fib6_add_rt2node)
@@ -51,14 +52,19 @@ func (BridgePort) Wire(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) 
 		host.Neighbours = append(host.Neighbours, heddle.Neighbour{Link: n.BridgeName(0), Addr: a, MAC: e.MAC})
 	}
 	host = heddle.Append(host, shortcuts(n, e, true))
-	return heddle.Plan{Host: host, Pod: bridgedPod(n, e)}, nil
+	pod := bridgedPod(n, e)
+	pod.Routes = append(pod.Routes, nameRoutes(n, e)...)
+	return heddle.Plan{Host: host, Pod: pod}, nil
 }
 
+// portLink is the port. Whoever publishes a port of the container, the container may call it: where
+// bridged frames pass the IP firewall, such a frame leaves by the port that it came in by. With
+// broadcasts such a port would send the container's own back to it.
 func portLink(n heddle.Network, e heddle.Endpoint, shard int) heddle.Link {
 	broadcast := n.Options["broadcast"] == "true"
 	return heddle.Link{Name: e.ID.PortName(), Kind: "veth", MTU: e.MTU, MAC: e.ID.PortMAC(), Group: n.Group(),
 		Alias: e.ID.Alias(), Peer: e.Interface(), PeerInPod: true, NoAutoAddress: true, Master: n.BridgeName(shard),
-		Port: &heddle.BridgePort{BroadcastFlood: broadcast, MulticastFlood: broadcast, Hairpin: len(e.Ports) > 0}}
+		Port: &heddle.BridgePort{BroadcastFlood: broadcast, MulticastFlood: broadcast, Hairpin: !broadcast || len(e.Ports) > 0}}
 }
 
 // bridgeGuard lists what the port may send, and which port answers for its addresses.

@@ -39,9 +39,9 @@ func beforeHandover(p heddle.Plan, e heddle.Endpoint) heddle.Plan {
 	return heddle.Plan{Host: host, Pod: heddle.State{NICs: p.Pod.NICs}}
 }
 
-// afterHandover removes from the container's part what the engine manages: routes, the
-// loopback, and how IPv6 link-local addresses are made. The engine has already done
-// everything that depends on setting the interface up or down.
+// afterHandover removes from the container's part what the engine manages: routes, except those
+// to name servers, the loopback, and how IPv6 link-local addresses are made. The engine has already
+// done everything that depends on setting the interface up or down.
 func afterHandover(p heddle.Plan, e heddle.Endpoint) heddle.Plan {
 	pod := heddle.State{NICs: p.Pod.NICs, Sysctls: p.Pod.Sysctls, Neighbours: p.Pod.Neighbours}
 	for _, l := range p.Pod.Links {
@@ -58,6 +58,11 @@ func afterHandover(p heddle.Plan, e heddle.Endpoint) heddle.Plan {
 	for _, a := range e.Addrs {
 		pod.Addresses = append(pod.Addresses, heddle.Address{Link: e.Interface(), Prefix: a})
 	}
+	for _, r := range p.Pod.Routes {
+		if isNameRoute(e, r) && !(e.NoIPv6 && r.Dst.Addr().Is6()) {
+			pod.Routes = append(pod.Routes, r)
+		}
+	}
 	if e.NoIPv6 {
 		pod.Addresses = slices.DeleteFunc(pod.Addresses, func(a heddle.Address) bool { return a.Prefix.Addr().Is6() })
 		pod.Neighbours = slices.DeleteFunc(slices.Clone(pod.Neighbours), func(n heddle.Neighbour) bool { return n.Addr.Is6() })
@@ -66,12 +71,14 @@ func afterHandover(p heddle.Plan, e heddle.Endpoint) heddle.Plan {
 }
 
 // EngineRoutes are the routes that an engine must make in the container: the connected ones first,
-// then those through them. The engine makes default routes itself.
-func EngineRoutes(p heddle.Plan) []heddle.Route {
+// then those through them. The engine makes default routes itself. It knows no metrics: of the
+// routes through several networks to one name server it can make one.
+func EngineRoutes(p heddle.Plan, e heddle.Endpoint) []heddle.Route {
 	var all []heddle.Route
 	for _, direct := range []bool{true, false} {
 		for _, r := range p.Pod.Routes {
-			if r.Via.IsValid() != direct && r.Dst.Bits() > 0 {
+			if r.Via.IsValid() != direct && r.Dst.Bits() > 0 && (e.NameRoutes || !isNameRoute(e, r)) {
+				r.Metric = 0
 				all = append(all, r)
 			}
 		}

@@ -1,30 +1,46 @@
 package parts
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/firewall"
 )
 
-// CheckOptions refuses options that are not among the known ones.
-func CheckOptions(n heddle.Network, known ...string) error {
-	for k := range n.Options {
-		found := false
-		for _, want := range known {
-			found = found || k == want
-		}
-		if !found {
-			return BadOption(n, heddle.Clip(k), "mode "+n.Mode+" has no such option", knownOptions(known))
-		}
-	}
-	return nil
-}
+// The values of options that are on or off.
+const (
+	onOff   = "true|false"
+	onlyOn  = "true"
+	onlyOff = "false"
+)
 
-// CheckBoolOptions refuses options that are neither "true" nor "false".
-func CheckBoolOptions(n heddle.Network, keys ...string) error {
-	for _, key := range keys {
-		if _, err := BoolOption(n, key); err != nil {
-			return err
+// Options of several modes.
+var (
+	// Masquerade is the option of modes that hide containers behind the host by default.
+	Masquerade = heddle.ModeOption{Name: "masquerade", Values: onlyOff, Text: "keep the containers' addresses outside"}
+	// Hide is the option of modes that do not.
+	Hide     = heddle.ModeOption{Name: "masquerade", Values: onlyOn, Text: "hide the containers behind the host"}
+	FastPath = heddle.ModeOption{Name: "fast-path", Values: onlyOff, Text: "every packet takes the host's stack"}
+	BigTCP   = heddle.ModeOption{Name: "big-tcp", Values: onOff,
+		Text: "IPv4 segments beyond 64 KB on one host; by default with --internal alone"}
+	Engines = heddle.ModeOption{Name: firewall.OptionEngines, Values: onlyOn,
+		Text: "let containers call those of other engines on the host at their own addresses"}
+)
+
+// CheckOptions refuses options that are not among the known ones, and values that are not true or
+// false where these are the values.
+func CheckOptions(n heddle.Network, known []heddle.ModeOption) error {
+	for _, key := range slices.Sorted(maps.Keys(n.Options)) {
+		i := slices.IndexFunc(known, func(o heddle.ModeOption) bool { return o.Name == key })
+		if i < 0 {
+			return BadOption(n, heddle.Clip(key), "mode "+n.Mode+" has no such option", knownOptions(known))
+		}
+		if slices.Contains([]string{onOff, onlyOn, onlyOff}, known[i].Values) {
+			if _, err := BoolOption(n, key); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -47,9 +63,13 @@ func BadOption(n heddle.Network, option, cause, remedy string) error {
 	return heddle.Errorf(heddle.BadOption, "set option", option+" of network "+n.Name, cause, remedy)
 }
 
-func knownOptions(known []string) string {
+func knownOptions(known []heddle.ModeOption) string {
 	if len(known) == 0 {
 		return "leave it out: the mode has no options"
 	}
-	return "give one of " + strings.Join(known, ", ") + ", or leave it out"
+	var names []string
+	for _, o := range known {
+		names = append(names, o.Name)
+	}
+	return "give one of " + strings.Join(names, ", ") + ", or leave it out"
 }

@@ -2,6 +2,7 @@ package parts
 
 import (
 	"net/netip"
+	"slices"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/firewall"
@@ -24,7 +25,7 @@ func (RoutedVeth) Wire(_ heddle.HostFacts, n heddle.Network, e heddle.Endpoint) 
 	host := heddle.State{
 		Links: []heddle.Link{{Name: port, Kind: "veth", MTU: e.MTU, MAC: e.ID.PortMAC(), Group: n.Group(),
 			Alias: e.ID.Alias(), Peer: e.Interface(), PeerInPod: true, NoAutoAddress: true}},
-		Elements: append(firewall.RoutedGuard(n, e), firewall.Publish(e)...),
+		Elements: slices.Concat(firewall.RoutedGuard(n, e), firewall.Publish(e), firewall.AsksHost(n, e)),
 	}
 	if n.HasFamily(heddle.IPv4) {
 		host.Sysctls = append(host.Sysctls, heddle.Sysctl{Name: "net/ipv4/conf/" + port + "/rp_filter", Value: "2"},
@@ -48,7 +49,9 @@ func (RoutedVeth) Wire(_ heddle.HostFacts, n heddle.Network, e heddle.Endpoint) 
 		host.Routes = append(host.Routes, heddle.Route{Dst: heddle.Single(a.Addr()), Link: port})
 	}
 	host = heddle.Append(host, shortcuts(n, e, false))
-	return heddle.Plan{Host: host, Pod: routedPod(n, e)}, nil
+	pod := routedPod(n, e)
+	pod.Routes = append(pod.Routes, nameRoutes(n, e)...)
+	return heddle.Plan{Host: host, Pod: pod}, nil
 }
 
 func routedPod(n heddle.Network, e heddle.Endpoint) heddle.State {

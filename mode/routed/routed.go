@@ -41,28 +41,31 @@ type Mode struct{}
 
 func (Mode) Name() string { return "routed" }
 
+// options are all that the mode knows.
+var options = []heddle.ModeOption{
+	parts.Hide,
+	{Name: "table", Values: "auto|NUMBER", Text: "a routing table of its own, so that replies leave by the parent they came in by"},
+	{Name: "next-hop", Values: "ADDRESS", Text: "the gateway in that table; two, of both families, with + between them"},
+	parts.Engines, parts.FastPath, parts.BigTCP,
+}
+
+// About describes the mode.
+func (Mode) About() heddle.About {
+	return heddle.About{Summary: "a pair of interfaces and host routes, no bridge", Options: options}
+}
+
 // NeedsSubnet is true: the mode needs a subnet of its own.
 func (Mode) NeedsSubnet() bool { return true }
 
 // SharesParentSubnet is true: the NIC of a cloud has several addresses of one subnet.
 func (Mode) SharesParentSubnet() bool { return true }
 
-// Options of the mode: masquerade=true hides the containers behind the host's address; table=auto
-// or a number gives the parent a routing table of its own; next-hop names its gateways if the
-// parent has no default route; fast-path=false sends every packet through the host's stack;
-// big-tcp=true allows IPv4 TCP segments of more than 64 KB, which internal networks have without
-// it; engines=true lets containers call containers of other engines on the host.
-var options = []string{"masquerade", "table", "next-hop", "fast-path", "big-tcp", firewall.OptionEngines}
-
 // Check refuses networks without a subnet, and malformed options.
 func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	if len(n.Subnets) == 0 {
 		return heddle.Errorf(heddle.BadSubnet, "create network", n.Name, "a routed network needs a subnet", "give one with --subnet")
 	}
-	if err := parts.CheckOptions(n, options...); err != nil {
-		return err
-	}
-	if err := parts.CheckBoolOptions(n, "masquerade", "fast-path", "big-tcp", firewall.OptionEngines); err != nil {
+	if err := parts.CheckOptions(n, options); err != nil {
 		return err
 	}
 	if err := parts.CheckParent(h, n); err != nil {
@@ -131,7 +134,7 @@ func nextHops(parent heddle.LinkFact, n heddle.Network) ([]netip.Addr, error) {
 	for _, s := range strings.Split(option, "+") {
 		a, err := netip.ParseAddr(s)
 		if err != nil {
-			return nil, parts.BadOption(n, "next-hop="+heddle.Clip(option), err.Error(), "give one address, or two joined by '+'")
+			return nil, parts.BadOption(n, "next-hop="+heddle.Clip(option), strconv.Quote(heddle.Clip(s))+" is not an address", "give one address, or two joined by '+'")
 		}
 		if slices.ContainsFunc(hops, heddle.FamilyOf(a).Has) {
 			return nil, parts.BadOption(n, "next-hop="+option, "it has two addresses of one family", "give one address of each family")

@@ -55,6 +55,17 @@ func Ensure(ctx context.Context, program, dir, version string) (r Running, start
 	}
 }
 
+// End ends the resolver that runs on the folder, if there is one.
+func End(ctx context.Context, dir string) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*endTime)
+	defer cancel()
+	found, err := Find(dir)
+	if found == nil || err != nil {
+		return err
+	}
+	return end(ctx, found.PID, dir)
+}
+
 // startIfFree starts a resolver, unless another process has the folder's lock.
 func startIfFree(program, dir string) (*child, error) {
 	l, err := try(dir)
@@ -100,6 +111,10 @@ func (c *child) kill() {
 }
 
 func start(program, dir string) (*child, error) {
+	dir, err := filepath.Abs(dir) // the resolver leaves this process's folder
+	if err != nil {
+		return nil, cannotStart(program, err)
+	}
 	log, err := os.OpenFile(filepath.Join(dir, logFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, cannotStart(program, err)
@@ -171,5 +186,5 @@ func waitEnd(ctx context.Context, fd int) (bool, error) {
 }
 
 func cannotEnd(dir string, cause error) error {
-	return heddle.Wrap(heddle.ResolverDown, "end resolver of another version in", dir, cause, "end it yourself; the file lock there names its process")
+	return heddle.Wrap(heddle.ResolverDown, "end resolver in", dir, cause, "end it yourself; the file lock there names its process")
 }

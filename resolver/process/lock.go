@@ -52,6 +52,18 @@ func (l *Lock) Release() error {
 	return errors.Join(l.file.Truncate(0), l.file.Close())
 }
 
+// Lost reports whether the folder is gone, or has another resolver's lock by now: nobody wants this
+// resolver any more.
+func (l *Lock) Lost() bool {
+	there, err := os.Stat(l.file.Name())
+	if errors.Is(err, os.ErrNotExist) {
+		_, err := os.Stat(filepath.Dir(l.file.Name()))
+		return errors.Is(err, os.ErrNotExist)
+	}
+	own, errOwn := l.file.Stat()
+	return err == nil && errOwn == nil && !os.SameFile(own, there)
+}
+
 // try returns nil if another process has the lock. The file of the lock that it returns is empty.
 func try(dir string) (*Lock, error) {
 	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_CREATE|os.O_RDWR, 0o600)

@@ -23,7 +23,12 @@ type Status struct {
 	Networks int `json:"networks"`
 	// Upstreams are the name servers that other questions go to.
 	Upstreams []netip.AddrPort `json:"upstreams,omitempty"`
-	Counts    Counts           `json:"counts"`
+	// Forwards are the name servers of single domains.
+	Forwards map[string][]netip.AddrPort `json:"forwards,omitempty"`
+	Counts   Counts                      `json:"counts"`
+	// Denied are the containers with most questions that were not answered in the last minute or two,
+	// at most 20.
+	Denied []Denied `json:"denied,omitempty"`
 }
 
 // Fail is an address that is not served, and why.
@@ -38,7 +43,23 @@ type Unread struct {
 	Cause string `json:"cause"`
 }
 
-// Counts is what a resolver has done since its start. All but Forwarded and Failed say how a
+// Denied counts a container's questions that were not answered lately, by the reason.
+type Denied struct {
+	// Container is the endpoint's Pod in the file of a network, or its ID's container.
+	Container string `json:"container"`
+	// NoWayOut are those for the host's name servers while no network of the container has a way out.
+	NoWayOut uint64 `json:"noWayOut,omitempty"`
+	// TooFast are those over the rate, Waiting those that came while as many as may wait waited for name
+	// servers, Connections the connections beyond those that it may have.
+	TooFast     uint64 `json:"tooFast,omitempty"`
+	Waiting     uint64 `json:"waiting,omitempty"`
+	Connections uint64 `json:"connections,omitempty"`
+}
+
+// Total are all of them.
+func (d Denied) Total() uint64 { return d.NoWayOut + d.TooFast + d.Waiting + d.Connections }
+
+// Counts is what a resolver has done since its start. All but Forwarded, Failed and Wrong say how a
 // question was answered, so each is counted once.
 type Counts struct {
 	// Answered are the questions with an answer of our own, also that there is no such name.
@@ -54,6 +75,8 @@ type Counts struct {
 	// that are no questions, or of a kind that is not answered.
 	Foreign   uint64 `json:"foreign"`
 	Malformed uint64 `json:"malformed"`
+	// Wrong are packets in the name of a name server that answer no question: late ones, and forged ones.
+	Wrong uint64 `json:"wrong"`
 }
 
 // StatusPath is where the resolver of a folder writes its status.

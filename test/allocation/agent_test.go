@@ -149,8 +149,8 @@ func (h *host) current() *agent {
 	return h.agent
 }
 
-// fit brings a pool in line with what the view says. The caller holds the lock.
-func (a *agent) fit(network string, v *cluster.View) {
+// fitLocked brings a pool in line with what the view says.
+func (a *agent) fitLocked(network string, v *cluster.View) {
 	blocks := a.blocks(network, v)
 	except := map[netip.Addr]string{}
 	if !a.flaws.ignoreLent {
@@ -197,7 +197,7 @@ func (a *agent) use(n heddle.Network, id heddle.EndpointID, want netip.Addr, ext
 	if l, has := h.leases[id]; has {
 		return l.addr, nil
 	}
-	a.fit(n.ID, v)
+	a.fitLocked(n.ID, v)
 	if len(extra) > 0 {
 		a.pools[n.ID].SetBlocks(append(a.blocks(n.ID, v), extra...), nil)
 	}
@@ -282,7 +282,7 @@ func (a *agent) give(id heddle.EndpointID, move bool) (l lease, err error) {
 	h.world.history.record(h.number, began, step{l.network + l.addr.String(), h.name + "/" + id.Container, false})
 	v := a.cluster.View()
 	if move {
-		a.fit(l.network, v)
+		a.fitLocked(l.network, v)
 		if err := a.pools[l.network].Lend(l.addr, "another host"); err != nil {
 			return l, err
 		}
@@ -361,13 +361,13 @@ func (a *agent) tidy(ctx context.Context, all bool) {
 		}
 	}
 	for _, n := range h.world.networks {
-		a.fit(n.ID, v)
+		a.fitLocked(n.ID, v)
 		for i, b := range a.blocks(n.ID, v) {
 			if (i > 0 || all) && !a.pools[n.ID].Leased(b) {
 				a.yields[heddle.Block{Network: n.ID, Prefix: b, Host: v.Self.ID}] = true
 			}
 		}
-		a.fit(n.ID, v)
+		a.fitLocked(n.ID, v)
 	}
 	var list []heddle.Block
 	for b := range a.yields {

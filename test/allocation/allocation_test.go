@@ -34,9 +34,9 @@ func seed(t *testing.T) uint64 {
 	return s
 }
 
-// TestAllocation runs for HEDDLE_ALLOCATION (a duration), two minutes if it is not set.
+// TestAllocation runs for HEDDLE_ALLOCATION (a duration), one minute if it is not set.
 func TestAllocation(t *testing.T) {
-	long := 2 * time.Minute
+	long := time.Minute
 	if text := os.Getenv("HEDDLE_ALLOCATION"); text != "" {
 		var err error
 		long, err = time.ParseDuration(text)

@@ -97,6 +97,8 @@ func TestAttacks(t *testing.T) {
 				t.Run("control", func(t *testing.T) { s.each(t, s.control) })
 			}
 			s.w.Start(t)
+			// what the rogue has changed in its own namespace, an audit tells, and another attach mends
+			s.rogue.Join(t, "net")
 			s.w.AuditEmpty(t)
 		})
 	}

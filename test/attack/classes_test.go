@@ -55,8 +55,10 @@ var classes = []class{
 	{id: "token", title: "A join token that was stolen", known: "docs/adr/0023-keys.md; Kubernetes' bootstrap tokens; CWE-522"},
 	{id: "authority", title: "A host's keys that were stolen, for the cluster's", known: "docs/adr/0023-keys.md; CWE-269"},
 	{id: "word", title: "A host's keys that were stolen, for the networks that hosts share", known: "docs/adr/0024-words-of-others.md; CWE-732"},
+	{id: "asker", title: "Questions for names that others may ask", known: "RFC 5452 9; CVE-2024-29018"},
 	{id: "churn", title: "Floods of events", known: "netlink(7) ENOBUFS"},
 	{id: "freeze", title: "Records of one host that keep the agents of the others busy", known: "field"},
+	{id: "question", title: "Questions for names, in the name of others, and from outside", known: "RFC 5358, RFC 5452; CVE-2024-29018"},
 	{id: "metadata", title: "Metadata service of the cloud", known: "credential theft through 169.254.169.254"},
 	{id: "records", title: "Records that a host of the cluster writes", known: "field: one peer's word taken for routes, as in BGP leaks (RFC 7908)"},
 

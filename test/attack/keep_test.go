@@ -9,10 +9,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/agent"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
 )
@@ -45,6 +47,7 @@ func keepAttacks() []ownAttack {
 		{class: "keep", name: "device with the number of another endpoint's, on another parent", modes: isMacvlan, mount: numberOfAnother},
 		{class: "keep", name: "impostor with the NIC's name, number, MAC and alias", modes: isDirect, mount: impostor},
 		{class: "keep", name: "tcx program left on a NIC (Linux 6.6 and later)", modes: isDirect, mount: leavesProgram, need: needTCX},
+		{class: "own-end", name: "interface deleted, so that the agent takes the living container for gone", modes: "bridge routed overlay", mount: severed},
 		{class: "own-end", name: "link renamed, so that heddle gc takes the living container for gone", modes: "bridge routed macvlan ipvlan direct", mount: renamed},
 	}
 }
@@ -63,9 +66,9 @@ type captive struct {
 	ear string
 }
 
-func newCaptive(t *testing.T, mode string) *captive {
+func newCaptive(t *testing.T, mode string, options ...func(*agent.Options)) *captive {
 	t.Helper()
-	w := world.New(t)
+	w := world.New(t, options...)
 	c := &captive{w: w, to: world.Outside4}
 	switch mode {
 	case isDirect:
@@ -306,6 +309,30 @@ func renamed(t *testing.T, mode string, open bool) bool {
 	return c.takenForGone(t)
 }
 
+// severed has the container delete its interface, with which the host's end goes; it succeeds if the
+// agent then takes the endpoint for gone, as it does with another one beside it that is. The control
+// is a container that has ended.
+func severed(t *testing.T, mode string, open bool) bool {
+	c := newCaptive(t, mode, func(o *agent.Options) { o.Patrol = 200 * time.Millisecond })
+	ended := c.w.Pod(t, "ended", "net")
+	c.Sh(t, "ip link del eth0")
+	if open {
+		c.Delete()
+	}
+	ended.Delete()
+	has := func(id heddle.EndpointID) bool {
+		_, err := c.w.Endpoint(id)
+		return err == nil
+	}
+	world.Within(t, 20*world.Patience, "the agent looks who is gone", func() error {
+		if has(ended.Endpoint.ID) || open && has(c.Endpoint.ID) {
+			return errors.New("a container that ended is not collected")
+		}
+		return nil
+	})
+	return !has(c.Endpoint.ID)
+}
+
 func (c *captive) takenForGone(t *testing.T) bool {
 	t.Helper()
 	found, err := c.w.Audit()
@@ -313,5 +340,5 @@ func (c *captive) takenForGone(t *testing.T) bool {
 	removed, err := c.w.GC(t.Context(), "", nil)
 	cell.Must(t, err)
 	t.Logf("audit: %+v; gc: %v", found, removed)
-	return len(removed) > 0 || slices.ContainsFunc(found, func(f heddle.Finding) bool { return f.Kind == "gone" })
+	return len(removed) > 0 || len(c.w.Endpoints()) == 0 || slices.ContainsFunc(found, func(f heddle.Finding) bool { return f.Kind == "gone" })
 }

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 
 // ownInGuest and underlayInGuest are the own attacks in mode ipvlan, which only guests
 // have everywhere; each is mounted under one kernel.
-const ownInGuest, underlayInGuest = "(device|link|store|metadata|sub-mode)", "VXLAN.as.*NIC$"
+const ownInGuest, underlayInGuest = "(device|link|store|metadata|sub-mode|resolver)", "VXLAN.as.*NIC$"
 
 // TestInGuests repeats under the kernels of Debian what depends most on the kernel: the
 // attacks of TestAttacks, those by tunnels, those in mode ipvlan, and some on NAT, where
@@ -32,18 +32,20 @@ const ownInGuest, underlayInGuest = "(device|link|store|metadata|sub-mode)", "VX
 // emulated, a guest takes minutes: make test has each under one of them, and of those that
 // this machine's kernel runs as well a part.
 func TestInGuests(t *testing.T) {
-	own := "^TestOwnAttacks$/" + ownInGuest + "/^ipvlan$"
+	cell.Need(t)
+	own := []string{cell.Build(t, "heddled")}
+	owned := "^TestOwnAttacks$/" + ownInGuest + "/^ipvlan$"
 	underlay := "^(TestAttacks|TestOwnErrors|TestOwnAttacks)$/(^ipvlan$|" + underlayInGuest + ")"
 	nat := "^TestOwnAttacks$/^(over_a_port_of_the_host|connection_of_one_who_left|a_container_calls_the_store_and_the_join_door_of_its_host)$/^bridge$"
 	for name, g := range map[string]struct{ version, small, full string }{
 		"attacks":  {"6.1", "^TestAttacks$/^bridge$/^guarded$", "^TestAttacks$/^(bridge|bridge_nf|macvlan|direct|routed|overlay)$"},
 		"overlay":  {"6.1", "^TestSpanAttacks$/^over_IPv4$", "^TestSpanAttacks$"},
-		"own":      {"6.12", own, own},
+		"own":      {"6.12", owned, owned},
 		"underlay": {"6.1", underlay, underlay},
 		"nat":      {"6.1", nat, nat},
 	} {
 		t.Run(name, func(t *testing.T) {
-			vm.Guest{Small: map[string]string{g.version: g.small}}.RunEverywhere(t, g.full)
+			vm.Guest{Own: own, Small: map[string]string{g.version: g.small}}.RunEverywhere(t, g.full)
 		})
 	}
 }

@@ -52,6 +52,8 @@ func ownAttacks() []ownAttack {
 		freezeAttacks(),
 		wordAttacks(),
 		besideAttacks(),
+		questionAttacks(),
+		askerAttacks(),
 	)
 }
 

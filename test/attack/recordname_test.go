@@ -101,7 +101,11 @@ func (s *recordScene) victim(t *testing.T) netip.Addr {
 // hasName reports whether a table of the first host has a name.
 func (s *recordScene) hasName(name string) bool {
 	all, err := s.agent.Names(context.Background(), nil)
-	return err == nil && slices.ContainsFunc(all, func(e names.Entry) bool { return strings.HasPrefix(e.Name, name) })
+	if err == nil && slices.ContainsFunc(all, func(e names.Entry) bool { return strings.HasPrefix(e.Name, name) }) {
+		return true
+	}
+	everywhere, err := s.agent.EndpointsEverywhere(context.Background(), nil)
+	return err == nil && slices.ContainsFunc(everywhere, func(e heddle.Endpoint) bool { return strings.HasPrefix(e.Name, name) })
 }
 
 func (s *recordScene) hostID(t *testing.T, name string) string {

@@ -16,17 +16,17 @@ import (
 // shadowAttacks lay a masqueraded connection over a port of the host: what the peer
 // then sends there would be an answer to the container.
 func shadowAttacks() []ownAttack {
-	over := func(name string, port uint16, by func(s *shadow) caller, at func(s *shadow) []netip.AddrPort) ownAttack {
+	over := func(name string, port uint16, by func(s *shadow) caller, at func(s *shadow) []netip.AddrPort, more ...layers.IPProtocol) ownAttack {
 		return ownAttack{class: "shadow", name: name, modes: "bridge routed overlay", mount: func(t *testing.T, mode string, open bool) bool {
 			s := newShadow(t, mode, open)
-			return s.takes(t, by(s), port, at(s))
+			return s.takes(t, by(s), port, at(s), append(more, layers.IPProtocolUDP, layers.IPProtocolTCP))
 		}}
 	}
 	outside := func(s *shadow) caller { return s.outside }
 	outsidePort := func(s *shadow) []netip.AddrPort { return at(peerPort, world.Outside4, world.Outside6) }
 	return []ownAttack{
-		over("over a port published for another container", publishedPort, outside, outsidePort),
-		over("over a published port among those that masquerading uses", publishedHigh, outside, outsidePort),
+		over("over a port published for another container", publishedPort, outside, outsidePort, layers.IPProtocolSCTP),
+		over("over a published port among those that masquerading uses", publishedHigh, outside, outsidePort, layers.IPProtocolSCTP),
 		over("over a port of the host", servicePort, outside, outsidePort),
 		over("over a port of the host among those that masquerading uses", serviceHigh, outside, outsidePort),
 		over("over a port of the host, towards a neighbour's published one", servicePort,
@@ -76,7 +76,7 @@ func newShadow(t *testing.T, mode string, open bool) *shadow {
 	n := s.w.Network(t, "net", mode, world.With("masquerade=true"))
 	publish := func(host, container uint16) []world.PodOption {
 		mapping := fmt.Sprintf("%d:%d/", host, container)
-		return []world.PodOption{world.Publish(mapping + "tcp"), world.Publish(mapping + "udp")}
+		return []world.PodOption{world.Publish(mapping + "tcp"), world.Publish(mapping + "udp"), world.Publish(mapping + "sctp")}
 	}
 	as := func(p *world.Pod) caller {
 		hop := p.Endpoint.ID.PortMAC()
@@ -90,13 +90,17 @@ func newShadow(t *testing.T, mode string, open bool) *shadow {
 	s.outside = caller{Netns: s.w.Outside, mac: macOf(t, s.w.Outside, "eth0"), hop: macOf(t, s.w.Host, "up0"),
 		addrs: []netip.Addr{world.Outside4, world.Outside6}, calls: []netip.Addr{world.Host4, world.Host6}}
 	victim := s.w.Pod(t, "victim", "net", append(publish(publishedPort, publishedPort), publish(publishedHigh, publishedHigh)...)...)
-	victim.Serve(t, publishedPort, victim.Addrs()...)
-	victim.Serve(t, publishedHigh, victim.Addrs()...)
+	for _, port := range []uint16{publishedPort, publishedHigh} {
+		victim.Serve(t, port, victim.Addrs()...)
+		for _, a := range victim.Addrs() {
+			victim.Listen(t, "sctp", netip.AddrPortFrom(a, port))
+		}
+	}
 	s.w.Host.Serve(t, servicePort, append(n.Gateways, world.Host4, world.Host6)...)
 	for _, c := range []caller{s.attacker, s.neighbour, s.outside} {
 		c.Reaches(t, c.calls...)
 		// who sends frames of his own refuses no answer to them
-		c.Sh(t, "nft 'table inet deaf { chain in { type filter hook input priority 0; meta l4proto { tcp, udp } drop; }; }'")
+		c.Sh(t, "nft 'table inet deaf { chain in { type filter hook input priority 0; meta l4proto { tcp, udp, sctp } drop; }; }'")
 	}
 	s.w.Host.ForgetFlows(t) // those of the attack before
 	if open {
@@ -123,12 +127,12 @@ const plainMasquerade = `nft 'flush chain inet heddle masquerading; flush chain 
 // takes calls the peer from the wanted port, then has the peer call that port of the
 // host. The attack has succeeded if the attacker hears of one call; its control, if
 // of all. Calls that he does not hear of must be answered by the port's owner.
-func (s *shadow) takes(t *testing.T, peer caller, port uint16, called []netip.AddrPort) bool {
+func (s *shadow) takes(t *testing.T, peer caller, port uint16, called []netip.AddrPort, protocols []layers.IPProtocol) bool {
 	t.Helper()
 	heard, answers := s.attacker.Capture(t, "eth0"), peer.Capture(t, "eth0")
 	var asked []call
 	for i, to := range called {
-		for _, proto := range []layers.IPProtocol{layers.IPProtocolUDP, layers.IPProtocolTCP} {
+		for _, proto := range protocols {
 			asked = append(asked, call{s.attacker.addrs[i], to.Addr(), port, to.Port(), proto})
 		}
 	}
@@ -136,7 +140,7 @@ func (s *shadow) takes(t *testing.T, peer caller, port uint16, called []netip.Ad
 		s.attacker.Send(t, "eth0", c.frame(s.attacker, opening))
 		world.Soon(t, "the attacker's call passes the host", func() error {
 			for _, flow := range s.w.Host.Tracked(t, c.src, c.dst) {
-				if strings.HasPrefix(flow, strings.ToLower(c.proto.String())) {
+				if strings.Contains(flow, fmt.Sprintf("\t%d ", c.proto)) {
 					return nil
 				}
 			}
@@ -145,7 +149,8 @@ func (s *shadow) takes(t *testing.T, peer caller, port uint16, called []netip.Ad
 	}
 	took := 0
 	for i, c := range asked {
-		back := call{peer.addrs[i/2], peer.calls[i/2], peerPort, port, c.proto}
+		v := i / len(protocols)
+		back := call{peer.addrs[v], peer.calls[v], peerPort, port, c.proto}
 		words := fmt.Sprint(mark, i)
 		peer.Send(t, "eth0", back.frame(peer, words))
 		isHeard := func(f world.Frame) bool { return !f.Out && world.Contains(words)(f) }
@@ -160,7 +165,7 @@ func (s *shadow) takes(t *testing.T, peer caller, port uint16, called []netip.Ad
 	return took == len(asked) || !s.open && took > 0
 }
 
-// call is a datagram, or the first segment of a TCP connection.
+// call is a datagram, or the first segment of a TCP connection, or the first chunk of one of SCTP.
 type call struct {
 	src, dst netip.Addr
 	from, to uint16
@@ -173,6 +178,9 @@ func (c call) frame(by caller, words string) []byte {
 		return build(append([]gopacket.SerializableLayer{e}, between(c.src, c.dst, c.from, c.to, []byte(words))...)...)
 	}
 	head := internet(c.src, c.dst, c.proto)
+	if c.proto == layers.IPProtocolSCTP {
+		return build(e, head, gopacket.Payload(world.SCTPCall(c.from, c.to, words)))
+	}
 	tcp := &layers.TCP{SrcPort: layers.TCPPort(c.from), DstPort: layers.TCPPort(c.to), SYN: true, Window: 1000, Seq: 1}
 	tcp.SetNetworkLayerForChecksum(head.(gopacket.NetworkLayer))
 	return build(e, head, tcp, gopacket.Payload(words))
@@ -188,6 +196,9 @@ func (c call) isAnswer(f world.Frame) bool {
 	flow := p.NetworkLayer()
 	if f.Out || flow == nil || flow.NetworkFlow().Src().String() != c.dst.String() {
 		return false
+	}
+	if l, is := p.Layer(layers.LayerTypeSCTP).(*layers.SCTP); is {
+		return c.proto == layers.IPProtocolSCTP && uint16(l.SrcPort) == c.to && uint16(l.DstPort) == c.from && p.Layer(layers.LayerTypeSCTPInitAck) != nil
 	}
 	switch l := p.TransportLayer().(type) {
 	case *layers.UDP:

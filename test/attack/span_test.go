@@ -50,6 +50,7 @@ func newSpanScene(t *testing.T, f heddle.Family) *spanScene {
 	s.second.Sh(t, "ip address add %s dev eth0 nodad", s.elsewhere())
 	s.mac, s.macSecond, s.macWire = hardware(t, s.first.Netns, "eth0"), hardware(t, s.second.Netns, "eth0"), hardware(t, s.LAN, "br0")
 	s.addEngine(t)
+	s.translate(t)
 	s.listen(t)
 	s.attacker.Reaches(t, append(s.remote.Addrs(), s.victim.Addrs()...)...)
 	return s
@@ -59,16 +60,16 @@ func newSpanScene(t *testing.T, f heddle.Family) *spanScene {
 // masquerades.
 func (s *spanScene) addEngine(t *testing.T) {
 	s.engine = world.NewNetns(t, "engine")
-	s.first.Sh(t, `ip link add eng0 type veth peer name eth0 netns engine; ip link set eng0 up
-		ip address add 172.31.0.1/24 dev eng0; ip address add fd31::1/64 dev eng0 nodad
+	s.first.Sh(t, `ip link add docker0 type veth peer name eth0 netns engine; ip link set docker0 up
+		ip address add 172.31.0.1/24 dev docker0; ip address add fd31::1/64 dev docker0 nodad
 		nft 'add table inet engine; add chain inet engine post { type nat hook postrouting priority srcnat; }
-			add rule inet engine post iifname eng0 masquerade'`)
+			add rule inet engine post iifname docker0 masquerade'`)
 	s.engine.Sh(t, `ip link set eth0 up; ip address add 172.31.0.2/24 dev eth0; ip address add fd31::2/64 dev eth0 nodad
 		ip route add default via 172.31.0.1; ip -6 route add default via fd31::1`)
 	for _, a := range s.second.Underlays() { // once both ends carry packets
 		world.Soon(t, "the engine's container reaches the second host", func() error { return s.engine.Ping(a, "-W1") })
 	}
-	s.engineMAC = hardware(t, s.first.Netns, "eng0")
+	s.engineMAC = hardware(t, s.first.Netns, "docker0")
 }
 
 func hardware(t *testing.T, p world.Netns, link string) heddle.MAC {

@@ -35,7 +35,7 @@ type spanAttack struct {
 }
 
 func spanAttacks() []spanAttack {
-	return slices.Concat(wireAttacks(), peerAttacks(), podAttacks(), localAttacks(), engineAttacks(), []spanAttack{userPort()})
+	return slices.Concat(wireAttacks(), peerAttacks(), podAttacks(), localAttacks(), engineAttacks(), translatedAttacks(), []spanAttack{userPort()})
 }
 
 // outer is a VXLAN packet from a port that tunnels use.

@@ -85,6 +85,12 @@ func Start(t testing.TB, dir string, env ...string) *Agent {
 // TryStart is Start for an agent that may refuse to run.
 func TryStart(t testing.TB, dir string, env ...string) (*Agent, error) {
 	t.Helper()
+	return TryStartWith(t, dir, nil, env...)
+}
+
+// TryStartWith is TryStart with further flags.
+func TryStartWith(t testing.TB, dir string, flags []string, env ...string) (*Agent, error) {
+	t.Helper()
 	a := &Agent{t: t, Dir: dir, Socket: filepath.Join(dir, "run", "heddle.sock"), Log: filepath.Join(dir, "heddled.log"), done: make(chan struct{})}
 	a.Client = client.New(a.Socket)
 	log, err := os.OpenFile(a.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -92,7 +98,7 @@ func TryStart(t testing.TB, dir string, env ...string) (*Agent, error) {
 		return nil, err
 	}
 	defer log.Close()
-	a.cmd = exec.Command(Build(t, "heddled"), "--state-dir", filepath.Join(dir, "state"), "--run-dir", filepath.Join(dir, "run"))
+	a.cmd = exec.Command(Build(t, "heddled"), append([]string{"--resolver", "none", "--state-dir", filepath.Join(dir, "state"), "--run-dir", filepath.Join(dir, "run")}, flags...)...)
 	a.cmd.Env = append(os.Environ(), env...)
 	a.cmd.Stdout, a.cmd.Stderr = log, log
 	a.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

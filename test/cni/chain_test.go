@@ -85,10 +85,13 @@ func TestPortMappings(t *testing.T) {
 	if _, err := h.AddNetworkList(ctx, l, c2); code(err) != 105 || !strings.Contains(err.Error(), "HDL-2010") {
 		t.Errorf("the same port twice: %v", err)
 	}
-	c2.CapabilityArgs = map[string]any{"portMappings": []map[string]any{{"hostPort": 1, "containerPort": 1, "protocol": "sctp"}}}
+	c2.CapabilityArgs = map[string]any{"portMappings": []map[string]any{{"hostPort": 1, "containerPort": 1, "protocol": "dccp"}}}
 	if _, err := h.AddNetworkList(ctx, l, c2); code(err) != 2 {
-		t.Errorf("sctp: %v", err)
+		t.Errorf("dccp: %v", err)
 	}
+	c2.CapabilityArgs = map[string]any{"portMappings": []map[string]any{{"hostPort": 18080, "containerPort": 80, "protocol": "sctp"}}}
+	h.mustAdd(l, c2)
+	h.mustDel(l, c2)
 	h.mustDel(l, c)
 	if hear(h.outside, net.JoinHostPort(hostAddress, "18080")) == nil {
 		t.Error("the port answers after DEL")
@@ -130,14 +133,22 @@ func hear(from world.Netns, address string) error {
 }
 
 // TestShippedLists installs the lists of packaging/cni and runs cnitool on them,
-// as docs/guides/cni.md does.
+// as docs/guides/cni.md does: with the newest plugins beside ours, and with Debian's.
 func TestShippedLists(t *testing.T) {
-	h := newHost(t)
-	h.reference("tuning", "bandwidth")
-	tool := filepath.Join(h.dir, "cnitool")
+	tool := filepath.Join(t.TempDir(), "cnitool")
 	if out, err := exec.Command("go", "build", "-o", tool, "github.com/containernetworking/cni/cnitool").CombinedOutput(); err != nil {
 		t.Fatalf("build cnitool: %v\n%s", err, out)
 	}
+	for name, others := range map[string]func(*host, ...string){"reference": (*host).reference, "Debian": (*host).debian} {
+		t.Run(name, func(t *testing.T) {
+			h := newHost(t)
+			others(h, "tuning", "bandwidth")
+			shippedLists(t, h, tool)
+		})
+	}
+}
+
+func shippedLists(t *testing.T, h *host, tool string) {
 	conf := filepath.Join(h.dir, "net.d")
 	os.Mkdir(conf, 0o755)
 	files, _ := filepath.Glob("../../packaging/cni/*.conflist")
@@ -155,8 +166,8 @@ func TestShippedLists(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
-		if l.CNIVersion != "1.1.0" {
-			t.Errorf("%s: version %s", file, l.CNIVersion)
+		if want := map[bool]string{true: "1.1.0", false: "1.0.0"}[len(l.Plugins) == 1]; l.CNIVersion != want {
+			t.Errorf("%s: version %s, want %s", file, l.CNIVersion, want)
 		}
 		netns := cell.Netns(t, "pod")
 		for _, verb := range []string{"add", "check", "status", "del", "del"} {

@@ -189,3 +189,17 @@ func code(err error) uint {
 	}
 	return 0
 }
+
+// debian adds plugins of Debian's package.
+func (h *host) debian(names ...string) {
+	h.t.Helper()
+	for _, name := range names {
+		file := filepath.Join("/usr/lib/cni", name)
+		if _, err := os.Stat(file); err != nil {
+			h.t.Skip("Debian's package containernetworking-plugins is not installed:", err)
+		}
+		if err := os.Symlink(file, filepath.Join(h.plugins, name)); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+}

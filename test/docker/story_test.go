@@ -16,7 +16,7 @@ import (
 // created once, containers on each host with the overlay on eth0 and the outside on
 // eth1, and all that docker run and docker network say about them.
 func TestRunAnywhere(t *testing.T) {
-	l := docker.New(t, 3)
+	l := docker.New(t, 3, withResolver)
 	l.Hosts[0].Docker(t, "network", "create", "-d", "heddle", "--ipam-driver", "heddle", "--subnet", "10.0.0.0/24", "myapp")
 	everywhere(t, l, "myapp", true)
 	for i, h := range l.Hosts {
@@ -43,6 +43,7 @@ func TestRunAnywhere(t *testing.T) {
 	t.Run("fixed", func(t *testing.T) { fixed(t, l) })
 	t.Run("connect", func(t *testing.T) { connect(t, l) })
 	t.Run("published", func(t *testing.T) { published(t, l) })
+	t.Run("names", func(t *testing.T) { composeNames(t, l) })
 	for i, h := range l.Hosts {
 		h.Docker(t, "rm", "-f", fmt.Sprintf("c%d", i+1))
 	}

@@ -1,6 +1,7 @@
 package docker_test
 
 import (
+	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -27,7 +28,17 @@ func TestWishes(t *testing.T) {
 	}
 
 	create("both", "-o", "mode=bridge", "--subnet", "10.61.0.0/24", "--ipv6", "--subnet", "fd61::/64")
-	run(t, h, "named", "--net", "both", "--ip", "10.61.0.9", "--ip6", "fd61::9")
+	run(t, h, "named", "--net", "both", "--ip", "10.61.0.9", "--ip6", "fd61::9",
+		"-p", "8000-8001:80", "-p", "8000-8001:81", "-p", "7000-7002:70-72", "-p", "90", "-p", "9000:9000/sctp")
+	ports := portsOf(t, h)
+	if len(ports) != 7 || ports[":80/tcp"]+ports[":81/tcp"] != 8000+8001 || ports[":70/tcp"] != 7000 || ports[":72/tcp"] != 7002 ||
+		ports[":90/tcp"] == 0 || ports[":9000/sctp"] != 9000 {
+		t.Errorf("asked for ranges, any port and SCTP: %v", ports)
+	}
+	h.Docker(t, "restart", "-t", "0", "named")
+	if again := portsOf(t, h); len(again) != 7 {
+		t.Errorf("after a restart: %v, were %v", again, ports)
+	}
 	if out := link("named"); !strings.Contains(out, "inet 10.61.0.9/24") || !strings.Contains(out, "inet6 fd61::9/64") {
 		t.Errorf("asked for addresses of both families:\n%s", out)
 	}
@@ -60,6 +71,20 @@ func TestWishes(t *testing.T) {
 	gone("owner", "whole")
 	h.Run(t, "ip", "link", "del", "lan0")
 	nothingLeft(t, l)
+}
+
+// portsOf are the host's ports of the only endpoint, by the container's.
+func portsOf(t *testing.T, h *docker.Host) map[string]int {
+	t.Helper()
+	all, err := h.Endpoints(t.Context())
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%+v %v", all, err)
+	}
+	ports := map[string]int{}
+	for _, p := range all[0].Ports {
+		ports[fmt.Sprintf(":%d/%s", p.ContainerPort, p.Protocol)] = int(p.HostPort)
+	}
+	return ports
 }
 
 // TestComposeNetwork has a compose file make its own network, with the driver's name

@@ -166,7 +166,7 @@ func TestMaskedRights(t *testing.T) {
 		t.Run(capability, func(t *testing.T) {
 			dir := t.TempDir()
 			var log bytes.Buffer
-			cmd := exec.Command("setpriv", "--bounding-set=-"+capability, cell.Build(t, "heddled"), "--state-dir", filepath.Join(dir, "state"), "--run-dir", filepath.Join(dir, "run"))
+			cmd := exec.Command("setpriv", "--bounding-set=-"+capability, cell.Build(t, "heddled"), "--resolver", "none", "--state-dir", filepath.Join(dir, "state"), "--run-dir", filepath.Join(dir, "run"))
 			cmd.Stdout, cmd.Stderr = &log, &log
 			cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 			cell.Must(t, cmd.Start())

@@ -81,7 +81,7 @@ func (s *scene) member(t *testing.T) {
 	log, err := os.Create(filepath.Join(s.dir, "member.log"))
 	cell.Must(t, err)
 	defer log.Close()
-	cmd := exec.Command(cell.Build(t, "heddled"), "--state-dir", s.state(), "--run-dir", s.run(), "--store", "embedded", "--underlay", "lan0")
+	cmd := exec.Command(cell.Build(t, "heddled"), "--resolver", "none", "--state-dir", s.state(), "--run-dir", s.run(), "--store", "embedded", "--underlay", "lan0")
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	cell.Must(t, cmd.Start())

@@ -6,6 +6,7 @@ package doctor_test
 import (
 	"bytes"
 	"encoding/json"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/miekg/dns"
 
 	"github.com/heddle-network/heddle/doctor"
 	"github.com/heddle-network/heddle/test/cell"
@@ -52,8 +55,8 @@ func newScene(t *testing.T) *scene {
 	cell.Sh(t, `umask 022; mkdir -p /run/own-etc && cp -a /etc/. /run/own-etc/ && mount --bind /run/own-etc /etc
 rm -rf /etc/cni/net.d /etc/docker/daemon.json /etc/sysctl.d /etc/sysctl.conf
 mkdir -p /etc/sysctl.d /etc/cni/net.d %s %s
-echo nameserver 192.0.2.53 >/etc/resolv.conf
-mount -t tmpfs -o mode=755 run %s`, s.state(), s.run(), s.run())
+echo nameserver %s >/etc/resolv.conf
+mount -t tmpfs -o mode=755 run %s`, s.state(), s.run(), nameServer, s.run())
 	t.Cleanup(func() { cell.TrySh("umount -l %s; umount -l /etc", s.run()) })
 	cell.Sh(t, `sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.ip_local_port_range='32768 60999'
 ip link set lo up
@@ -65,6 +68,7 @@ ip address add 192.0.2.10/24 dev lan0; ip -6 address add 2001:db8::10/64 dev lan
 ip address add 198.51.100.10/24 dev lan1
 ip route add default via 192.0.2.1; ip -6 route add default via 2001:db8::1`)
 	t.Cleanup(func() { cell.TrySh("ip link del wlan0; ip link del wlan1; ip link del wnic0") })
+	serveNames(t)
 	s.start()
 	for _, line := range []string{
 		"network create front --mode bridge --subnet 10.20.0.0/24 --subnet fd20::/64",
@@ -82,7 +86,24 @@ ip route add default via 192.0.2.1; ip -6 route add default via 2001:db8::1`)
 	return s
 }
 
-func (s *scene) start() { s.agent = cell.Start(s.t, s.dir) }
+func (s *scene) start() {
+	a, err := cell.TryStartWith(s.t, s.dir, []string{"--resolver", "gateway"})
+	cell.Must(s.t, err)
+	s.agent = a
+}
+
+// nameServer is where the host's name server answers.
+const nameServer = "127.0.0.9"
+
+// serveNames refuses all questions for names.
+func serveNames(t *testing.T) {
+	t.Helper()
+	c, err := net.ListenPacket("udp", nameServer+":53")
+	cell.Must(t, err)
+	s := &dns.Server{PacketConn: c, Handler: dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) { w.WriteMsg(new(dns.Msg).SetRcode(q, dns.RcodeRefused)) })}
+	go s.ActivateAndServe()
+	t.Cleanup(func() { s.Shutdown() })
+}
 
 // heddle runs the command line and fails the test if it fails.
 func (s *scene) heddle(t *testing.T, line string) string {
@@ -133,16 +154,16 @@ func (v visit) loud() map[string]doctor.Finding {
 	return some
 }
 
-// until repeats one check until it is loud, or silent.
-func (s *scene) until(t *testing.T, id string, loud bool) doctor.Finding {
+// until repeats one check until it has found something, or nothing.
+func (s *scene) until(t *testing.T, id string, found bool) doctor.Finding {
 	t.Helper()
 	var f doctor.Finding
 	_, err := poll.Until(2*time.Minute, 100*time.Millisecond, poll.True(func() bool {
 		f = s.visit(t, "--only", id).Items[0]
-		return f.Loud() == loud
+		return (f.Loud() || f.State == f.Severity) == found
 	}))
 	if err != nil {
-		t.Fatalf("%s is %s, loud should be %v: %q", id, f.State, loud, f.Evidence)
+		t.Fatalf("%s is %s, found should be %v: %q", id, f.State, found, f.Evidence)
 	}
 	return f
 }

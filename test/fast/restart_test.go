@@ -97,7 +97,7 @@ func (p *pair) outlive(t *testing.T, kills int) {
 		carried = now
 		p.agent.Kill()
 		if dice.IntN(2) == 0 { // in the middle of its start, too
-			half := exec.Command(cell.Build(t, "heddled"), "--state-dir", filepath.Join(p.dir, "state"), "--run-dir", filepath.Join(p.dir, "run"))
+			half := exec.Command(cell.Build(t, "heddled"), "--resolver", "none", "--state-dir", filepath.Join(p.dir, "state"), "--run-dir", filepath.Join(p.dir, "run"))
 			half.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 			if err := half.Start(); err != nil {
 				t.Fatal(err)

@@ -2,10 +2,8 @@ package fleet_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
-	"os"
 	"testing"
 	"time"
 
@@ -23,35 +21,11 @@ func withResolver(o *lab.Options) {
 // asks reports why a container does not get this answer to a question at a resolver: an address, or
 // a code such as NXDOMAIN.
 func (p *pod) asks(at netip.Addr, name string, kind uint16, want string) error {
-	m := new(dns.Msg).SetQuestion(dns.Fqdn(name), kind)
-	c := dns.Client{Timeout: 2 * time.Second}
-	return p.Do(func() error {
-		r, _, err := c.Exchange(m, netip.AddrPortFrom(at, 53).String())
-		for try := 0; errors.Is(err, os.ErrDeadlineExceeded) && try < 3; try++ { // as a stub does
-			r, _, err = c.Exchange(m, netip.AddrPortFrom(at, 53).String())
-		}
-		switch {
-		case err != nil:
-			return err
-		case len(r.Answer) == 0 && dns.RcodeToString[r.Rcode] == want:
-			return nil
-		case len(r.Answer) != 1:
-			return fmt.Errorf("%v is not %s", r, want)
-		}
-		got := ""
-		switch a := r.Answer[0].(type) {
-		case *dns.A:
-			got = a.A.String()
-		case *dns.AAAA:
-			got = a.AAAA.String()
-		case *dns.PTR:
-			got = a.Ptr
-		}
-		if got != want {
-			return fmt.Errorf("%v is not %s", r, want)
-		}
-		return nil
-	})
+	said, err := world.Resolve(p, "udp", at, name, kind)
+	if err == nil && said != want {
+		err = fmt.Errorf("told %s, not %s", said, want)
+	}
+	return err
 }
 
 // TestResolver: a container finds one of another host by name, over IPv4 and IPv6; one of another
@@ -61,7 +35,7 @@ func TestResolver(t *testing.T) {
 	one, two := f.hosts[0], f.hosts[1]
 	f.network(t, "app", "10.10.0.0/16", "fd10::/64")
 	f.network(t, "other", "10.11.0.0/16", "fd11::/64")
-	web := two.attach(t, "web", "app", called("web", "api"))
+	web := two.attach(t, "web", "app", called("web", "api"), world.Publish("8080:80/tcp"))
 	asker, stranger := one.attach(t, "asker", "app"), one.attach(t, "stranger", "other")
 	found := func(what string) {
 		t.Helper()
@@ -81,6 +55,9 @@ func TestResolver(t *testing.T) {
 			if err := asker.asks(at, "web", dns.TypeMX, "NOERROR"); err != nil {
 				t.Errorf("%s: %v", what, err)
 			}
+			if err := asker.asks(at, "_http._tcp.api", dns.TypeSRV, "0 0 80 web.app.heddle.internal."); err != nil {
+				t.Errorf("%s: %v", what, err)
+			}
 			back, err := dns.ReverseAddr(web.addrs()[0].String())
 			if err == nil {
 				err = asker.asks(at, back, dns.TypePTR, "web.app.heddle.internal.")
@@ -91,6 +68,7 @@ func TestResolver(t *testing.T) {
 		}
 	}
 	found("on another host")
+	one.listsAll(t, []string{"asker", "stranger"}, two, web)
 	n, err := one.Network(context.Background(), "other")
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/lab"
 	"github.com/heddle-network/heddle/test/cell"
 )
@@ -104,7 +105,7 @@ func TestEtcdTLSRefused(t *testing.T) {
 		}
 		out, err := cmd.CombinedOutput()
 		cancel()
-		if err == nil || !strings.Contains(string(out), "HDL-8") || !strings.Contains(string(out), "certificate") {
+		if err == nil || !strings.Contains(string(out), string(heddle.StoreRefused)) || !strings.Contains(string(out), "certificate") {
 			t.Errorf("%s: %v\n%s", what, err, out)
 		}
 	}

@@ -36,7 +36,7 @@ func newDaemonUnder(t testing.TB, program []string, dir string, flags ...string)
 	t.Helper()
 	d := &daemon{dir: dir}
 	d.Client = client.New(d.socket())
-	argv := append(program, cell.Build(t, "heddled"), "--state-dir", filepath.Join(dir, "state"), "--run-dir", filepath.Join(dir, "run"))
+	argv := append(program, cell.Build(t, "heddled"), "--resolver", "none", "--state-dir", filepath.Join(dir, "state"), "--run-dir", filepath.Join(dir, "run"))
 	argv = append(argv, flags...)
 	d.cmd = exec.Command(argv[0], argv[1:]...)
 	d.cmd.Stdout, d.cmd.Stderr = &d.output, &d.output

@@ -1,7 +1,9 @@
 package hardship_test
 
 import (
+	"fmt"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -9,6 +11,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/world"
 )
 
 // TestSecondAgent: one run folder has one agent; the second goes and the first
@@ -45,7 +48,7 @@ func TestStopped(t *testing.T) {
 		createNetwork(t, a, mode, 0)
 		attach(t, a, 0, "one")
 		end := startPing(t, "one", attach(t, a, 0, "two"))
-		cell.Must(t, syscall.Kill(a.Pid(), syscall.SIGSTOP))
+		stop(t, a.Pid())
 		woken := time.AfterFunc(time.Minute, func() { syscall.Kill(a.Pid(), syscall.SIGCONT) })
 		code, words, took := runHeddle(t, a.Socket, "status", "--wait", "--timeout", "1s")
 		if code != 6 || !strings.Contains(words, "HDL-4006") || took > 30*time.Second {
@@ -59,6 +62,22 @@ func TestStopped(t *testing.T) {
 		}
 		end()
 		a.AuditEmpty(t)
+	})
+}
+
+// stop stops a process, and waits until each of its threads has stopped: SIGSTOP takes effect some time
+// after kill(2) has returned.
+func stop(t *testing.T, pid int) {
+	t.Helper()
+	cell.Must(t, syscall.Kill(pid, syscall.SIGSTOP))
+	world.Soon(t, "the agent stops", func() error {
+		files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+		for _, file := range files {
+			if stat, err := os.ReadFile(file); err == nil && !strings.Contains(string(stat), ") T ") {
+				return fmt.Errorf("%s: %s", file, stat)
+			}
+		}
+		return err
 	})
 }
 

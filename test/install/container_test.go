@@ -3,7 +3,6 @@ package install_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,35 +13,75 @@ import (
 	"time"
 )
 
-// container starts a Debian with systemd as a container of this machine's
-// kernel, and returns what root's machine.sh printed there.
-func container(t *testing.T, root string) string {
+// container is a Debian with systemd in a container of this machine's kernel.
+type container struct {
+	dir   string
+	cmd   *exec.Cmd
+	words bytes.Buffer // of the script that starts it; to be read when it has ended
+	ended chan struct{}
+	end   context.CancelFunc
+}
+
+// startContainer starts a Debian with a folder as root's, of which it runs machine.sh. It ends with the
+// test.
+func startContainer(t *testing.T, root string) *container {
 	t.Helper()
 	need(t, "unshare", "setpriv", "pivot_root")
-	tree, dir := debian(t, "systemd"), filepath.Dir(root)
 	script, err := filepath.Abs("testdata/container.sh")
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, script, tree, dir)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &out, 5*time.Second
-	// it ends with the thread that started it
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	c := &container{dir: filepath.Dir(root), ended: make(chan struct{})}
+	ctx, end := context.WithCancel(context.Background())
+	c.end = end
+	c.cmd = exec.CommandContext(ctx, script, debian(t, "systemd"), c.dir)
+	c.cmd.Stdout, c.cmd.Stderr, c.cmd.WaitDelay = &c.words, &c.words, 5*time.Second
+	// it ends with the thread that starts it
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		defer close(c.ended)
+		err := c.cmd.Start()
+		started <- err
+		if err == nil {
+			c.cmd.Wait()
+		}
+	}()
 	t.Cleanup(func() {
-		if group, err := os.ReadFile(filepath.Join(dir, "cgroup")); err == nil {
+		end()
+		<-c.ended
+		if group, err := os.ReadFile(filepath.Join(c.dir, "cgroup")); err == nil {
 			run(t, nil, "find", strings.TrimSpace(string(group)), "-depth", "-type", "d", "-exec", "rmdir", "{}", ";")
 		}
 	})
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	err = cmd.Run()
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == 75 {
-		t.Skip("no cgroup for a systemd of its own: ", out.String())
+	if err := <-started; err != nil {
+		t.Fatal(err)
 	}
-	console, _ := os.ReadFile(filepath.Join(dir, "console"))
-	t.Logf("the container ended: %v %s", err, out.String())
-	return string(console)
+	return c
+}
+
+// console is what it has printed.
+func (c *container) console() string {
+	text, _ := os.ReadFile(filepath.Join(c.dir, "console"))
+	return string(text)
+}
+
+// outcome tells how it has ended. It skips the test if this machine cannot have one.
+func (c *container) outcome(t *testing.T) string {
+	t.Helper()
+	if c.cmd.ProcessState.ExitCode() == 75 {
+		t.Skip("no cgroup for a systemd of its own: ", c.words.String())
+	}
+	return c.cmd.ProcessState.String() + " " + c.words.String()
+}
+
+// wait waits until it has ended by itself, and returns what it has printed.
+func (c *container) wait(t *testing.T) string {
+	t.Helper()
+	defer time.AfterFunc(20*time.Minute, c.end).Stop()
+	<-c.ended
+	t.Logf("the container ended: %s", c.outcome(t))
+	return c.console()
 }

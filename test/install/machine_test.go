@@ -61,7 +61,7 @@ func TestSystemd(t *testing.T) {
 		t.Skip("starts a whole Debian")
 	}
 	root := luggage(t)
-	judge(t, container(t, root))
+	judge(t, startContainer(t, root).wait(t))
 }
 
 // TestSoakSystemd is TestSystemd on a machine of its own, with Debian's kernel.

@@ -113,21 +113,10 @@ func (h *hosts) attach(i int, name string) {
 	h.must(i, "attach", "web", "--netns", name)
 }
 
-// removed removes a host as soon as it does not count as connected any more.
+// removed removes a host that has just died: the command waits until the store has noticed.
 func (h *hosts) removed(by int, name string) {
 	h.Helper()
-	_, err := poll.Until(patience, 500*time.Millisecond, func() error {
-		out, code := h.run(by, h.heddle, "host", "remove", name)
-		if code == 0 {
-			return nil
-		}
-		err := fmt.Errorf("exit %d\n%s", code, out)
-		if !strings.Contains(out, string(heddle.HostAlive)) {
-			return poll.Final(err)
-		}
-		return err
-	})
-	if err != nil {
-		h.Fatalf("remove %s: %v", name, err)
+	if out, code := h.run(by, h.heddle, "host", "remove", name); code != 0 {
+		h.Fatalf("remove %s: exit %d\n%s", name, code, out)
 	}
 }

@@ -28,7 +28,7 @@ type rule struct {
 }
 
 var rules = []rule{
-	{"agent", []string{module, module + "/cluster", module + "/commands", module + "/events", module + "/firewall", module + "/ipam", module + "/kernel", module + "/kernel/coexist", module + "/mode/parts", module + "/names", module + "/nic", module + "/path", module + "/peer", module + "/resolver/process", module + "/store", module + "/trial", "go.etcd.io/bbolt", "golang.org/x/sys", "github.com/prometheus/client_golang"},
+	{"agent", []string{module, module + "/cluster", module + "/commands", module + "/events", module + "/firewall", module + "/ipam", module + "/kernel", module + "/kernel/coexist", module + "/mode/parts", module + "/names", module + "/nic", module + "/path", module + "/peer", module + "/resolver/nameservers", module + "/resolver/process", module + "/store", module + "/trial", "go.etcd.io/bbolt", "golang.org/x/sys", "github.com/prometheus/client_golang"},
 		"the agent orchestrates the rooms below; doors call it, modes are passed in, of which it knows what all have in common"},
 	{"bench", []string{module, "golang.org/x/perf", "github.com/jedib0t/go-pretty", "github.com/vbauerster/mpb", "golang.org/x/term", "golang.org/x/sys"},
 		"the benchmark is given places to run in, and knows neither agent nor kernel"},
@@ -36,7 +36,7 @@ var rules = []rule{
 	{"join", []string{module, module + "/cluster", module + "/durable", module + "/store", "go.etcd.io/etcd"}, "who belongs to a cluster is decided before there is an agent"},
 	{"peer", []string{module, "golang.org/x/net", "golang.org/x/sys"}, "looking at other hosts changes nothing on this one"},
 	{"store", []string{module, "go.etcd.io/etcd", "google.golang.org/grpc", "github.com/grpc-ecosystem/go-grpc-middleware", "go.uber.org/zap"}, "the record is keys and values; what they mean is agreed elsewhere"},
-	{"doctor", []string{module, module + "/firewall", module + "/kernel", module + "/kernel/coexist", module + "/path", module + "/trial", module + "/lab", module + "/door/client", "golang.org/x/sys"},
+	{"doctor", []string{module, module + "/firewall", module + "/kernel", module + "/kernel/coexist", module + "/path", module + "/trial", module + "/lab", module + "/door/client", module + "/names", module + "/resolver/process", "golang.org/x/sys"},
 		"the doctor looks at the host by itself, for the agent may be down or the patient; it calls the agent as every program does"},
 	{"door/client", []string{module, module + "/events", module + "/names"}, "a program that calls an agent must not contain one"},
 	{"door", []string{module, module + "/agent", module + "/door", module + "/durable", module + "/events", module + "/names", "golang.org/x/sys", "github.com/containernetworking/cni"},
@@ -54,9 +54,10 @@ var rules = []rule{
 	{"lab", []string{module, module + "/ethtool", module + "/lab/boot", "github.com/vishvananda", "golang.org/x/sys", "go.yaml.in/yaml/v3"}, "a lab makes hosts, not endpoints"},
 	{"rig", []string{module, module + "/bench", module + "/door/client", module + "/lab"}, "a rig asks agents as every program does; which flags and presets there are is the command's"},
 	{"names", []string{module}, "which names there are is data, which agent and resolver share; what a DNS message is, it does not know"},
-	{"resolver", []string{module, module + "/names", module + "/resolver/process", "github.com/miekg/dns", "github.com/fsnotify/fsnotify", "golang.org/x/net/bpf", "golang.org/x/time", "golang.org/x/sys"},
+	{"resolver", []string{module, module + "/names", module + "/resolver/nameservers", module + "/resolver/process", "github.com/miekg/dns", "github.com/fsnotify/fsnotify", "golang.org/x/net/bpf", "golang.org/x/time", "golang.org/x/sys"},
 		"the resolver lives without an agent and without a store: all that it knows is in files"},
 	{"resolver/process", []string{module, "golang.org/x/sys"}, "who watches over the resolver needs none of its libraries"},
+	{"resolver/nameservers", []string{"github.com/miekg/dns"}, "agent and resolver read which name servers the host has, and know nothing of each other"},
 	{"nic", []string{module}, "NIC managers are told by files, providers by their own sockets"},
 	{"trial", []string{module, module + "/kernel", module + "/mode/parts", module + "/path"}, "a trial uses a mode on a throw-away host: agent and doctor need it, and it needs neither"},
 	{"mode", []string{module, module + "/firewall", module + "/mode", module + "/path"}, "the list of the modes is for the programs, which pass it to agent and doctor"},
@@ -236,5 +237,44 @@ func TestGuestsListed(t *testing.T) {
 	}
 	if found == 0 {
 		t.Error("no test that boots guests was found")
+	}
+}
+
+// TestGuidesIndexed: the index names every guide, and no link of a text leads nowhere.
+func TestGuidesIndexed(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+	listed, count := map[string]bool{}, 0
+	texts := []string{"../../README.md", "../../ARCHITECTURE.md"}
+	for _, pattern := range []string{"../../docs/*.md", "../../docs/*/*.md"} {
+		more, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, more...)
+	}
+	for _, path := range texts {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
+			count++
+			to := filepath.Join(filepath.Dir(path), m[1])
+			if _, err := os.Stat(to); err != nil {
+				t.Errorf("%s links to %s, which is not there", path, m[1])
+			}
+			if strings.HasSuffix(path, "guides/README.md") {
+				listed[to] = true
+			}
+		}
+	}
+	guides, err := filepath.Glob("../../docs/guides/*.md")
+	if err != nil || len(guides) < 15 || count < 100 {
+		t.Fatal(err, len(guides), count)
+	}
+	for _, path := range guides {
+		if !strings.HasSuffix(path, "README.md") && !listed[path] {
+			t.Errorf("%s is not in docs/guides/README.md", path)
+		}
 	}
 }

@@ -115,11 +115,11 @@ func TestBadNamespace(t *testing.T) {
 	same(t, "after refusals", before, w.Host.Dump(t))
 }
 
-// TestGone: a container that goes without a word is noticed and collected, and
-// what it had is free again.
+// TestGone: a container that goes without a word is noticed, and gc collects it without a wait; what
+// it had is free again.
 func TestGone(t *testing.T) {
 	each(t, func(t *testing.T, mode string) {
-		w := world.New(t)
+		w := world.New(t, world.Watching)
 		w.Network(t, "net", mode)
 		a := w.Pod(t, "a", "net", world.IP("10.20.0.50"), world.Publish("8080:80/tcp"))
 		b := w.Pod(t, "b", "net")

@@ -63,6 +63,11 @@ func TestDriftInside(t *testing.T) {
 			a.Sh(t, "%s", command)
 			found, err := w.Check(a.Endpoint.ID)
 			cell.Must(t, err)
+			audited, err := w.Audit()
+			cell.Must(t, err)
+			if len(found) != len(audited) && w.Status().Repairs == before {
+				t.Errorf("after %s a check finds %v, and an audit %v", command, found, audited)
+			}
 			if len(found) == 0 { // a patrol that was about to mend something else has mended this, too
 				world.Soon(t, "the check finds what was done by "+command+", or a repair is counted", func() error {
 					if w.Status().Repairs == before {

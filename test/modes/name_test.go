@@ -12,13 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/agent"
 	"github.com/heddle-network/heddle/names"
-	"github.com/heddle-network/heddle/resolver/process"
-	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -27,43 +23,21 @@ func named(name string) world.PodOption {
 	return func(r *heddle.AttachRequest) { r.Name, r.ResolvConf = name, true }
 }
 
-// answering has the agent run a resolver, which is ended after it, and copies its options.
-func answering(t *testing.T, options *agent.Options) func(*agent.Options) {
-	return func(o *agent.Options) {
-		o.Resolver = cell.Build(t, "heddled")
-		*options = *o
-		dir := filepath.Join(o.RunDir, "names")
-		t.Cleanup(func() {
-			if r, err := process.Find(dir); err == nil && r != nil {
-				unix.Kill(r.PID, unix.SIGKILL)
-			}
-			world.Within(t, world.Patience, "the resolver ends", func() error {
-				if r, err := process.Find(dir); r != nil || err != nil {
-					return fmt.Errorf("%+v, %v", r, err)
-				}
-				return nil
-			})
-		})
-	}
-}
-
 // TestResolvers: containers ask at their network's gateway where that is an address of the host, and
-// nowhere else.
+// else at an address that the host has beside them.
 func TestResolvers(t *testing.T) {
 	for _, mode := range []string{"bridge", "routed", "overlay", "macvlan"} {
 		t.Run(mode, func(t *testing.T) {
 			var folders agent.Options
-			w := world.New(t, answering(t, &folders))
+			w := world.New(t, world.Answering(t, &folders))
 			n := w.Network(t, "net", mode)
 			here := mode != "macvlan"
-			var want []netip.Addr
-			if here {
-				want = n.Gateways
+			want := n.Gateways
+			if !here {
+				want = beside
 			}
 			in := world.NewNetns(t, "pod")
-			q := w.Request(in, "net", named("web"))
-			q.ResolvConf = here
-			reply, err := w.Attach(context.Background(), q)
+			reply, err := w.Attach(context.Background(), w.Request(in, "net", named("web")))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -94,12 +68,6 @@ func TestResolvers(t *testing.T) {
 			if _, err := w.Detach(context.Background(), reply.Endpoint.ID); err != nil {
 				t.Fatal(err)
 			}
-			if !here {
-				q.ResolvConf = true
-				if _, err := w.Attach(context.Background(), q); !errors.Is(err, heddle.BadOption.Sentinel()) {
-					t.Errorf("a resolv.conf without a resolver: %v", err)
-				}
-			}
 			world.Within(t, world.RepairTime, "the table is empty", func() error {
 				if text, err := os.ReadFile(file); err != nil || strings.Contains(string(text), "web") {
 					return fmt.Errorf("%s, %v", text, err)
@@ -123,11 +91,15 @@ func TestResolvers(t *testing.T) {
 // of somebody else's.
 func TestResolvConf(t *testing.T) {
 	var folders agent.Options
-	w := world.New(t, answering(t, &folders))
+	w := world.New(t, world.Answering(t, &folders))
 	n := w.Network(t, "net", "bridge")
 	in := world.NewNetns(t, "pod")
 	file := filepath.Join(folders.Root, "etc/netns/pod/resolv.conf")
 	q := w.Request(in, "net", named("web"))
+	host := filepath.Join(folders.Root, "etc/resolv.conf")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(host), 0o755), os.WriteFile(host, []byte("domain old.example\nnameserver 192.0.2.53\nsearch corp.example .\n"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
 	dry := q
 	dry.DryRun = true
 	reply, err := w.Attach(context.Background(), dry)
@@ -151,7 +123,7 @@ func TestResolvConf(t *testing.T) {
 	}
 	e := attach()
 	text, err := os.ReadFile(file)
-	want := "# heddle endpoint=pod/eth0\nnameserver " + n.Gateways[0].String() + "\nnameserver " + n.Gateways[1].String() + "\nsearch net.heddle.internal heddle.internal\n"
+	want := "# heddle endpoint=pod/eth0\nnameserver " + n.Gateways[0].String() + "\nnameserver " + n.Gateways[1].String() + "\nsearch net.heddle.internal heddle.internal corp.example\n"
 	if err != nil || string(text) != want {
 		t.Errorf("%s, %v", text, err)
 	}

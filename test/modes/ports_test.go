@@ -28,9 +28,17 @@ func ports(t *testing.T, setting string) {
 	}
 	n := w.Network(t, "net", mode)
 	w.Network(t, "other", mode)
-	a := w.Pod(t, "a", "net", world.Publish("8080:80/tcp"), world.Publish("8080:80/udp"))
+	a := w.Pod(t, "a", "net", world.Publish("8080:80/tcp"), world.Publish("8080:80/udp"), world.Publish("9000:90/sctp"))
 	b, c := w.Pod(t, "b", "net"), w.Pod(t, "c", "other")
 	a.Serve(t, 80, a.Addrs()...)
+	for _, at := range a.Addrs() {
+		a.Listen(t, "sctp", netip.AddrPortFrom(at, 90))
+	}
+	w.Outside.GetsSCTP(t, "a", 9000, hostAddrs...)
+	w.Host.GetsSCTP(t, "a", 9000, all(hostAddrs, n.Gateways, []netip.Addr{loopback4})...)
+	for _, caller := range []world.Netns{b.Netns, c.Netns, a.Netns} {
+		caller.GetsSCTP(t, "a", 9000, hostAddrs...)
+	}
 	w.Outside.Gets(t, "a", 8080, hostAddrs...)
 	w.Host.Gets(t, "a", 8080, all(hostAddrs, n.Gateways, []netip.Addr{loopback4})...)
 	b.Gets(t, "a", 8080, all(hostAddrs, n.Gateways)...)
@@ -207,7 +215,7 @@ func TestPortRefused(t *testing.T) {
 		refuse("net", "9090:80/tcp", heddle.PortTaken)
 		refuse("net", "9090:80/udp", heddle.PortTaken)
 		refuse("net", "192.0.2.1@9090:80/udp", heddle.PortTaken)
-		refuse("net", "0:80/udp", heddle.BadPort)
+		refuse("net", "9091:80/icmp", heddle.BadPort)
 		same(t, "after refusals", before+inside, w.Host.Dump(t)+spare.Dump(t))
 		w.Pod(t, "b", "net", world.Publish("8080:80/udp"), world.Publish("127.0.0.1@9090:80/tcp"))
 	})

@@ -107,10 +107,10 @@ func TestReboot(t *testing.T) {
 	})
 }
 
-// wipe removes from the kernel whatever is ours, as a reboot does.
+// wipe removes from the kernel whatever is ours, as a reboot does. Links go first, since ip cannot flush
+// routes that go meanwhile, as those through the link of a namespace that ends.
 func wipe(t *testing.T) {
 	t.Helper()
-	cell.Sh(t, "nft flush ruleset; ip route flush proto %d; ip -6 route flush proto %[1]d", heddle.RouteProtocol)
 	for line := range strings.Lines(cell.Sh(t, "ip -o link")) {
 		name, _, _ := strings.Cut(strings.Fields(line)[1], "@")
 		name = strings.TrimSuffix(name, ":")
@@ -118,6 +118,7 @@ func wipe(t *testing.T) {
 			cell.TrySh("ip link del %s", name)
 		}
 	}
+	cell.Sh(t, "nft flush ruleset; ip route flush proto %d; ip -6 route flush proto %[1]d", heddle.RouteProtocol)
 	for _, where := range world.Traces(t) {
 		t.Logf("not wiped: %s", where)
 	}

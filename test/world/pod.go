@@ -61,7 +61,7 @@ func Publish(text string) PodOption {
 	return func(r *heddle.AttachRequest) { r.Ports = append(r.Ports, Mapping(text)) }
 }
 
-// Mapping reads a port mapping, written [IP@]HOST:CONTAINER/PROTOCOL.
+// Mapping reads a port mapping, written [IP@]HOST[-END]:CONTAINER/PROTOCOL.
 func Mapping(text string) heddle.PortMapping {
 	var m heddle.PortMapping
 	if ip, rest, found := strings.Cut(text, "@"); found {
@@ -69,7 +69,8 @@ func Mapping(text string) heddle.PortMapping {
 	}
 	ports, protocol, _ := strings.Cut(text, "/")
 	host, container, _ := strings.Cut(ports, ":")
-	m.HostPort, m.ContainerPort, m.Protocol = port(host), port(container), protocol
+	host, end, _ := strings.Cut(host, "-")
+	m.HostPort, m.HostPortEnd, m.ContainerPort, m.Protocol = port(host), port(end), port(container), protocol
 	return m
 }
 

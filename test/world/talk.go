@@ -30,6 +30,12 @@ type Answer struct {
 // in which it was made.
 func (n Netns) Listen(t testing.TB, proto string, at netip.AddrPort) {
 	t.Helper()
+	if proto == "sctp" {
+		if err := n.listenSCTP(t, at); err != nil {
+			t.Fatalf("listen on %s %s in %s: %v", proto, at, n.Name, err)
+		}
+		return
+	}
 	err := n.Do(func() error {
 		if proto == "udp" {
 			c, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(at))
@@ -98,6 +104,9 @@ func (n Netns) Ask(proto string, to netip.AddrPort) (Answer, error) {
 
 // AskFrom is Ask from a given address and port.
 func (p Netns) AskFrom(proto string, from, to netip.AddrPort, limit time.Duration) (a Answer, err error) {
+	if proto == "sctp" {
+		return p.askSCTP(from, to, limit)
+	}
 	c, err := p.Dial(proto, from, to, limit)
 	if err != nil {
 		return a, err
@@ -149,11 +158,22 @@ func (n Netns) dial(proto string, from, to netip.AddrPort, limit time.Duration) 
 	return c, nil
 }
 
-// Gets calls a server that must answer as the one named, over both protocols.
+// Gets calls a server that must answer as the one named, over TCP and UDP.
 func (n Netns) Gets(t testing.TB, server string, port uint16, at ...netip.Addr) {
 	t.Helper()
+	n.gets(t, []string{"tcp", "udp"}, server, port, at)
+}
+
+// GetsSCTP is Gets over SCTP.
+func (n Netns) GetsSCTP(t testing.TB, server string, port uint16, at ...netip.Addr) {
+	t.Helper()
+	n.gets(t, []string{"sctp"}, server, port, at)
+}
+
+func (n Netns) gets(t testing.TB, protocols []string, server string, port uint16, at []netip.Addr) {
+	t.Helper()
 	for _, a := range at {
-		for _, proto := range []string{"tcp", "udp"} {
+		for _, proto := range protocols {
 			if got, err := n.Ask(proto, netip.AddrPortFrom(a, port)); err != nil {
 				t.Error(err)
 			} else if got.Server != server {

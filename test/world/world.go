@@ -90,6 +90,9 @@ func (w *World) Restart(t testing.TB, meanwhile func()) {
 	w.Start(t)
 }
 
+// Change changes the options of the next agent.
+func (w *World) Change(f func(*agent.Options)) { f(&w.options) }
+
 // TripAt sets the function that the agent calls before every step. An error of it stops the agent there.
 func (w *World) TripAt(f func(step string) error) {
 	w.mu.Lock()

@@ -19,6 +19,9 @@ import (
 // callTime bounds a call to dockerd. Some calls make dockerd call its driver.
 const callTime = 30 * time.Second
 
+// maxReply bounds an answer of dockerd's, in bytes.
+const maxReply = 64 << 20
+
 // dockerd is a client of the Docker Engine API. The module that Docker offers reads
 // addresses strictly, and refuses some that dockerd 20.10 writes (an IPv6 gateway with
 // its prefix length). So one foreign network would make the whole list unreadable.
@@ -75,7 +78,7 @@ func (d *dockerd) call(ctx context.Context, method, path string, body, reply any
 	if reply == nil {
 		return nil
 	}
-	return json.NewDecoder(answer.Body).Decode(reply)
+	return json.NewDecoder(io.LimitReader(answer.Body, maxReply)).Decode(reply)
 }
 
 // version asks dockerd for its version of the API, as a path. It is asked each time:
@@ -125,27 +128,49 @@ func (d *dockerd) do(ctx context.Context, method, path string, body any) (*http.
 	return nil, r
 }
 
-// eventDisconnect is the event of a container that has left a network.
-const eventDisconnect = "disconnect"
+// event is an event of dockerd's. Without a type, it is that dockerd answers.
+type event struct {
+	Type, Action string
+	Actor        struct {
+		ID         string
+		Attributes map[string]string
+	}
+}
 
-// watchEvents calls report with "" when dockerd answers, and then with each event of its
-// networks, until the connection or the context ends.
-func (d *dockerd) watchEvents(ctx context.Context, report func(event string)) {
+// The types of the events, and the actions that are watched.
+const (
+	ofNetwork, ofContainer = "network", "container"
+
+	actionCreate, actionDestroy     = "create", "destroy"
+	actionConnect, actionDisconnect = "connect", "disconnect"
+	actionRename                    = "rename"
+)
+
+// watchEvents calls report when dockerd answers, and then with each event of its networks and
+// containers, until the connection or the context ends.
+func (d *dockerd) watchEvents(ctx context.Context, report func(event)) {
 	version, err := d.version(ctx)
 	if err != nil {
 		return
 	}
-	answer, err := d.do(ctx, "GET", version+"/events?filters="+url.QueryEscape(`{"type":["network"],"event":["create","destroy","`+eventDisconnect+`"]}`), nil)
+	answer, err := d.do(ctx, "GET", version+"/events?"+filters(map[string][]string{"type": {ofNetwork, ofContainer},
+		"event": {actionCreate, actionDestroy, actionConnect, actionDisconnect, actionRename}}), nil)
 	if err != nil {
 		return
 	}
 	defer answer.Body.Close()
-	report("")
+	report(event{})
 	for events := json.NewDecoder(answer.Body); ; {
-		var event struct{ Action string }
-		if events.Decode(&event) != nil {
+		var e event
+		if events.Decode(&e) != nil {
 			return
 		}
-		report(event.Action)
+		report(e)
 	}
+}
+
+// filters is the part of a request that says which objects are asked for.
+func filters(of map[string][]string) string {
+	text, _ := json.Marshal(of) // texts alone
+	return url.Values{"filters": {string(text)}}.Encode()
 }

@@ -56,8 +56,13 @@ type Reconciler struct {
 	driver string
 	log    *slog.Logger
 	wake   chan struct{}
+	names  *namer
+	// background counts what runs beside Run.
+	background sync.WaitGroup
 	// retrying says that the last comparison had findings, and will be repeated in any case.
 	retrying atomic.Bool
+	// answers says that dockerd answers now.
+	answers atomic.Bool
 	// missingSince is when a network that the door knows was first missing in dockerd, by
 	// Docker's id.
 	missingSince map[string]time.Time
@@ -81,7 +86,9 @@ func New(a *agent.Agent, door *docker.Server, o Options) (*Reconciler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Reconciler{agent: a, door: door, docker: d, driver: o.Driver, log: o.Log, wake: make(chan struct{}, 1), missingSince: map[string]time.Time{}}, nil
+	r := &Reconciler{agent: a, door: door, docker: d, driver: o.Driver, log: o.Log, wake: make(chan struct{}, 1), missingSince: map[string]time.Time{}}
+	r.names = newNamer(r)
+	return r, nil
 }
 
 // Wake starts another comparison.
@@ -94,9 +101,9 @@ func (r *Reconciler) Wake() {
 
 // Run compares until the context ends.
 func (r *Reconciler) Run(ctx context.Context) {
-	var listening sync.WaitGroup
-	listening.Go(func() { r.watchDockerd(ctx, sync.OnceFunc(func() { listening.Go(r.tryAhead) })) })
-	defer listening.Wait()
+	r.background.Go(func() { r.watchDockerd(ctx, sync.OnceFunc(func() { r.background.Go(r.tryAhead) })) })
+	r.background.Go(func() { r.names.run(ctx) })
+	defer r.background.Wait()
 	wait := retryFirst
 	for ctx.Err() == nil {
 		c := r.compare(ctx)
@@ -127,18 +134,21 @@ func (r *Reconciler) tryAhead() {
 	r.agent.TryAhead("bridge")
 }
 
-// watchDockerd wakes the reconciler when dockerd comes up, and when a network is created
-// or removed there. When a container leaves a network, it wakes the reconciler only if the
-// last comparison had findings: the network may be one that could not be removed. It calls
-// first whenever dockerd answers or reports an event.
+// watchDockerd passes on dockerd's events: to the comparison of networks, and to who names
+// endpoints. It calls first whenever dockerd answers or reports an event.
 func (r *Reconciler) watchDockerd(ctx context.Context, first func()) {
 	for ctx.Err() == nil {
-		r.docker.watchEvents(ctx, func(event string) {
-			if event != eventDisconnect || r.retrying.Load() {
+		r.docker.watchEvents(ctx, func(e event) {
+			r.answers.Store(true)
+			if r.concerns(e) {
 				r.Wake()
 			}
+			r.names.notice(ctx, e)
 			first()
 		})
+		if r.answers.Swap(false) {
+			r.Wake()
+		}
 		select {
 		case <-ctx.Done():
 		case <-time.After(retryFirst):
@@ -146,14 +156,43 @@ func (r *Reconciler) watchDockerd(ctx context.Context, first func()) {
 	}
 }
 
-// Part is the status of dockerd's networks: the first of the findings.
+// concerns reports whether the networks are to be compared after an event: when dockerd comes up,
+// and when a network is created or removed there. When a container leaves a network, they are only if
+// the last comparison had findings: the network may be one that could not be removed.
+func (r *Reconciler) concerns(e event) bool {
+	switch {
+	case e.Type == ofNetwork && e.Action == actionDisconnect:
+		return r.retrying.Load()
+	case e.Type == ofNetwork:
+		return e.Action != actionConnect
+	}
+	return e.Type == ""
+}
+
+// Part is the status of dockerd's networks and of the names of its containers: the first of the
+// findings of each. There is none where no dockerd runs and none is needed.
 func (r *Reconciler) Part() heddle.PartStatus {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p := heddle.PartStatus{Name: "dockerd", State: "ok", Detail: "has the cluster's networks that came from Docker"}
-	if len(r.findings) > 0 {
-		first := r.findings[0]
-		p.State, p.Detail = "warn", fmt.Sprintf("%d of its networks are not in line: %s: %s", len(r.findings), first.Object, first.Detail)
+	p := partOf(r.answers.Load(), r.findings)
+	if all := r.names.troubles(); len(all) > 0 && p.Name != "" {
+		p.State = "warn"
+		p.Detail += fmt.Sprintf("; names of %s are not in order: %s: %s", heddle.Count(len(all), "container"), all[0].Object, all[0].Detail)
+	}
+	return p
+}
+
+func partOf(answers bool, findings []heddle.Finding) heddle.PartStatus {
+	p := heddle.PartStatus{Name: "dockerd", State: "warn"}
+	switch {
+	case len(findings) > 0 && findings[0].Kind == kindUnreachable:
+		p.Detail = "does not answer, and has networks of heddle: " + findings[0].Detail
+	case len(findings) > 0:
+		p.Detail = fmt.Sprintf("%s not in line: %s: %s", heddle.Count(len(findings), "network"), findings[0].Object, findings[0].Detail)
+	case !answers:
+		return heddle.PartStatus{}
+	default:
+		p.State, p.Detail = "ok", "has the cluster's networks that came from Docker"
 	}
 	return p
 }

@@ -43,6 +43,9 @@ unbroken() {
 	[ $more = 0 ] && sed -n 's/.*bytes from.*icmp_seq=\([0-9]*\).*/\1/p' /tmp/ping | sort -nu | awk '{ last = $1 } END { exit NR == 0 || NR != last }' ||
 		{ cat /tmp/ping; return 1; }
 }
+# resolver and agent: whether one runs.
+resolver() { for p in $(pidof heddled); do grep -qa resolve "/proc/$p/cmdline" && return; done; return 1; }
+agent() { for p in $(pidof heddled); do grep -qa resolve "/proc/$p/cmdline" || return 0; done; return 1; }
 seen() { [ "$(grep -c 'bytes from' /tmp/ping)" -ge "$1" ]; }
 
 check "systemd runs" is "$(cat /proc/1/comm)" systemd
@@ -140,7 +143,8 @@ check "plugin where runtimes look" test -x /opt/cni/bin/heddle-cni -a -x /usr/li
 stream
 check "traffic" soon seen 5
 check "remove" guide remove
-check "the agent has ended" no pidof heddled
+check "the agent has ended" no agent
+check "names are answered on" resolver
 check "no CNI configuration names a plugin that is gone" is "$(ls -A /etc/cni/net.d)" ""
 check "containers keep their networks" unbroken
 check "installed again" guide deb /root/two
@@ -156,6 +160,7 @@ rmdir /etc/cni/net.d /etc/cni /run/netns 2>/dev/null
 in_kernel >/tmp/kernel.after
 in_files >/tmp/files.after
 check "nothing left in the kernel" diff /tmp/kernel.before /tmp/kernel.after
+check "no process left" no pidof heddled
 check "nothing left of files" diff /tmp/files.before /tmp/files.after
 check "no group" no getent group heddle
 
@@ -169,6 +174,7 @@ check "disable" guide disable
 check "uninstall" env PURGE=1 /root/packaging/uninstall.sh "" /usr/local
 left="$(in_kernel | diff /tmp/kernel.before -)$(in_files | diff /tmp/files.before -)"
 check "nothing left" is "$left" ""
+check "no process left" no pidof heddled
 
 # a record that cannot be read
 check "install.sh" /root/packaging/install.sh "" /usr/local
@@ -184,6 +190,7 @@ in_kernel >/tmp/kernel.after
 in_files >/tmp/files.after
 check "nothing left in the kernel" diff /tmp/kernel.before /tmp/kernel.after
 check "nothing left of files" diff /tmp/files.before /tmp/files.after
+check "no process left" no pidof heddled
 
 echo MACHINE-DONE
 poweroff -f

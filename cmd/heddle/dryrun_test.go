@@ -1,0 +1,49 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// withoutDryRun are the commands that have no --dry-run, with the reason. "GROUP *" stands for a group and all
+// its commands.
+var withoutDryRun = map[string]string{
+	"heddle audit": showsOnly, "heddle check": showsOnly, "heddle endpoint list": showsOnly, "heddle endpoint show": showsOnly,
+	"heddle events": showsOnly, "heddle explain": showsOnly, "heddle host authority": showsOnly, "heddle host list": showsOnly,
+	"heddle name *": showsOnly, "heddle network list": showsOnly, "heddle network show": showsOnly, "heddle path *": showsOnly,
+	"heddle peer *": showsOnly, "heddle status": showsOnly, "heddle lab list": showsOnly, "heddle version": showsOnly,
+	"heddle completion": showsOnly, "heddle doctor list": showsOnly,
+
+	"heddle doctor":                "without --fix it changes nothing, and prints the commands that mend",
+	"heddle docs *":                "it writes pages into a folder that the user names",
+	"heddle host authority export": "it writes a file that the user names",
+	"heddle lab exec":              "the command is the user's",
+	"heddle lab fault *":           "faults are of a lab, and 'lab fault clear' mends them",
+	"heddle bench *":               "it works in labs of its own, which it removes, and bad flags fail before one is made",
+}
+
+const showsOnly = "it changes nothing"
+
+// TestDryRuns: whatever changes something has --dry-run, or a reason why not.
+func TestDryRuns(t *testing.T) {
+	used := map[string]bool{}
+	for _, cmd := range runnable(testTree()) {
+		path := cmd.CommandPath()
+		has := cmd.Flags().Lookup("dry-run") != nil
+		excepted := has
+		for of := range withoutDryRun {
+			group, all := strings.CutSuffix(of, " *")
+			if !has && (path == group || all && strings.HasPrefix(path, group+" ")) {
+				used[of], excepted = true, true
+			}
+		}
+		if !excepted {
+			t.Errorf("%s has no --dry-run", path)
+		}
+	}
+	for of := range withoutDryRun {
+		if !used[of] {
+			t.Errorf("the exception of %s is about no command without --dry-run", of)
+		}
+	}
+}

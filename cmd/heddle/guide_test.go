@@ -1,0 +1,41 @@
+package main
+
+import (
+	"os"
+	"regexp"
+	"testing"
+)
+
+// TestLabGuide types what docs/guides/lab.md says, from the first block to the
+// last.
+func TestLabGuide(t *testing.T) {
+	script := "set -ex\n" + guideBlocks(t, "lab.md", 5)
+	if alone(t) {
+		shell(t, script+"test ! -e /run/heddle-lab\n")
+	}
+}
+
+// TestCommandsGuide types what docs/guides/commands.md says.
+func TestCommandsGuide(t *testing.T) {
+	script := withAgent + guideBlocks(t, "commands.md", 4)
+	if alone(t) {
+		shell(t, script+"heddle audit\ntest -z \"$(heddle network list -q)\"\n")
+	}
+}
+
+// guideBlocks returns the commands of a guide, which has so many blocks of them at least.
+func guideBlocks(t *testing.T, name string, fewest int) (script string) {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/guides/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?ms)^```sh\n(.*?)^```$").FindAllSubmatch(text, -1)
+	for _, b := range blocks {
+		script += string(b[1])
+	}
+	if len(blocks) < fewest {
+		t.Fatalf("%s has %d blocks", name, len(blocks))
+	}
+	return script
+}
