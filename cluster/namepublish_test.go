@@ -50,12 +50,14 @@ func TestNamesArrive(t *testing.T) {
 	if e := b.Names(n.ID).Endpoints[0]; e.Host != "a" || e.Addrs[0] != first || e.ID.Container != "one" {
 		t.Errorf("%+v", e)
 	}
+	until(t, "a hears of it too", hears(a, n.ID, "one"))
 	revision := a.View().Revision
 	a.SetNames(map[string][]names.Endpoint{n.ID: {named("one", first)}}) // nothing new
 	renamed := named("one", first)
 	renamed.Name = "uno"
 	a.SetNames(map[string][]names.Endpoint{n.ID: {renamed}})
 	until(t, "b hears of the new name", hears(b, n.ID, "uno"))
+	until(t, "a hears of it too", hears(a, n.ID, "uno"))
 	if now := a.View().Revision; now != revision+1 {
 		t.Errorf("a name took %d changes", now-revision)
 	}
@@ -66,7 +68,9 @@ func TestNamesArrive(t *testing.T) {
 	}
 	revision = a.View().Revision
 	a.SetNames(map[string][]names.Endpoint{n.ID: many})
-	until(t, "b hears of many", func() bool { return len(b.Names(n.ID).Endpoints) == len(many) })
+	for _, c := range []*cluster.Cluster{a, b} {
+		until(t, "both hear of many", func() bool { return len(c.Names(n.ID).Endpoints) == len(many) })
+	}
 	if changes := a.View().Revision - revision; changes > 5 {
 		t.Errorf("%d names took %d changes", len(many), changes)
 	}

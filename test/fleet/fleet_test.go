@@ -226,16 +226,20 @@ func (f *fleet) parallel(do func(*host)) {
 	all.Wait()
 }
 
-// end checks that no host has anything left to complain about.
+// end checks that no host has anything left to complain about: what a test changed last, its agents
+// may still be following.
 func (f *fleet) end(t *testing.T) {
 	for _, h := range f.hosts {
 		if t.Failed() {
 			t.Logf("log of %s:\n%s", h.Host.Name, h.log())
 			continue
 		}
-		if found, err := h.Audit(context.Background()); err == nil && len(found) > 0 {
-			t.Errorf("audit on %s: %v", h.Host.Name, found)
-		}
+		world.Soon(t, "audit on "+h.Host.Name, func() error {
+			if found, err := h.Audit(context.Background()); err == nil && len(found) > 0 {
+				return fmt.Errorf("%v", found)
+			}
+			return nil
+		})
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
