@@ -14,8 +14,9 @@ PACKAGES := nftables iptables iproute2 iputils-ping procps kmod sockperf iperf3 
             chromium-headless-shell dnsmasq-base
 
 # Most of a suite's time is waiting, that of guests is work, as their processor is emulated. So guests
-# have a run of their own, beside all others. In both, those that take longest begin.
-AT_ONCE  ?= $(shell expr 1 + 2 '*' $$(nproc))
+# have a run of their own, beside all others. In both, those that take longest begin. More at once keep no
+# processor busier, and each other waiting, until something takes longer than a test allows.
+AT_ONCE  ?= $(shell expr 1 + $$(nproc))
 GUESTS_AT_ONCE ?= $(shell expr 1 + $$(nproc))
 LONGEST  := ./test/attack ./test/fleet ./test/hardship ./test/crash ./kernel ./test/modes ./lab ./test/doctor \
             ./test/runtimes ./test/allocation ./test/install ./test/handover ./test/fast ./test/overlay ./test/coexist \

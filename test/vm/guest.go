@@ -15,8 +15,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/heddle-network/heddle/lab/boot"
 )
 
@@ -107,12 +105,7 @@ func (g Guest) qemu(ctx context.Context, dir string) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	err := cmd.Start()
-	if err == nil {
-		unix.Setpriority(unix.PRIO_PROCESS, cmd.Process.Pid, niceness) // its threads, not yet made, inherit that
-		err = cmd.Wait()
-	}
-	if err != nil && ctx.Err() == nil {
+	if err := cmd.Run(); err != nil && ctx.Err() == nil {
 		return errors.Join(fmt.Errorf("%s: %w", boot.QEMU, err), errors.New(strings.TrimSpace(stderr.String())))
 	}
 	return nil

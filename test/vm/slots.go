@@ -13,9 +13,6 @@ import (
 	"github.com/heddle-network/heddle/lab/boot"
 )
 
-// niceness of the emulator: other programs on this machine come first.
-const niceness = 5
-
 // slots returns how many guests run at the same time: three for two processors. Guests often wait, mostly
 // for answers that must not come; but more guests would delay each other.
 func slots() int { return runtime.NumCPU() + (runtime.NumCPU()+1)/2 }
