@@ -8,6 +8,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/heddle-network/heddle/lab"
@@ -22,9 +23,9 @@ func TestMain(m *testing.M) {
 	os.Exit(cell.Main(m))
 }
 
-// ownInGuest and underlayInGuest are the own attacks in mode ipvlan, which only guests
-// have everywhere; each is mounted under one kernel.
-const ownInGuest, underlayInGuest = "(device|link|store|metadata|sub-mode|resolver)", "VXLAN.as.*NIC$"
+// These are the own attacks in mode ipvlan, which only guests have everywhere; each is mounted under
+// one kernel.
+const ownInGuest, subModesInGuest, underlayInGuest = "(device|link|resolver|host$|drops?$)", "sub-mode", "VXLAN.as.*NIC$"
 
 // TestInGuests repeats under the kernels of Debian what depends most on the kernel: the
 // attacks of TestAttacks, those by tunnels, those in mode ipvlan, and some on NAT, where
@@ -34,15 +35,16 @@ const ownInGuest, underlayInGuest = "(device|link|store|metadata|sub-mode|resolv
 func TestInGuests(t *testing.T) {
 	cell.Need(t)
 	own := []string{cell.Build(t, "heddled")}
-	owned := "^TestOwnAttacks$/" + ownInGuest + "/^ipvlan$"
+	owned, subModes := "^TestOwnAttacks$/"+ownInGuest+"/^ipvlan$", "^TestOwnAttacks$/"+subModesInGuest+"/^ipvlan$"
 	underlay := "^(TestAttacks|TestOwnErrors|TestOwnAttacks)$/(^ipvlan$|" + underlayInGuest + ")"
 	nat := "^TestOwnAttacks$/^(over_a_port_of_the_host|connection_of_one_who_left|a_container_calls_the_store_and_the_join_door_of_its_host)$/^bridge$"
 	for name, g := range map[string]struct{ version, small, full string }{
-		"attacks":  {"6.1", "^TestAttacks$/^bridge$/^guarded$", "^TestAttacks$/^(bridge|bridge_nf|macvlan|direct|routed|overlay)$"},
-		"overlay":  {"6.1", "^TestSpanAttacks$/^over_IPv4$", "^TestSpanAttacks$"},
-		"own":      {"6.12", owned, owned},
-		"underlay": {"6.1", underlay, underlay},
-		"nat":      {"6.1", nat, nat},
+		"attacks":   {"6.1", "^TestAttacks$/^bridge$/^guarded$", "^TestAttacks$/^(bridge|bridge_nf|macvlan|direct|routed|overlay)$"},
+		"overlay":   {"6.1", "^TestSpanAttacks$/^over_IPv4$", "^TestSpanAttacks$"},
+		"own":       {"6.12", owned, owned},
+		"sub-modes": {"6.12", subModes, subModes},
+		"underlay":  {"6.1", underlay, underlay},
+		"nat":       {"6.1", nat, nat},
 	} {
 		t.Run(name, func(t *testing.T) {
 			vm.Guest{Own: own, Small: map[string]string{g.version: g.small}}.RunEverywhere(t, g.full)
@@ -53,7 +55,7 @@ func TestInGuests(t *testing.T) {
 // TestGuestsHaveIPvlan: a guest mounts each own attack that is listed for mode ipvlan,
 // which this machine's kernel may lack.
 func TestGuestsHaveIPvlan(t *testing.T) {
-	mounted := regexp.MustCompile(ownInGuest + "|" + underlayInGuest)
+	mounted := regexp.MustCompile(strings.Join([]string{ownInGuest, subModesInGuest, underlayInGuest}, "|"))
 	for _, a := range ownAttacks() {
 		if slices.Contains(a.listing().modes, isIPvlan) && !mounted.MatchString(a.name) {
 			t.Errorf("no guest mounts %q in mode ipvlan", a.name)

@@ -27,7 +27,7 @@ type Guest struct {
 	MemMiB  int           // memory; 0 means 512
 	NICs    []string      // models of network interfaces ("virtio-net-pci", "e1000") that share a wire
 	Args    []string      // the test binary's arguments
-	Timeout time.Duration // from power-on to power-off; 0 means twenty minutes
+	Timeout time.Duration // from power-on to power-off; 0 means 45 minutes
 	Boot    []string      // further kernel parameters, such as ipv6.disable=1
 	Only    string        // the only kernel version in make test, see SkipOther; "" means all
 	// Small is the pattern of the tests in make test, by kernel version; nil means all tests. Kernels that it
@@ -77,7 +77,7 @@ func (g Guest) withDefaults() Guest {
 		g.MemMiB = 512
 	}
 	if g.Timeout == 0 {
-		g.Timeout = 20 * time.Minute
+		g.Timeout = 45 * time.Minute // on a busy machine, a guest has a fraction of a processor
 	}
 	return g
 }
