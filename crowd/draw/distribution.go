@@ -57,6 +57,9 @@ func LogNormalOf(mean, deviation float64) LogNormal {
 	return LogNormal{log(mean) - square/2, math.Sqrt(square)}
 }
 
+// LogNormalAround has the given median.
+func LogNormalAround(median, sigma float64) LogNormal { return LogNormal{log(median), sigma} }
+
 func (l LogNormal) Quantile(p float64) float64 { return exp(l.Mu + float64(l.Sigma*normalQuantile(p))) }
 func (l LogNormal) Mean() float64              { return exp(l.Mu + float64(l.Sigma*l.Sigma)/2) }
 func (l LogNormal) String() string {
