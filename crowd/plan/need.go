@@ -22,7 +22,7 @@ type Limits struct {
 
 // What a user, and what a user does, take.
 const (
-	// perUser is the kernel's memory for a container's namespace and links in bytes (measured on Linux 6.18).
+	// perUser is the kernel's memory for a container's namespace and links in bytes (measured: about this much).
 	perUser = 320 << 10
 	// perSocket is that of a connected TCP socket (computed from the kernel's structures, without queued data).
 	perSocket = 3600
@@ -51,8 +51,8 @@ type Need struct {
 // Met reports whether the machine bears it.
 func (n Need) Met() bool { return n.Limit == 0 || n.Need <= n.Limit }
 
-// concerns reports whether it is needed in one of the modes.
-func (n Need) concerns(modes []string) bool {
+// Concerns reports whether it is needed in one of the modes.
+func (n Need) Concerns(modes []string) bool {
 	return len(n.Modes) == 0 || slices.ContainsFunc(n.Modes, func(m string) bool { return slices.Contains(modes, m) })
 }
 
@@ -60,22 +60,26 @@ func (n Need) concerns(modes []string) bool {
 func (s Summary) Needs(l Limits) []Need {
 	users, open := int64(s.Users), s.Peak.Connections
 	files := users + open + baseFiles
+	raise := roomFor(files)
+	if l.Files >= files { // no process may open more
+		raise = min(raise, l.Files)
+	}
 	all := []Need{
 		{What: "memory", Need: base + users*perUser + 2*open*perSocket + s.Peak.Tracked*perTracked + s.Peak.Sessions*perSession,
 			Limit: l.Memory, Setting: "MemAvailable", Remedy: "add memory, or end what takes it"},
 		{What: "open files", Need: files, Limit: l.Files, Setting: "fs.nr_open", Remedy: sysctl("fs.nr_open", files)},
 		{What: "open files", Need: files, Limit: l.FilesOfUser, Setting: "RLIMIT_NOFILE",
-			Remedy: fmt.Sprintf("ulimit -n %d", roomFor(files))},
+			Remedy: fmt.Sprintf("ulimit -n %d", raise)},
 		{What: "ports", Need: s.Peak.Ports, Limit: l.Ports, Setting: "net.ipv4.ip_local_port_range", Modes: []string{"host"},
 			Remedy: `sysctl -w net.ipv4.ip_local_port_range="1024 65535"`},
 		// Who talks has the other in the table; both ends of a connection are on this machine.
 		{What: "neighbours", Need: 2 * open, Limit: l.Neighbours, Setting: "net.ipv4.neigh.default.gc_thresh3",
 			Modes: []string{"bridge", "macvlan", "ipvlan"}, Remedy: sysctl("net.ipv4.neigh.default.gc_thresh3", 2*open) +
 				", and the same of net.ipv6"},
-		{What: "tracked connections", Need: s.Peak.Tracked, Limit: l.Tracked, Setting: "net.netfilter.nf_conntrack_max",
+		{What: "conntrack", Need: s.Peak.Tracked, Limit: l.Tracked, Setting: "net.netfilter.nf_conntrack_max",
 			Modes: []string{"host", "bridge", "routed", "overlay"}, Remedy: sysctl("net.netfilter.nf_conntrack_max", s.Peak.Tracked)},
 		{What: "processes", Need: basePids, Limit: l.Pids, Setting: "kernel.pid_max", Remedy: sysctl("kernel.pid_max", basePids)},
-		{What: "bridge ports", Need: users, Limit: l.BridgePorts, Setting: "the bridges of a network", Modes: []string{"bridge"},
+		{What: "bridge ports", Need: users, Limit: l.BridgePorts, Setting: "a bridge network", Modes: []string{"bridge"},
 			Remedy: "leave out mode bridge"},
 	}
 	for i, n := range all {
@@ -103,14 +107,15 @@ func roomFor(need int64) int64 {
 func (s Summary) Refuse(needs []Need, modes []string) error {
 	var causes, remedies []string
 	for _, n := range needs {
-		if n.Met() || !n.concerns(modes) {
+		if n.Met() || !n.Concerns(modes) {
 			continue
 		}
 		where := ""
 		if len(n.Modes) > 0 {
 			where = " in mode " + strings.Join(n.Modes, ", ")
 		}
-		causes = append(causes, fmt.Sprintf("it needs %d %s%s, and %s allows %d", n.Need, n.unit(), where, n.Setting, n.Limit))
+		need, limit := n.words()
+		causes = append(causes, fmt.Sprintf("it needs %s%s, and %s allows %s", need, where, n.Setting, limit))
 		remedies = append(remedies, n.Remedy)
 	}
 	if causes == nil {
@@ -120,10 +125,13 @@ func (s Summary) Refuse(needs []Need, modes []string) error {
 		strings.Join(remedies, "; ")+"; or give fewer --users, or other --modes")
 }
 
-// unit names what the need counts.
-func (n Need) unit() string {
-	if n.What == "memory" {
-		return "bytes of memory"
+// words are the need with what it counts, and the limit.
+func (n Need) words() (need, limit string) {
+	switch n.What {
+	case "memory":
+		return fmt.Sprintf("%d MiB of memory", n.Need>>20), fmt.Sprintf("%d MiB", n.Limit>>20)
+	case "conntrack":
+		return fmt.Sprintf("%d tracked connections", n.Need), fmt.Sprint(n.Limit)
 	}
-	return n.What
+	return fmt.Sprintf("%d %s", n.Need, n.What), fmt.Sprint(n.Limit)
 }

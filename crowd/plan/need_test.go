@@ -78,9 +78,10 @@ func TestRefuse(t *testing.T) {
 	}{
 		"plenty":        {plenty, all, nil},
 		"nothing known": {plan.Limits{}, all, nil},
-		"memory":        {plan.Limits{Memory: 1 << 20}, all, []string{"bytes of memory", "MemAvailable"}},
+		"memory":        {plan.Limits{Memory: 1 << 20}, all, []string{"MiB of memory", "MemAvailable allows 1 MiB"}},
 		"files":         {plan.Limits{Files: 10}, all, []string{"open files", "sysctl -w fs.nr_open=1024"}},
 		"user's files":  {plan.Limits{FilesOfUser: 10}, all, []string{"RLIMIT_NOFILE", "ulimit -n 1024"}},
+		"no room":       {plan.Limits{FilesOfUser: 10, Files: 1000}, all, []string{"ulimit -n 1000"}},
 		"ports":         {plan.Limits{Ports: 10}, all, []string{"ports in mode host", "ip_local_port_range"}},
 		"no mode host":  {plan.Limits{Ports: 10}, all[:4], nil},
 		"neighbours":    {plan.Limits{Neighbours: 10}, all, []string{"neighbours in mode bridge", "gc_thresh3=1024"}},
