@@ -70,8 +70,8 @@ type crowdService struct {
 
 // describe lists what a scenario has; of the services, those that are used.
 func describe(s scenario.Scenario) crowd {
-	c := crowd{Name: s.Name, Seed: s.Seed, Users: s.Users, Start: s.Clock.Start.String(), Length: scenario.Short(time.Duration(s.Clock.Length)),
-		Compress: max(1, int(s.Clock.Day.Compress))}
+	c := crowd{Name: s.Name, Seed: s.Seed, Users: s.Users, Start: s.Clock.Start.String(),
+		Length: scenario.Short(time.Duration(s.Clock.Length)), Compress: max(1, int(s.Clock.Day.Compress))}
 	for _, name := range scenario.Sorted(s.Personas) {
 		p := s.Personas[name]
 		one := crowdPersona{Name: name, Share: float64(p.Share), Does: map[string]float64{}}
@@ -92,7 +92,8 @@ func describe(s scenario.Scenario) crowd {
 				mine[state.Do.Service()], used[state.Do.Service()] = true, true
 			}
 		}
-		c.Behaviours = append(c.Behaviours, crowdBehaviour{name, b.BuiltIn, len(b.States), b.MeanSteps(), scenario.Sorted(mine)})
+		c.Behaviours = append(c.Behaviours, crowdBehaviour{name, b.BuiltIn, len(b.States), b.MeanSteps(),
+			scenario.Sorted(mine)})
 	}
 	for _, name := range scenario.Sorted(used) {
 		v := s.Services[name]

@@ -39,7 +39,8 @@ in one of the --modes, the command says which, and how to raise it, and ends wit
 exit code 1 (HDL-9001); the plan is written all the same.
 
 With --user, the diary of one user is printed, and nothing else.`,
-		Example: "  heddle crowd plan small.yaml\n  heddle crowd plan small.yaml --users 50 --seed 2 --out plan.jsonl\n  heddle crowd plan small.yaml --user 7",
+		Example: "  heddle crowd plan small.yaml\n  heddle crowd plan small.yaml --users 50 --seed 2 --out plan.jsonl\n" +
+			"  heddle crowd plan small.yaml --user 7",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			read, err := f.scenario(cmd, args[0])
 			if err != nil {
@@ -56,7 +57,8 @@ With --user, the diary of one user is printed, and nothing else.`,
 	g.Uint64Var(&f.seed, "seed", 0, "seed of the plan (default: the scenario's)")
 	g.StringVar(&f.out, "out", "", "write the plan to `FILE`")
 	g.IntVar(&f.user, "user", 0, "print the diary of the user of that `number`, from 1")
-	g.StringSliceVar(&f.modes, "modes", []string{"bridge", "routed", "macvlan", "overlay"}, "the modes whose needs must be met")
+	g.StringSliceVar(&f.modes, "modes", []string{"bridge", "routed", "macvlan", "overlay"},
+		"the modes whose needs must be met")
 	cmd.RegisterFlagCompletionFunc("modes", cobra.FixedCompletions(modeNames(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -65,8 +67,8 @@ With --user, the diary of one user is printed, and nothing else.`,
 func (f planFlags) scenario(cmd *cobra.Command, file string) (read scenario.Scenario, err error) {
 	for _, m := range f.modes {
 		if !slices.Contains(modeNames(), m) {
-			return read, heddle.Errorf(heddle.UnknownMode, "read flag", "--modes", fmt.Sprintf("there is no mode %q", heddle.Clip(m)),
-				"choose from "+heddle.List(modeNames()))
+			return read, heddle.Errorf(heddle.UnknownMode, "read flag", "--modes",
+				fmt.Sprintf("there is no mode %q", heddle.Clip(m)), "choose from "+heddle.List(modeNames()))
 		}
 	}
 	if f.out != "" && cmd.Flags().Changed("user") {
@@ -96,7 +98,8 @@ func (s *session) crowdPlan(ctx context.Context, read scenario.Scenario, f planF
 		return err
 	}
 	p := crowdPlan{drawn, drawn.Needs(machineLimits())}
-	if err := s.emit("CrowdPlan", p, func(w io.Writer) error { return s.planScreen(w, read.Clock, p, f.modes) }); err != nil {
+	err = s.emit("CrowdPlan", p, func(w io.Writer) error { return s.planScreen(w, read.Clock, p, f.modes) })
+	if err != nil {
 		return err
 	}
 	if f.out != "" {
@@ -112,14 +115,16 @@ func (s *session) drawPlan(ctx context.Context, read scenario.Scenario, file str
 		return plan.New(read).Write(ctx, io.Discard)
 	}
 	if is, err := os.Stat(file); err == nil && !is.Mode().IsRegular() {
-		return drawn, heddle.Errorf(heddle.BadArgument, "write plan", file, "it is there, and no regular file", "name another file")
+		return drawn, heddle.Errorf(heddle.BadArgument, "write plan", file,
+			"it is there, and no regular file", "name another file")
 	}
 	err = durable.Stream(file, 0o644, func(w io.Writer) (err error) {
 		drawn, err = plan.New(read).Write(ctx, w)
 		return err
 	})
 	if err != nil {
-		return drawn, heddle.Wrap(heddle.BadArgument, "write plan", file, err, "name a file that can be written, with room for it")
+		return drawn, heddle.Wrap(heddle.BadArgument, "write plan", file, err,
+			"name a file that can be written, with room for it")
 	}
 	return drawn, nil
 }
@@ -141,16 +146,17 @@ func (s *session) diaryTable(w io.Writer, d plan.Diary) error {
 		return nil
 	}
 	var rows [][]string
-	for _, session := range d.Sessions {
-		begins, _ := session.Begins()
-		for i, step := range session.Steps {
+	for _, one := range d.Sessions {
+		begins, _ := one.Begins()
+		for i, step := range one.Steps {
 			sent, received := step.Bytes()
 			does := string(step.Do)
 			if step.Mistake != "" {
 				does += ", wrong " + step.Mistake
 			}
-			rows = append(rows, []string{clockTime(session.Start + begins[i]), fmt.Sprintf("%s %d", session.Behaviour, session.Number),
-				does, fmt.Sprint(step.To), fmt.Sprint(step.Requests()), formatSize(sent), formatSize(received), shortDuration(step.Takes())})
+			rows = append(rows, []string{clockTime(one.Start + begins[i]), fmt.Sprintf("%s %d", one.Behaviour, one.Number), does,
+				fmt.Sprint(step.To), fmt.Sprint(step.Requests()), formatSize(sent), formatSize(received),
+				shortDuration(step.Takes())})
 		}
 	}
 	return writeTable(w, s.width(), strings.Split("at,session,does,with,requests,sends,receives,takes", ","), rows)

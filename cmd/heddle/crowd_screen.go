@@ -24,7 +24,8 @@ func (s *session) planScreen(w io.Writer, clock scenario.Clock, p crowdPlan, mod
 	if p.Cut > 0 {
 		cut = fmt.Sprintf("%d sessions end after %d steps", p.Cut, scenario.MaxSteps)
 	}
-	if err := fieldTable(w, s.width(), [2]string{"crowd", p.Crowd}, [2]string{"seed", strconv.FormatUint(p.Seed, 10)}, [2]string{"sha256", p.SHA256},
+	if err := fieldTable(w, s.width(), [2]string{"crowd", p.Crowd}, [2]string{"seed", strconv.FormatUint(p.Seed, 10)},
+		[2]string{"sha256", p.SHA256},
 		[2]string{"users", fmt.Sprintf("%d (%s), %d with a session", p.Users, heddle.List(personas), p.Active)},
 		[2]string{"mistakes", strconv.FormatInt(p.Mistakes, 10)}, [2]string{"cut off", cut},
 		[2]string{"at once", fmt.Sprintf("%d sessions, %d connections", p.Peak.Sessions, p.Peak.Connections)}); err != nil {
@@ -53,8 +54,8 @@ func (s *session) minuteTable(w io.Writer, clock scenario.Clock, p plan.Summary)
 		}
 	}
 	line := func(at, day string, a plan.Amounts) []string {
-		return []string{at, day, fmt.Sprint(a.Sessions), fmt.Sprint(a.Steps), fmt.Sprint(a.Requests), fmt.Sprint(a.Connections),
-			formatSize(a.Sent), formatSize(a.Received)}
+		return []string{at, day, fmt.Sprint(a.Sessions), fmt.Sprint(a.Steps), fmt.Sprint(a.Requests),
+			fmt.Sprint(a.Connections), formatSize(a.Sent), formatSize(a.Received)}
 	}
 	var rows [][]string
 	for first := 0; first < len(p.Minutes); first += period {
@@ -98,10 +99,11 @@ func (s *session) needTable(w io.Writer, needs []plan.Need, modes []string) erro
 			return s.colour(w, red, "no")
 		}}}
 	if s.isWide() {
-		columns = append(columns, tableColumn[plan.Need]{"modes", func(n plan.Need) string { return cmp.Or(heddle.List(n.Modes), "all") }})
-		return writeColumns(w, s.width(), columns, needs)
+		in := func(n plan.Need) string { return cmp.Or(heddle.List(n.Modes), "all") }
+		return writeColumns(w, s.width(), append(columns, tableColumn[plan.Need]{"modes", in}), needs)
 	}
-	return writeColumns(w, s.width(), columns, slices.DeleteFunc(slices.Clone(needs), func(n plan.Need) bool { return !n.Concerns(modes) }))
+	others := func(n plan.Need) bool { return !n.Concerns(modes) }
+	return writeColumns(w, s.width(), columns, slices.DeleteFunc(slices.Clone(needs), others))
 }
 
 // clockTime writes a time since the crowd began, as hours, minutes and seconds.

@@ -39,7 +39,8 @@ func TestCrowdScreens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limits := plan.Limits{Memory: 8e9, Files: 1048576, FilesOfUser: 256, Ports: 28232, Neighbours: 1024, Pids: 32768, BridgePorts: parts.BridgePorts}
+	limits := plan.Limits{Memory: 8e9, Files: 1048576, FilesOfUser: 256, Ports: 28232, Neighbours: 1024, Pids: 32768,
+		BridgePorts: parts.BridgePorts}
 	for name, write := range map[string]func(*session) error{
 		"crowd": func(s *session) error { return s.crowdScreen(s.stdout, describe(read)) },
 		"crowd.plan": func(s *session) error {
@@ -71,7 +72,8 @@ func TestCrowdPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	of := sha256.Sum256(text)
-	if doc.Kind != "CrowdPlan" || doc.Users != 9 || doc.Seed != 2 || doc.SHA256 != hex.EncodeToString(of[:]) || len(doc.Needs) == 0 {
+	if doc.Kind != "CrowdPlan" || doc.Users != 9 || doc.Seed != 2 || len(doc.Needs) == 0 ||
+		doc.SHA256 != hex.EncodeToString(of[:]) {
 		t.Errorf("%+v, and the file has the sum %x", doc, of)
 	}
 	if _, err := os.Stat(out + ".new"); err == nil {
@@ -84,12 +86,12 @@ func TestCrowdPlan(t *testing.T) {
 }
 
 func TestCrowdRefused(t *testing.T) {
-	small := scenarioFile(t, "small", "", "")
+	small, often := scenarioFile(t, "small", "", ""), scenarioFile(t, "small", "browse: 2/h", "browse: often")
 	for line, want := range map[string]string{
-		"check " + scenarioFile(t, "small", "browse: 2/h", "browse: often"):  `line 9, personas.clerk.does.browse: "often" is not a rate`,
-		"plan " + small + " --users 0":                                       "0 is no number of users; give 1 to 1000000",
-		"plan " + small + " --user 21":                                       "the crowd has no user 21",
-		"plan " + small + " --user 0":                                        "give 1 to 20",
+		"check " + often:               `line 9, personas.clerk.does.browse: "often" is not a rate`,
+		"plan " + small + " --users 0": "0 is no number of users; give 1 to 1000000",
+		"plan " + small + " --user 21": "the crowd has no user 21",
+		"plan " + small + " --user 0":  "give 1 to 20",
 		"plan " + small + " --out " + filepath.Join(t.TempDir(), "no/where"): "name a file that can be written",
 		"plan " + small + " --out " + os.DevNull:                             "no regular file",
 		"plan " + small + " --modes bridge,tunnel":                           `there is no mode "tunnel"`,
@@ -104,13 +106,14 @@ func TestCrowdRefused(t *testing.T) {
 func TestKernelLimits(t *testing.T) {
 	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
 	got := kernelLimits(fstest.MapFS{
-		"meminfo":                               file("MemTotal:       32000 kB\nMemFree:          100 kB\nMemAvailable:   24000 kB\n"),
+		"meminfo":                               file("MemTotal: 32000 kB\nMemAvailable:   24000 kB\n"),
 		"sys/fs/nr_open":                        file("1048576\n"),
 		"sys/net/ipv4/ip_local_port_range":      file("32768\t60999\n"),
 		"sys/net/ipv4/neigh/default/gc_thresh3": file("1024\n"),
 		"sys/kernel/pid_max":                    file("odd\n"),
 	})
-	want := plan.Limits{Memory: 24000 * 1024, Files: 1048576, Ports: 28232, Neighbours: 1024, BridgePorts: parts.BridgePorts}
+	want := plan.Limits{Memory: 24000 * 1024, Files: 1048576, Ports: 28232, Neighbours: 1024,
+		BridgePorts: parts.BridgePorts}
 	if got != want {
 		t.Errorf("%+v, and not %+v", got, want)
 	}

@@ -15,13 +15,18 @@ type Plan struct {
 	scenario scenario.Scenario
 	machines map[string]*machine
 	personas []string // in the order of their names
+	// popularity has the law of each service that has sites.
+	popularity map[string]draw.Zipf
 }
 
 // New returns the plan of a scenario that has been read and checked.
 func New(s scenario.Scenario) *Plan {
-	p := &Plan{s, map[string]*machine{}, scenario.Sorted(s.Personas)}
+	p := &Plan{s, map[string]*machine{}, scenario.Sorted(s.Personas), map[string]draw.Zipf{}}
 	for name, b := range s.Behaviours {
-		p.machines[name] = newMachine(name, b, s.Services)
+		p.machines[name] = newMachine(name, b)
+	}
+	for name, v := range s.Services {
+		p.popularity[name] = draw.NewZipf(max(1, int(v.Sites)), float64(v.Zipf))
 	}
 	return p
 }
@@ -50,7 +55,7 @@ func (p *Plan) User(number int) Diary {
 				h = &all
 			}
 			s := Session{User: number, Persona: d.Persona, Behaviour: does, Number: i + 1, Start: start}
-			w := walk{machine: m, services: p.scenario.Services, habits: *h, session: &s, targets: map[string]int{},
+			w := walk{machine: m, plan: p, habits: *h, session: &s, targets: map[string]int{},
 				stream: draw.NewStream(p.scenario.Seed, user, does, "session", strconv.Itoa(s.Number))}
 			if w.to(time.Duration(p.scenario.Clock.Length)) {
 				d.Cut++
@@ -80,7 +85,9 @@ func (p *Plan) persona(number int) string {
 
 // arrivals draws when a user begins sessions of a behaviour: a Poisson process, of which moments are left out as
 // the user is less active (Lewis and Shedler's thinning).
-func (p *Plan) arrivals(s *draw.Stream, persona scenario.Persona, does string, shift scenario.Shift) (all []time.Duration) {
+func (p *Plan) arrivals(
+	s *draw.Stream, persona scenario.Persona, does string, shift scenario.Shift,
+) (all []time.Duration) {
 	rate := float64(persona.Does[does])
 	if rate == 0 {
 		return nil

@@ -13,8 +13,6 @@ type machine struct {
 	start    int
 	patience scenario.Amount
 	states   []state
-	// popularity has the law of each service that has sites.
-	popularity map[string]draw.Zipf
 }
 
 type state struct {
@@ -45,8 +43,8 @@ const (
 	amounts
 )
 
-func newMachine(name string, b scenario.Behaviour, services map[string]scenario.Service) *machine {
-	m := &machine{name: name, patience: b.Patience.Amount, popularity: map[string]draw.Zipf{}}
+func newMachine(name string, b scenario.Behaviour) *machine {
+	m := &machine{name: name, patience: b.Patience.Amount}
 	number := map[string]int{scenario.End: -1}
 	for i, state := range scenario.Sorted(b.States) {
 		number[state] = i
@@ -64,9 +62,6 @@ func newMachine(name string, b scenario.Behaviour, services map[string]scenario.
 			one.mistakes = append(one.mistakes, mistake{kind, s.Mistakes[kind]})
 		}
 		m.states = append(m.states, one)
-		if service := services[s.Do.Service()]; s.Do != "" && service.Between == 0 {
-			m.popularity[s.Do.Service()] = draw.NewZipf(max(1, int(service.Sites)), float64(service.Zipf))
-		}
 	}
 	return m
 }

@@ -65,8 +65,8 @@ func (s Summary) Needs(l Limits) []Need {
 		raise = min(raise, l.Files)
 	}
 	all := []Need{
-		{What: "memory", Need: base + users*perUser + 2*open*perSocket + s.Peak.Tracked*perTracked + s.Peak.Sessions*perSession,
-			Limit: l.Memory, Setting: "MemAvailable", Remedy: "add memory, or end what takes it"},
+		{What: "memory", Need: s.memory(), Limit: l.Memory, Setting: "MemAvailable",
+			Remedy: "add memory, or end what takes it"},
 		{What: "open files", Need: files, Limit: l.Files, Setting: "fs.nr_open", Remedy: sysctl("fs.nr_open", files)},
 		{What: "open files", Need: files, Limit: l.FilesOfUser, Setting: "RLIMIT_NOFILE",
 			Remedy: fmt.Sprintf("ulimit -n %d", raise)},
@@ -77,8 +77,10 @@ func (s Summary) Needs(l Limits) []Need {
 			Modes: []string{"bridge", "macvlan", "ipvlan"}, Remedy: sysctl("net.ipv4.neigh.default.gc_thresh3", 2*open) +
 				", and the same of net.ipv6"},
 		{What: "conntrack", Need: s.Peak.Tracked, Limit: l.Tracked, Setting: "net.netfilter.nf_conntrack_max",
-			Modes: []string{"host", "bridge", "routed", "overlay"}, Remedy: sysctl("net.netfilter.nf_conntrack_max", s.Peak.Tracked)},
-		{What: "processes", Need: basePids, Limit: l.Pids, Setting: "kernel.pid_max", Remedy: sysctl("kernel.pid_max", basePids)},
+			Modes:  []string{"host", "bridge", "routed", "overlay"},
+			Remedy: sysctl("net.netfilter.nf_conntrack_max", s.Peak.Tracked)},
+		{What: "processes", Need: basePids, Limit: l.Pids, Setting: "kernel.pid_max",
+			Remedy: sysctl("kernel.pid_max", basePids)},
 		{What: "bridge ports", Need: users, Limit: l.BridgePorts, Setting: "a bridge network", Modes: []string{"bridge"},
 			Remedy: "leave out mode bridge"},
 	}
@@ -88,6 +90,12 @@ func (s Summary) Needs(l Limits) []Need {
 		}
 	}
 	return all
+}
+
+// memory is what kernel and program take at most, in bytes.
+func (s Summary) memory() int64 {
+	return base + int64(s.Users)*perUser + 2*s.Peak.Connections*perSocket + s.Peak.Tracked*perTracked +
+		s.Peak.Sessions*perSession
 }
 
 func sysctl(name string, need int64) string {

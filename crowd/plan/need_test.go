@@ -27,7 +27,8 @@ personas: {loader: {share: 1, does: {print: 20/h, domain: 20/h, mail: 10/h}}}
 		want.Sessions++
 		for _, step := range one.Steps {
 			sent, received := step.Bytes()
-			want = want.Plus(plan.Amounts{Steps: 1, Requests: step.Requests(), Connections: int64(step.Connections), Sent: sent, Received: received})
+			want = want.Plus(plan.Amounts{Steps: 1, Requests: step.Requests(), Connections: int64(step.Connections),
+				Sent: sent, Received: received})
 		}
 	}
 	added := plan.Amounts{}
@@ -69,7 +70,8 @@ behaviours:
 
 func TestRefuse(t *testing.T) {
 	_, sum := drawn(t, example(t, "office"))
-	plenty := plan.Limits{Memory: 1 << 40, Files: 1 << 20, FilesOfUser: 1 << 20, Ports: 28232, Neighbours: 1 << 20, Tracked: 1 << 20, Pids: 32768, BridgePorts: 1 << 17}
+	plenty := plan.Limits{Memory: 1 << 40, Files: 1 << 20, FilesOfUser: 1 << 20, Ports: 28232,
+		Neighbours: 1 << 20, Tracked: 1 << 20, Pids: 32768, BridgePorts: 1 << 17}
 	all := []string{"bridge", "routed", "macvlan", "overlay", "host"}
 	for name, c := range map[string]struct {
 		limits plan.Limits

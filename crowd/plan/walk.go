@@ -10,13 +10,13 @@ import (
 // walk is a session that is being drawn.
 type walk struct {
 	*machine
-	services map[string]scenario.Service
-	habits   habits
-	stream   *draw.Stream
-	session  *Session
-	targets  map[string]int // of each service, once it is drawn
-	pause    time.Duration  // since the last step
-	at       time.Duration  // since the session's start
+	plan    *Plan
+	habits  habits
+	stream  *draw.Stream
+	session *Session
+	targets map[string]int // of each service, once it is drawn
+	pause   time.Duration  // since the last step
+	at      time.Duration  // since the session's start
 }
 
 // maxVisits bounds the states, pauses included, of a session.
@@ -90,13 +90,13 @@ func (w *walk) target(service string) int {
 		return to
 	}
 	to := 0
-	if group := int(w.services[service].Between); group > 0 {
+	if group := int(w.plan.scenario.Services[service].Between); group > 0 {
 		first := (w.session.User-1)/group*group + 1
 		if to = first + w.stream.Below(group-1); to >= w.session.User {
 			to++
 		}
 	} else {
-		to = w.popularity[service].Rank(w.stream) + 1
+		to = w.plan.popularity[service].Rank(w.stream) + 1
 	}
 	w.targets[service] = to
 	return to

@@ -48,7 +48,8 @@ func (s *Scenario) check() *problem {
 			return wrong("there is no such service; choose from "+heddle.List(Sorted(verbs)), "services", name)
 		}
 		if v := s.Services[name]; v.Between == 1 || v.Between > 0 && v.Sites > 0 {
-			return wrong("groups of users have two members at least, and a service has either sites or groups", "services", name, "between")
+			return wrong("groups of users have two members at least, and a service has either sites or groups",
+				"services", name, "between")
 		}
 	}
 	for _, name := range Sorted(s.Behaviours) {
@@ -75,8 +76,8 @@ func (s *Scenario) checkPersonas() *problem {
 			if _, known := s.Behaviours[does]; !known {
 				all := append(BuiltInBehaviours(), Sorted(s.Behaviours)...)
 				slices.Sort(all)
-				return wrong("there is no such behaviour; choose from "+heddle.List(slices.Compact(all))+", or add it to behaviours",
-					"personas", name, "does", does)
+				return wrong("there is no such behaviour; choose from "+heddle.List(slices.Compact(all))+
+					", or add it to behaviours", "personas", name, "does", does)
 			}
 		}
 	}
@@ -100,8 +101,8 @@ func (s *Scenario) checkWork() *problem {
 		}
 	}
 	if steps *= float64(s.Users) * time.Duration(s.Clock.Length).Hours(); steps > maxPlanned {
-		return wrong(fmt.Sprintf("all of them would do up to %.3g steps, and a plan has at most %.3g; give fewer users, lower rates, "+
-			"or a shorter length", steps, float64(maxPlanned)), "users")
+		return wrong(fmt.Sprintf("all of them would do up to %.3g steps, and a plan has at most %.3g; "+
+			"give fewer users, lower rates, or a shorter length", steps, float64(maxPlanned)), "users")
 	}
 	return nil
 }

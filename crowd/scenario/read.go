@@ -30,7 +30,8 @@ func Read(file string) (Scenario, error) {
 	}
 	s, err := Parse(text)
 	if err != nil {
-		return s, heddle.Wrap(heddle.BadArgument, "read scenario", file, err, "correct the file; docs/guides/crowd.md has all keys")
+		return s, heddle.Wrap(heddle.BadArgument, "read scenario", file, err,
+			"correct the file; docs/guides/crowd.md has all keys")
 	}
 	return s, nil
 }

@@ -126,7 +126,8 @@ func (h *Hours) UnmarshalYAML(n *yaml.Node) (err error) {
 		h.Spread, err = time.ParseDuration(strings.TrimSpace(spread))
 	}
 	if !ok1 || !ok2 || err != nil || h.Spread < 0 || h.Spread > 6*time.Hour || from == day {
-		return yamlfile.Refuse(n, `%q are no hours; give some such as 08:30-17:00 or "08:30-17:00 +-20m"`, heddle.Clip(n.Value))
+		return yamlfile.Refuse(n, `%q are no hours; give some such as 08:30-17:00 or "08:30-17:00 +-20m"`,
+			heddle.Clip(n.Value))
 	}
 	if to <= from {
 		to += day
@@ -165,7 +166,8 @@ func (c *Curve) UnmarshalYAML(n *yaml.Node) error {
 	for _, e := range all {
 		at, ok := parseTimeOfDay(e.key.Value)
 		if !ok || at == day || len(*c) > 0 && at <= (*c)[len(*c)-1].At {
-			return yamlfile.Refuse(e.key, `%q is no time of day after the one before; give rising ones such as "06:00"`, heddle.Clip(e.key.Value))
+			return yamlfile.Refuse(e.key, `%q is no time of day after the one before; give rising ones such as "06:00"`,
+				heddle.Clip(e.key.Value))
 		}
 		var weight Share
 		if err := weight.UnmarshalYAML(e.value); err != nil {

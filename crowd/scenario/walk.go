@@ -16,7 +16,8 @@ func (b Behaviour) check(name string) *problem {
 		return wrong(fmt.Sprintf("it has %d states; give 1 to %d", len(b.States), maxNamed), at("states")...)
 	}
 	if _, there := b.States[b.Start]; !there {
-		return wrong(fmt.Sprintf("%q is none of its states; choose from %s", heddle.Clip(b.Start), heddle.List(Sorted(b.States))), at("start")...)
+		return wrong(fmt.Sprintf("%q is none of its states; choose from %s", heddle.Clip(b.Start),
+			heddle.List(Sorted(b.States))), at("start")...)
 	}
 	for _, n := range Sorted(b.States) {
 		if n == End {
@@ -60,7 +61,8 @@ func (s State) check(all map[string]State, keys []string) *problem {
 	}
 	for _, next := range Sorted(s.Next) {
 		if _, there := all[next]; !there && next != End {
-			return wrong(fmt.Sprintf("there is no such state; choose from %s, %s", heddle.List(Sorted(all)), End), at("next", next)...)
+			return wrong(fmt.Sprintf("there is no such state; choose from %s, %s", heddle.List(Sorted(all)), End),
+				at("next", next)...)
 		}
 	}
 	return nil
@@ -75,7 +77,8 @@ func (b Behaviour) checkWays(at func(...string) []string) *problem {
 	ending := b.spread(map[string]bool{End: true}, func(from, to string) (string, string) { return to, from })
 	for _, name := range Sorted(b.States) {
 		if !ending[name] {
-			return wrong("no way leads from it to the end; give end a weight in its next, or in that of a state after it", at("states", name, "next")...)
+			return wrong("no way leads from it to the end; give end a weight in its next, or in that of a state after it",
+				at("states", name, "next")...)
 		}
 		if !reached[name] {
 			return wrong("no way leads to it from "+b.Start+"; name it in a state's next, or take it out", at("states", name)...)
