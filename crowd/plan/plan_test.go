@@ -148,7 +148,12 @@ func TestSeed(t *testing.T) {
 
 // TestShares: a crowd of any size has each persona's share of users, but for three.
 func TestShares(t *testing.T) {
-	p := plan.New(example(t, "office"))
+	p := plan.New(parse(t, `
+crowd: idle
+users: 2000
+clock: {start: "Mon 10:00", length: 1m}
+personas: {clerk: {share: 65%}, remote: {share: 25%}, engineer: {share: 8%}, machine: {share: 2%}}
+`))
 	shares, count := map[string]float64{"clerk": 0.65, "remote": 0.25, "engineer": 0.08, "machine": 0.02}, map[string]int{}
 	for user := 1; user <= 2000; user++ {
 		count[p.User(user).Persona]++
