@@ -78,7 +78,7 @@ lint: ## gofmt, go vet, staticcheck, the import law
 	$(GO) test ./test/law
 
 test-pure: ## the tests that need no root: seconds
-	$(GO) test . ./ipam ./mode ./nic ./doctor ./bench ./test/law ./test/poll ./test/report ./test/contract ./test/random
+	$(GO) test . ./ipam ./mode ./nic ./doctor ./bench ./crowd/... ./durable ./yamlfile ./test/law ./test/poll ./test/report ./test/contract ./test/random
 
 test: deps build vm-kernels cni-plugins cri-modules lint ## everything this machine can run
 	@echo "running all tests; what cannot run here is listed at the end"

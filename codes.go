@@ -2,7 +2,7 @@ package heddle
 
 // The error ids. An id is never reused; the first digit groups them: 1 the
 // request, 2 networks and addresses, 3 the kernel, 4 the agent and its records,
-// 5 doors, 6 labs, 7 benchmarks, 8 the store and other hosts.
+// 5 doors, 6 labs, 7 benchmarks, 8 the store and other hosts, 9 crowds.
 const (
 	BadID           Code = "HDL-1001"
 	BadIfName       Code = "HDL-1002"
@@ -85,6 +85,7 @@ const (
 	AuthorityAway   Code = "HDL-8016"
 	OutsideRanges   Code = "HDL-8017"
 	NotGranted      Code = "HDL-8018"
+	CrowdTooLarge   Code = "HDL-9001"
 )
 
 var explanations = map[Code]Explanation{
@@ -169,4 +170,5 @@ var explanations = map[Code]Explanation{
 	AuthorityAway:   {Failed, "authority's key off the hosts", "An operator withdrew the authority's key, so that no host of the cluster can sign certificates: no host joins, none becomes a keeper of the store, and no certificate is renewed, until the key is lent.", "An operator lends it for a while: 'heddle host authority lend FILE'. 'heddle host authority' shows who has it."},
 	OutsideRanges:   {Conflict, "outside the cluster's ranges", "The networks that hosts share lie in the address ranges that the cluster was given, so that none can take addresses over that hosts reach elsewhere.", "Choose a subnet in the ranges ('heddle host ranges' shows them), or have an operator change them with the same command."},
 	NotGranted:      {Failed, "not granted", "Networks that hosts share take an operator's word: the hosts that keep the store may write them, and those that an operator granted it. One host's certificate is not enough to change what all hosts have.", "Call on a host that may ('heddle host list' shows them), or have an operator grant it to this one ('heddle host grant NAME networks')."},
+	CrowdTooLarge:   {Failed, "crowd too large", "The plan of a crowd needs more than a limit of this machine allows: memory, open files, ports, neighbours, tracked connections, processes or bridge ports.", "Raise the limit with the command that the message names, or give fewer users. The plan itself is sound: another machine may carry it."},
 }

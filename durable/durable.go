@@ -3,6 +3,7 @@ package durable
 
 import (
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 )
@@ -10,16 +11,28 @@ import (
 // Replace replaces the file by one that only its owner can read, and returns when it is on
 // the disk. A crash leaves at most PATH.new beside it. It takes one caller at a time.
 func Replace(path string, text []byte) error {
-	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	return Stream(path, 0o600, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+}
+
+// Stream does the same with what write writes, for a file that need not fit into memory.
+// If write fails, the file stays as it was.
+func Stream(path string, mode os.FileMode, write func(io.Writer) error) error {
+	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Sync(), f.Close())
+	if err = write(f); err == nil {
+		err = f.Sync()
+	}
+	err = errors.Join(err, f.Close())
 	if err == nil {
 		err = os.Rename(path+".new", path)
 	}
 	if err != nil {
+		_ = os.Remove(path + ".new")
 		return err
 	}
 	return Folder(filepath.Dir(path))

@@ -14,7 +14,6 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/bench"
 	"github.com/heddle-network/heddle/lab/boot"
-	"github.com/heddle-network/heddle/mode"
 	"github.com/heddle-network/heddle/rig"
 )
 
@@ -170,9 +169,7 @@ func checkBenchModes(asked []string, noControl bool) error {
 		return nil
 	}
 	known := []string{bench.Native, bench.DockerLayout, bench.DockerLayoutNF, bench.Overlay + bench.Stack, bench.Reference + bench.Stack, "routed" + bench.Stack}
-	for _, m := range mode.All() {
-		known = append(known, m.Name())
-	}
+	known = append(known, modeNames()...)
 	for _, name := range asked {
 		if !slices.Contains(known, name) {
 			return heddle.Errorf(heddle.UnknownMode, "read flag", "--modes", fmt.Sprintf("there is no mode %q to measure", heddle.Clip(name)),

@@ -23,6 +23,14 @@ func TestCommandsGuide(t *testing.T) {
 	}
 }
 
+// TestCrowdGuide types what docs/guides/crowd.md says.
+func TestCrowdGuide(t *testing.T) {
+	script := "set -ex\n" + guideBlocks(t, "crowd.md", 4)
+	if alone(t) {
+		shell(t, script)
+	}
+}
+
 // guideBlocks returns the commands of a guide, which has so many blocks of them at least.
 func guideBlocks(t *testing.T, name string, fewest int) (script string) {
 	t.Helper()

@@ -17,12 +17,17 @@ const manColumns = 71
 // The columns in which the summary of a mode begins, and the texts of its options.
 const modeColumn, optionColumn = 11, 31
 
-// modeNames lists the modes for a sentence: "host, bridge or routed".
-func modeNames() string {
-	var names []string
+// modeNames lists the modes.
+func modeNames() (all []string) {
 	for _, m := range mode.All() {
-		names = append(names, m.Name())
+		all = append(all, m.Name())
 	}
+	return all
+}
+
+// modeWords lists the modes for a sentence: "host, bridge or routed".
+func modeWords() string {
+	names := modeNames()
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }

@@ -67,7 +67,7 @@ Modes:
 
 func (x *networkFlags) define(s *session, cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&x.mode, "mode", "", "how endpoints are wired: "+modeNames())
+	f.StringVar(&x.mode, "mode", "", "how endpoints are wired: "+modeWords())
 	f.StringArrayVar(&x.subnets, "subnet", nil, "`CIDR` of the addresses; once for IPv4 and once for IPv6 (bridge, routed, overlay: by default, or with auto, a free one)")
 	f.StringArrayVar(&x.gateways, "gateway", nil, "the gateway's `IP`; by default the subnet's first address (macvlan, ipvlan, direct: the LAN's router)")
 	f.StringArrayVar(&x.ranges, "ip-range", nil, "`CIDR` in a subnet, to give addresses out from")
@@ -90,7 +90,7 @@ func (x *networkFlags) network(name string) (n heddle.Network, err error) {
 		return n, err
 	}
 	if x.mode == "" {
-		return n, heddle.Errorf(heddle.BadArgument, "create network", name, "flag --mode is missing", "give --mode "+modeNames())
+		return n, heddle.Errorf(heddle.BadArgument, "create network", name, "flag --mode is missing", "give --mode "+modeWords())
 	}
 	if x.parent != "" {
 		if err := heddle.CheckIfName(x.parent); err != nil {

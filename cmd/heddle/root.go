@@ -40,7 +40,7 @@ done. An error bears an id; 'heddle explain ID' has its story.`,
 	for _, makeCommand := range []func(*session) *cobra.Command{
 		newNetwork, newAttach, newDetach, newEndpoint, newName, newHost, newPeer, newPath,
 		newStatus, newEvents, newCheck, newAudit, newGC, newDoctor, newExplain,
-		newLab, newBench,
+		newLab, newBench, newCrowd,
 		newVersion, newCompletion, newDocs,
 	} {
 		root.AddCommand(makeCommand(s))

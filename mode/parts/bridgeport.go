@@ -14,6 +14,9 @@ const portsPerBridge = 768
 
 const maxShards = 256
 
+// BridgePorts is how many endpoints a bridge network can have.
+const BridgePorts = portsPerBridge * maxShards
+
 // Bridge is one of a network's bridges: the first, which has the gateway, or a leaf.
 func Bridge(h heddle.HostFacts, n heddle.Network, shard int) heddle.Link {
 	return heddle.Link{Name: n.BridgeName(shard), Kind: "bridge", MTU: ResolveMTU(h, n), MAC: n.BridgeMAC(shard),
@@ -29,7 +32,7 @@ func (BridgePort) Wire(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) 
 	shard := e.Slot / portsPerBridge
 	if shard >= maxShards {
 		return heddle.Plan{}, heddle.Errorf(heddle.PoolExhausted, "attach endpoint", e.ID.String(),
-			fmt.Sprintf("network %s has %d endpoints, as many as a bridge network can have", n.Name, portsPerBridge*maxShards), "create another network")
+			fmt.Sprintf("network %s has %d endpoints, as many as a bridge network can have", n.Name, BridgePorts), "create another network")
 	}
 	host := heddle.State{}
 	if shard > 0 {

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/heddle-network/heddle/crowd/plan"
+	"github.com/heddle-network/heddle/crowd/scenario"
+	"github.com/heddle-network/heddle/mode/parts"
+)
+
+// scenarioFile writes an example, changed, to a file.
+func scenarioFile(t *testing.T, name, old, changed string) string {
+	t.Helper()
+	text, err := scenario.Example(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), name+".yaml")
+	if err := os.WriteFile(file, []byte(strings.Replace(string(text), old, changed, 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestCrowdScreens renders a scenario, its plan and a diary for a terminal of 80 columns.
+func TestCrowdScreens(t *testing.T) {
+	read, err := scenario.Read(scenarioFile(t, "small", "", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawn, err := plan.New(read).Write(t.Context(), &strings.Builder{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	limits := plan.Limits{Memory: 8e9, Files: 1048576, FilesOfUser: 256, Ports: 28232, Neighbours: 1024, Pids: 32768,
+		BridgePorts: parts.BridgePorts}
+	for name, write := range map[string]func(*session) error{
+		"crowd": func(s *session) error { return s.crowdScreen(s.stdout, describe(read)) },
+		"crowd.plan": func(s *session) error {
+			return s.planScreen(s.stdout, read.Clock, crowdPlan{drawn, drawn.Needs(limits)}, []string{"bridge", "routed"})
+		},
+		"crowd.diary": func(s *session) error { return s.diaryTable(s.stdout, plan.New(read).User(3)) },
+	} {
+		s, out := screen(t)
+		if err := write(s); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		compare(t, name, out.String())
+	}
+}
+
+func TestCrowdPlan(t *testing.T) {
+	file, out := scenarioFile(t, "small", "", ""), filepath.Join(t.TempDir(), "plan.jsonl")
+	got := call(t, "crowd", "plan", file, "--out", out, "--seed", "2", "--users", "9", "--modes", "routed", "-o", "json")
+	text, err := os.ReadFile(out)
+	if err != nil || got.code != 0 {
+		t.Fatal(err, got)
+	}
+	var doc struct {
+		Kind string
+		plan.Summary
+		Needs []plan.Need
+	}
+	if err := json.Unmarshal([]byte(got.stdout), &doc); err != nil {
+		t.Fatal(err)
+	}
+	of := sha256.Sum256(text)
+	if doc.Kind != "CrowdPlan" || doc.Users != 9 || doc.Seed != 2 || len(doc.Needs) == 0 ||
+		doc.SHA256 != hex.EncodeToString(of[:]) {
+		t.Errorf("%+v, and the file has the sum %x", doc, of)
+	}
+	if _, err := os.Stat(out + ".new"); err == nil {
+		t.Error("a file is left over")
+	}
+	diary := call(t, "crowd", "plan", file, "--user", "3", "-o", "json")
+	if diary.code != 0 || !strings.Contains(diary.stdout, `"kind": "CrowdDiary"`) {
+		t.Error(diary)
+	}
+}
+
+func TestCrowdRefused(t *testing.T) {
+	small, often := scenarioFile(t, "small", "", ""), scenarioFile(t, "small", "browse: 2/h", "browse: often")
+	for line, want := range map[string]string{
+		"check " + often:               `line 9, personas.clerk.does.browse: "often" is not a rate`,
+		"plan " + small + " --users 0": "0 is no number of users; give 1 to 1000000",
+		"plan " + small + " --user 21": "the crowd has no user 21",
+		"plan " + small + " --user 0":  "give 1 to 20",
+		"plan " + small + " --out " + filepath.Join(t.TempDir(), "no/where"): "name a file that can be written",
+		"plan " + small + " --out " + os.DevNull:                             "no regular file",
+		"plan " + small + " --modes bridge,tunnel":                           `there is no mode "tunnel"`,
+	} {
+		got := call(t, append([]string{"crowd"}, strings.Fields(line)...)...)
+		if got.code != 2 || !strings.Contains(got.stderr, want) || got.stdout != "" {
+			t.Errorf("crowd %s: %+v, and not %q", line, got, want)
+		}
+	}
+}
+
+func TestKernelLimits(t *testing.T) {
+	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
+	got := kernelLimits(fstest.MapFS{
+		"meminfo":                               file("MemTotal: 32000 kB\nMemAvailable:   24000 kB\n"),
+		"sys/fs/nr_open":                        file("1048576\n"),
+		"sys/net/ipv4/ip_local_port_range":      file("32768\t60999\n"),
+		"sys/net/ipv4/neigh/default/gc_thresh3": file("1024\n"),
+		"sys/kernel/pid_max":                    file("odd\n"),
+	})
+	want := plan.Limits{Memory: 24000 * 1024, Files: 1048576, Ports: 28232, Neighbours: 1024,
+		BridgePorts: parts.BridgePorts}
+	if got != want {
+		t.Errorf("%+v, and not %+v", got, want)
+	}
+}

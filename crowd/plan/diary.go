@@ -1,0 +1,104 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/heddle-network/heddle/crowd/draw"
+	"github.com/heddle-network/heddle/crowd/scenario"
+)
+
+// Plan draws the sessions of a scenario's users.
+type Plan struct {
+	scenario scenario.Scenario
+	machines map[string]*machine
+	personas []string // in the order of their names
+	// popularity has the law of each service that has sites.
+	popularity map[string]draw.Zipf
+}
+
+// New returns the plan of a scenario that has been read and checked.
+func New(s scenario.Scenario) *Plan {
+	p := &Plan{s, map[string]*machine{}, scenario.Sorted(s.Personas), map[string]draw.Zipf{}}
+	for name, b := range s.Behaviours {
+		p.machines[name] = newMachine(name, b)
+	}
+	for name, v := range s.Services {
+		p.popularity[name] = draw.NewZipf(max(1, int(v.Sites)), float64(v.Zipf))
+	}
+	return p
+}
+
+// Diary is what one user is planned to do, in the order of time.
+type Diary struct {
+	User    int    `json:"user"`
+	Persona string `json:"persona"`
+	// Cut is how many sessions end for having too many steps.
+	Cut      int       `json:"cut,omitempty"`
+	Sessions []Session `json:"sessions"`
+}
+
+// User draws the diary of a user, from 1. It depends on nobody else's, nor on how many users there are.
+func (p *Plan) User(number int) Diary {
+	d := Diary{User: number, Persona: p.persona(number), Sessions: []Session{}}
+	persona := p.scenario.Personas[d.Persona]
+	user := "user " + strconv.Itoa(number)
+	shift := persona.Schedule.Shift(draw.NewStream(p.scenario.Seed, user, "hours"))
+	for _, does := range scenario.Sorted(persona.Does) {
+		m := p.machines[does]
+		var h *habits
+		for i, start := range p.arrivals(draw.NewStream(p.scenario.Seed, user, does, "arrivals"), persona, does, shift) {
+			if h == nil {
+				all := m.habitsOf(p.scenario.Seed, user)
+				h = &all
+			}
+			s := Session{User: number, Persona: d.Persona, Behaviour: does, Number: i + 1, Start: start}
+			w := walk{machine: m, plan: p, habits: *h, session: &s, targets: map[string]int{},
+				stream: draw.NewStream(p.scenario.Seed, user, does, "session", strconv.Itoa(s.Number))}
+			if w.to(time.Duration(p.scenario.Clock.Length)) {
+				d.Cut++
+			}
+			if len(s.Steps) > 0 { // it may begin with a pause that outlasts the crowd
+				d.Sessions = append(d.Sessions, s)
+			}
+		}
+	}
+	slices.SortStableFunc(d.Sessions, func(a, b Session) int { return cmp.Compare(a.Start, b.Start) })
+	return d
+}
+
+// persona is a user's. Users follow each other round a circle on which each persona has an arc as long as its share,
+// a golden section apart, so that a crowd of any size has all of them as it should, and one more user moves nobody.
+func (p *Plan) persona(number int) string {
+	const golden = 0x9e3779b97f4a7c15 // 2^64 / 1.618…
+	offset := uint64(draw.NewStream(p.scenario.Seed, "personas").Below(1 << 30))
+	at := float64((offset<<34+uint64(number)*golden)>>11) / (1 << 53)
+	for _, name := range p.personas {
+		if at -= float64(p.scenario.Personas[name].Share); at < 0 {
+			return name
+		}
+	}
+	return p.personas[len(p.personas)-1]
+}
+
+// arrivals draws when a user begins sessions of a behaviour: a Poisson process, of which moments are left out as
+// the user is less active (Lewis and Shedler's thinning).
+func (p *Plan) arrivals(
+	s *draw.Stream, persona scenario.Persona, does string, shift scenario.Shift,
+) (all []time.Duration) {
+	rate := float64(persona.Does[does])
+	if rate == 0 {
+		return nil
+	}
+	gap := draw.Exponential{MeanValue: float64(time.Hour) / rate}
+	clock := p.scenario.Clock
+	for at := s.From(gap); at < float64(clock.Length); at += s.From(gap) {
+		start := time.Duration(at)
+		if s.Chance(persona.Schedule.Weight(clock.At(start), shift)) {
+			all = append(all, start)
+		}
+	}
+	return all
+}

@@ -1,0 +1,196 @@
+package plan
+
+import (
+	"time"
+
+	"github.com/heddle-network/heddle/crowd/scenario"
+)
+
+// Summary is what a plan amounts to.
+type Summary struct {
+	Crowd  string        `json:"crowd"`
+	Seed   uint64        `json:"seed"`
+	Users  int           `json:"users"`
+	Length time.Duration `json:"length"` // in nanoseconds
+	// SHA256 is that of the plan's text.
+	SHA256 string `json:"sha256"`
+	// Active users have a session. Cut sessions end for having too many steps.
+	Active   int            `json:"active"`
+	Cut      int            `json:"cut"`
+	Mistakes int64          `json:"mistakes"`
+	Personas map[string]int `json:"personas"` // users of each
+	Total    Amounts        `json:"total"`
+	// Minutes are what is expected in each minute, from the first.
+	Minutes []Amounts `json:"minutes"`
+	Peak    Peak      `json:"peak"`
+}
+
+// Amounts are what happens within a time.
+type Amounts struct {
+	Sessions    int64 `json:"sessions"` // that begin
+	Steps       int64 `json:"steps"`    // that begin
+	Requests    int64 `json:"requests"`
+	Connections int64 `json:"connections"`   // that are opened
+	Sent        int64 `json:"bytesSent"`     // by users, payload alone
+	Received    int64 `json:"bytesReceived"` // by users, payload alone
+}
+
+// Plus adds amounts.
+func (a Amounts) Plus(b Amounts) Amounts {
+	return Amounts{a.Sessions + b.Sessions, a.Steps + b.Steps, a.Requests + b.Requests,
+		a.Connections + b.Connections, a.Sent + b.Sent, a.Received + b.Received}
+}
+
+// Peak is the most there is at one time, to a second.
+type Peak struct {
+	Sessions    int64 `json:"sessions"`    // that are going on
+	Connections int64 `json:"connections"` // that are open
+	// Tracked connections are open, or have been until up to two minutes ago
+	// (nf_conntrack_tcp_timeout_time_wait).
+	Tracked int64 `json:"tracked"`
+	// Ports are connections to one service that are open, or have been until up to a minute ago (TCP_TIMEWAIT_LEN).
+	Ports int64 `json:"ports"`
+}
+
+const (
+	trackedAfter = 120 // seconds
+	portAfter    = 60  // seconds
+)
+
+// forecast adds diaries up.
+type forecast struct {
+	Summary
+	sessions *level
+	services map[string]*level // connections
+}
+
+// level counts what opens and closes in each second.
+type level struct{ opened, closed []int32 }
+
+func newLevel(length time.Duration) *level {
+	seconds := length/time.Second + 1
+	return &level{make([]int32, seconds), make([]int32, seconds)}
+}
+
+// add counts one more, from a time to another; what is open at the end is not counted as closed.
+func (l *level) add(from, to time.Duration, count int32) {
+	if i := int(from / time.Second); i < len(l.opened) {
+		l.opened[i] += count
+	}
+	if i := int(to / time.Second); i < len(l.closed) {
+		l.closed[i] += count
+	}
+}
+
+// peak is the most that are open in a second, or were within so many seconds before.
+func peak(after int, all ...*level) (most int64) {
+	now := int64(0)
+	for i := range all[0].opened {
+		for _, l := range all {
+			now += int64(l.opened[i])
+		}
+		most = max(most, now)
+		if past := i - after; past >= 0 {
+			for _, l := range all {
+				now -= int64(l.closed[past])
+			}
+		}
+	}
+	return most
+}
+
+func newForecast(s scenario.Scenario) *forecast {
+	length := time.Duration(s.Clock.Length)
+	return &forecast{
+		Summary: Summary{Crowd: s.Name, Seed: s.Seed, Users: s.Users, Length: length, Personas: map[string]int{},
+			Minutes: make([]Amounts, (length+time.Minute-1)/time.Minute)},
+		sessions: newLevel(length), services: map[string]*level{},
+	}
+}
+
+func (f *forecast) add(d Diary) {
+	f.Personas[d.Persona]++
+	f.Cut += d.Cut
+	if len(d.Sessions) > 0 {
+		f.Active++
+	}
+	for _, s := range d.Sessions {
+		begins, end := s.Begins()
+		f.minute(s.Start).Sessions++
+		f.sessions.add(s.Start, s.Start+end, 1)
+		for i, step := range s.Steps {
+			f.addStep(step, s.Start+begins[i], s.Start+end)
+		}
+	}
+}
+
+// minute is the minute of a time, or the last one.
+func (f *forecast) minute(at time.Duration) *Amounts {
+	return &f.Minutes[min(int(at/time.Minute), len(f.Minutes)-1)]
+}
+
+func (f *forecast) addStep(s Step, at, end time.Duration) {
+	m := f.minute(at)
+	m.Steps++
+	m.Connections += int64(s.Connections)
+	if s.Mistake != "" {
+		f.Mistakes++
+	}
+	if s.Connections > 0 {
+		closed := at + s.Takes()
+		if s.Keep {
+			closed = end
+		}
+		l := f.services[s.Do.Service()]
+		if l == nil {
+			l = newLevel(f.Length)
+			f.services[s.Do.Service()] = l
+		}
+		l.add(at, closed, int32(s.Connections))
+	}
+	requests := s.Requests()
+	sent, received := s.Bytes()
+	if s.Every == 0 {
+		*m = m.Plus(Amounts{Requests: requests, Sent: sent, Received: received})
+		return
+	}
+	// What goes by the clock is spread over the minutes in which the step lasts.
+	f.spread(at, s.Lasts, requests, sent/requests, received/requests)
+}
+
+// spread counts requests that come evenly for as long as a step lasts; those after the crowd's end are left out.
+func (f *forecast) spread(at, lasts time.Duration, requests, sent, received int64) {
+	done := int64(0)
+	for until := at - at%time.Minute + time.Minute; done < requests && at < f.Length; until += time.Minute {
+		upTo := requests
+		if part := min(until, f.Length) - at; part < lasts {
+			upTo = max(done, int64(float64(requests)*(float64(part)/float64(lasts))))
+		}
+		n := upTo - done
+		m := f.minute(until - time.Minute)
+		*m = m.Plus(Amounts{Requests: n, Sent: n * sent, Received: n * received})
+		done = upTo
+		if until >= f.Length {
+			return
+		}
+	}
+}
+
+func (f *forecast) summary(sum string) Summary {
+	f.SHA256 = sum
+	f.Total = Amounts{}
+	for _, m := range f.Minutes {
+		f.Total = f.Total.Plus(m)
+	}
+	f.Peak.Sessions = peak(0, f.sessions)
+	var all []*level
+	for _, name := range scenario.Sorted(f.services) {
+		l := f.services[name]
+		all = append(all, l)
+		f.Peak.Ports = max(f.Peak.Ports, peak(portAfter, l))
+	}
+	if len(all) > 0 {
+		f.Peak.Connections, f.Peak.Tracked = peak(0, all...), peak(trackedAfter, all...)
+	}
+	return f.Summary
+}

@@ -1,0 +1,145 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/heddle-network/heddle"
+)
+
+// Limits are what a machine bears; 0 is not known.
+type Limits struct {
+	Memory      int64 // bytes that are available
+	Files       int64 // that a process may open, whatever its privileges (fs.nr_open)
+	FilesOfUser int64 // that a process of this user may open (RLIMIT_NOFILE, the hard one)
+	Ports       int64 // of one address (net.ipv4.ip_local_port_range)
+	Neighbours  int64 // of all network namespaces, in each family (net.ipv4.neigh.default.gc_thresh3)
+	Tracked     int64 // connections (net.netfilter.nf_conntrack_max)
+	Pids        int64 // processes and threads (kernel.pid_max)
+	BridgePorts int64 // of all bridges of a network
+}
+
+// What a user, and what a user does, take.
+const (
+	// perUser is the kernel's memory for a container's namespace and links in bytes (measured: about this much).
+	perUser = 320 << 10
+	// perSocket is that of a connected TCP socket (computed from the kernel's structures, without queued data).
+	perSocket = 3600
+	// perTracked is that of a tracked connection.
+	perTracked = 256
+	// perSession is the program's memory for a session that goes on. No source: a guess.
+	perSession = 32 << 10
+	// base is the program's memory before it has users. No source: a guess.
+	base = 64 << 20
+	// baseFiles and basePids are files and threads of a program of Go, and of the services. No source: a guess.
+	baseFiles, basePids = 256, 200
+)
+
+// Need is what the plan takes of something that a machine has not without end.
+type Need struct {
+	What string `json:"what"`
+	Need int64  `json:"need"`
+	// Limit is what the machine bears; 0 is not known.
+	Limit   int64  `json:"limit"`
+	Setting string `json:"setting"` // that has the limit
+	// Modes in which it is needed; none for all of them.
+	Modes  []string `json:"modes,omitempty"`
+	Remedy string   `json:"remedy,omitempty"` // if the limit is below the need
+}
+
+// Met reports whether the machine bears it.
+func (n Need) Met() bool { return n.Limit == 0 || n.Need <= n.Limit }
+
+// Concerns reports whether it is needed in one of the modes.
+func (n Need) Concerns(modes []string) bool {
+	return len(n.Modes) == 0 || slices.ContainsFunc(n.Modes, func(m string) bool { return slices.Contains(modes, m) })
+}
+
+// Needs compares what the plan needs with what a machine bears.
+func (s Summary) Needs(l Limits) []Need {
+	users, open := int64(s.Users), s.Peak.Connections
+	files := users + open + baseFiles
+	raise := roomFor(files)
+	if l.Files >= files { // no process may open more
+		raise = min(raise, l.Files)
+	}
+	all := []Need{
+		{What: "memory", Need: s.memory(), Limit: l.Memory, Setting: "MemAvailable",
+			Remedy: "add memory, or end what takes it"},
+		{What: "open files", Need: files, Limit: l.Files, Setting: "fs.nr_open", Remedy: sysctl("fs.nr_open", files)},
+		{What: "open files", Need: files, Limit: l.FilesOfUser, Setting: "RLIMIT_NOFILE",
+			Remedy: fmt.Sprintf("ulimit -n %d", raise)},
+		{What: "ports", Need: s.Peak.Ports, Limit: l.Ports, Setting: "net.ipv4.ip_local_port_range", Modes: []string{"host"},
+			Remedy: `sysctl -w net.ipv4.ip_local_port_range="1024 65535"`},
+		// Who talks has the other in the table; both ends of a connection are on this machine.
+		{What: "neighbours", Need: 2 * open, Limit: l.Neighbours, Setting: "net.ipv4.neigh.default.gc_thresh3",
+			Modes: []string{"bridge", "macvlan", "ipvlan"}, Remedy: sysctl("net.ipv4.neigh.default.gc_thresh3", 2*open) +
+				", and the same of net.ipv6"},
+		{What: "conntrack", Need: s.Peak.Tracked, Limit: l.Tracked, Setting: "net.netfilter.nf_conntrack_max",
+			Modes:  []string{"host", "bridge", "routed", "overlay"},
+			Remedy: sysctl("net.netfilter.nf_conntrack_max", s.Peak.Tracked)},
+		{What: "processes", Need: basePids, Limit: l.Pids, Setting: "kernel.pid_max",
+			Remedy: sysctl("kernel.pid_max", basePids)},
+		{What: "bridge ports", Need: users, Limit: l.BridgePorts, Setting: "a bridge network", Modes: []string{"bridge"},
+			Remedy: "leave out mode bridge"},
+	}
+	for i, n := range all {
+		if n.Met() {
+			all[i].Remedy = ""
+		}
+	}
+	return all
+}
+
+// memory is what kernel and program take at most, in bytes.
+func (s Summary) memory() int64 {
+	return base + int64(s.Users)*perUser + 2*s.Peak.Connections*perSocket + s.Peak.Tracked*perTracked +
+		s.Peak.Sessions*perSession
+}
+
+func sysctl(name string, need int64) string {
+	return fmt.Sprintf("sysctl -w %s=%d", name, roomFor(need))
+}
+
+// roomFor is a power of two with a quarter to spare.
+func roomFor(need int64) int64 {
+	room := int64(1024)
+	for room < need+need/4 {
+		room *= 2
+	}
+	return room
+}
+
+// Refuse returns an error if a need that is not met concerns one of the modes.
+func (s Summary) Refuse(needs []Need, modes []string) error {
+	var causes, remedies []string
+	for _, n := range needs {
+		if n.Met() || !n.Concerns(modes) {
+			continue
+		}
+		where := ""
+		if len(n.Modes) > 0 {
+			where = " in mode " + strings.Join(n.Modes, ", ")
+		}
+		need, limit := n.words()
+		causes = append(causes, fmt.Sprintf("it needs %s%s, and %s allows %s", need, where, n.Setting, limit))
+		remedies = append(remedies, n.Remedy)
+	}
+	if causes == nil {
+		return nil
+	}
+	return heddle.Errorf(heddle.CrowdTooLarge, "plan crowd", s.Crowd, strings.Join(causes, "; "),
+		strings.Join(remedies, "; ")+"; or give fewer --users, or other --modes")
+}
+
+// words are the need with what it counts, and the limit.
+func (n Need) words() (need, limit string) {
+	switch n.What {
+	case "memory":
+		return fmt.Sprintf("%d MiB of memory", n.Need>>20), fmt.Sprintf("%d MiB", n.Limit>>20)
+	case "conntrack":
+		return fmt.Sprintf("%d tracked connections", n.Need), fmt.Sprint(n.Limit)
+	}
+	return fmt.Sprintf("%d %s", n.Need, n.What), fmt.Sprint(n.Limit)
+}

@@ -1,0 +1,109 @@
+package plan_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/crowd/plan"
+)
+
+// TestSummary: the minutes have what the sessions have, but for what comes after the end.
+func TestSummary(t *testing.T) {
+	s := parse(t, `
+crowd: loaders
+users: 40
+clock: {start: "Mon 10:00", length: 9m30s}
+personas: {loader: {share: 1, does: {print: 20/h, domain: 20/h, mail: 10/h}}}
+`)
+	_, sum := drawn(t, s)
+	if len(sum.Minutes) != 10 {
+		t.Fatalf("%d minutes", len(sum.Minutes))
+	}
+	var want plan.Amounts
+	for _, one := range sessions(s) {
+		want.Sessions++
+		for _, step := range one.Steps {
+			sent, received := step.Bytes()
+			want = want.Plus(plan.Amounts{Steps: 1, Requests: step.Requests(), Connections: int64(step.Connections),
+				Sent: sent, Received: received})
+		}
+	}
+	added := plan.Amounts{}
+	for _, m := range sum.Minutes {
+		added = added.Plus(m)
+	}
+	if sum.Total != want || added != want || want.Sessions == 0 {
+		t.Errorf("in all %+v, by minute %+v, the sessions have %+v", sum.Total, added, want)
+	}
+}
+
+// TestByTheClock: what goes by the clock is spread over the minutes, as far as the crowd lives.
+func TestByTheClock(t *testing.T) {
+	s := parse(t, `
+crowd: talkers
+users: 1 # who begins 60 sessions a minute: the load grows for two minutes, and then stays
+clock: {start: "Mon 10:00", length: 5m}
+personas: {talker: {share: 1, does: {talk: 60/m}}}
+behaviours:
+  talk:
+    start: wait
+    states:
+      wait: {think: 90s, next: {talk: 1}}
+      talk: {do: voice.call, sends: 100, receives: 50, every: 1s, lasts: 2m, next: {end: 1}}
+`)
+	_, sum := drawn(t, s)
+	for minute, want := range []int64{0, 450, 3600, 6750, 7200} {
+		if got := sum.Minutes[minute].Requests; got < want-want/3-20 || got > want+want/3+20 {
+			t.Errorf("minute %d has %d requests, about %d were expected", minute, got, want)
+		}
+	}
+	if sum.Total.Sent != 100*sum.Total.Requests || sum.Total.Received != 50*sum.Total.Requests {
+		t.Errorf("%+v", sum.Total)
+	}
+	if c := sum.Peak.Connections; c < 80 || c > 160 {
+		t.Errorf("%d connections at once, about 120 were expected", c)
+	}
+}
+
+func TestRefuse(t *testing.T) {
+	_, sum := drawn(t, example(t, "office"))
+	plenty := plan.Limits{Memory: 1 << 40, Files: 1 << 20, FilesOfUser: 1 << 20, Ports: 28232,
+		Neighbours: 1 << 20, Tracked: 1 << 20, Pids: 32768, BridgePorts: 1 << 17}
+	all := []string{"bridge", "routed", "macvlan", "overlay", "host"}
+	for name, c := range map[string]struct {
+		limits plan.Limits
+		modes  []string
+		want   []string // words of the error; none: it is carried
+	}{
+		"plenty":        {plenty, all, nil},
+		"nothing known": {plan.Limits{}, all, nil},
+		"memory":        {plan.Limits{Memory: 1 << 20}, all, []string{"MiB of memory", "MemAvailable allows 1 MiB"}},
+		"files":         {plan.Limits{Files: 10}, all, []string{"open files", "sysctl -w fs.nr_open=1024"}},
+		"user's files":  {plan.Limits{FilesOfUser: 10}, all, []string{"RLIMIT_NOFILE", "ulimit -n 1024"}},
+		"no room":       {plan.Limits{FilesOfUser: 10, Files: 1000}, all, []string{"ulimit -n 1000"}},
+		"ports":         {plan.Limits{Ports: 10}, all, []string{"ports in mode host", "ip_local_port_range"}},
+		"no mode host":  {plan.Limits{Ports: 10}, all[:4], nil},
+		"neighbours":    {plan.Limits{Neighbours: 10}, all, []string{"neighbours in mode bridge", "gc_thresh3=1024"}},
+		"routed":        {plan.Limits{Neighbours: 10, BridgePorts: 10}, []string{"routed"}, nil},
+		"conntrack":     {plan.Limits{Tracked: 10}, []string{"routed"}, []string{"nf_conntrack_max=2048"}},
+		"macvlan":       {plan.Limits{Tracked: 10}, []string{"macvlan"}, nil},
+		"pids":          {plan.Limits{Pids: 10}, all, []string{"kernel.pid_max=1024"}},
+		"bridges":       {plan.Limits{BridgePorts: 10}, all, []string{"bridge ports", "leave out mode bridge"}},
+		"several":       {plan.Limits{BridgePorts: 10, Pids: 10}, all, []string{"bridge ports", "kernel.pid_max"}},
+	} {
+		err := sum.Refuse(sum.Needs(c.limits), c.modes)
+		if (err == nil) != (c.want == nil) {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if err != nil && !errors.Is(err, heddle.CrowdTooLarge.Sentinel()) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if i := slices.IndexFunc(c.want, func(word string) bool { return !strings.Contains(err.Error(), word) }); i >= 0 {
+			t.Errorf("%s: %v does not say %q", name, err, c.want[i])
+		}
+	}
+}

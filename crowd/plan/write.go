@@ -1,0 +1,35 @@
+package plan
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+)
+
+// Write draws the whole plan and writes it as JSON lines: one session a line, users in the order of their numbers,
+// the sessions of a user in the order of time. It holds one user's diary at a time. The summary's SHA-256 is that
+// of what is written.
+func (p *Plan) Write(ctx context.Context, to io.Writer) (Summary, error) {
+	sum, f := sha256.New(), newForecast(p.scenario)
+	out := bufio.NewWriterSize(io.MultiWriter(to, sum), 1<<16)
+	lines := json.NewEncoder(out)
+	for number := 1; number <= p.scenario.Users; number++ {
+		if err := ctx.Err(); err != nil {
+			return Summary{}, err
+		}
+		d := p.User(number)
+		f.add(d)
+		for _, s := range d.Sessions {
+			if err := lines.Encode(s); err != nil {
+				return Summary{}, err
+			}
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return Summary{}, err
+	}
+	return f.summary(hex.EncodeToString(sum.Sum(nil))), nil
+}

@@ -1,0 +1,120 @@
+package scenario
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
+
+// problem is what is wrong with a scenario, at the keys that lead there.
+type problem struct {
+	keys []string
+	why  string
+}
+
+// wrong returns the problem of a key.
+func wrong(why string, keys ...string) *problem { return &problem{keys, why} }
+
+var goodName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
+
+func badName(name string, keys ...string) *problem {
+	if goodName.MatchString(name) {
+		return nil
+	}
+	return wrong("it is no name; give one to 32 lower-case letters, digits and hyphens, a letter first", keys...)
+}
+
+// check returns what is wrong, nil if nothing is.
+func (s *Scenario) check() *problem {
+	if p := badName(s.Name, "crowd"); p != nil {
+		return p
+	}
+	if s.Users < 1 || s.Users > MaxUsers {
+		return wrong(fmt.Sprintf("%d is no number of users; give 1 to %d", s.Users, MaxUsers), "users")
+	}
+	if s.Clock.Length == 0 {
+		return wrong("it is missing; give one such as 30m", "clock", "length")
+	}
+	if s.Clock.Day.Compress > 1440 {
+		return wrong("it is too fast; give up to 1440, a day a minute", "clock", "day", "compress")
+	}
+	for _, name := range Sorted(s.Services) {
+		if verbs[name] == nil {
+			return wrong("there is no such service; choose from "+heddle.List(Sorted(verbs)), "services", name)
+		}
+		if v := s.Services[name]; v.Between == 1 || v.Between > 0 && v.Sites > 0 {
+			return wrong("groups of users have two members at least, and a service has either sites or groups",
+				"services", name, "between")
+		}
+	}
+	for _, name := range Sorted(s.Behaviours) {
+		if p := s.Behaviours[name].check(name); p != nil {
+			return p
+		}
+	}
+	return s.checkPersonas()
+}
+
+func (s *Scenario) checkPersonas() *problem {
+	if len(s.Personas) == 0 || len(s.Personas) > maxNamed {
+		return wrong(fmt.Sprintf("there are %d; give 1 to %d", len(s.Personas), maxNamed), "personas")
+	}
+	total, used := 0.0, map[string]bool{}
+	for _, name := range Sorted(s.Personas) {
+		if p := badName(name, "personas", name); p != nil {
+			return p
+		}
+		persona := s.Personas[name]
+		total += float64(persona.Share)
+		for _, does := range Sorted(persona.Does) {
+			used[does] = true
+			if _, known := s.Behaviours[does]; !known {
+				all := append(BuiltInBehaviours(), Sorted(s.Behaviours)...)
+				slices.Sort(all)
+				return wrong("there is no such behaviour; choose from "+heddle.List(slices.Compact(all))+
+					", or add it to behaviours", "personas", name, "does", does)
+			}
+		}
+	}
+	if math.Abs(total-1) > 1e-6 {
+		return wrong(fmt.Sprintf("the shares add up to %.4g%%; give shares that add up to 100%%", total*100), "personas")
+	}
+	for _, name := range Sorted(s.Behaviours) {
+		if !used[name] {
+			return wrong("no persona does it; name it under a persona's does, or take it out", "behaviours", name)
+		}
+	}
+	return s.checkWork()
+}
+
+// checkWork refuses a plan that would have too many steps.
+func (s *Scenario) checkWork() *problem {
+	steps := 0.0
+	for _, p := range s.Personas {
+		for name, rate := range p.Does {
+			steps += float64(p.Share) * float64(rate) * s.Behaviours[name].MeanSteps()
+		}
+	}
+	if steps *= float64(s.Users) * time.Duration(s.Clock.Length).Hours(); steps > maxPlanned {
+		return wrong(fmt.Sprintf("all of them would do up to %.3g steps, and a plan has at most %.3g; "+
+			"give fewer users, lower rates, or a shorter length", steps, float64(maxPlanned)), "users")
+	}
+	return nil
+}
+
+// Resize returns the scenario with another number of users.
+func (s Scenario) Resize(users int) (Scenario, error) {
+	s.Users = users
+	if p := s.check(); p != nil {
+		return s, heddle.Errorf(heddle.BadArgument, "read flag", "--users", p.why, "give another number")
+	}
+	return s, nil
+}
+
+// Sorted lists the keys of a mapping in their order.
+func Sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,70 @@
+package scenario_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/heddle-network/heddle/crowd/scenario"
+)
+
+// TestRefused: what is wrong is told with its line, its key, and what to do.
+func TestRefused(t *testing.T) {
+	for _, c := range []struct{ old, changed, want string }{
+		{"seed: 3", "sede: 3", "line 2: unknown key sede"},
+		{"seed: 3", "seed: [", "did not find expected"},
+		{"users: 5", "users: 0", "line 3, users: 0 is no number of users; give 1 to 1000000"},
+		{"users: 5", "users: 1000001", "line 3, users"},
+		{"users: 5", "users: 1000000", "line 3, users: all of them would do up to"},
+		{"crowd: good", "crowd: Good Crowd", "line 1, crowd: it is no name"},
+		{"length: 90m, ", "", "line 4, clock.length: it is missing; give one such as 30m"},
+		{"90m", "8d", `line 4, clock.length: "8d" is no length`},
+		{"90m", "169h", `line 4, clock.length: "169h" is no length of a crowd; give 1s to 168h0m0s`},
+		{"Sun 23:30", "Sunday", `line 4, clock.start: "Sunday" is no time of the week; give one such as "Mon 08:00"`},
+		{"compress: 2", "compress: 9999", "line 4, clock.day.compress: it is too fast"},
+		{"compress: 2", "compress: 1.5", `line 4, clock.day.compress: "1.5" is not a whole number`},
+		{"60%", "61%", "line 5, personas: the shares add up to 101%; give shares that add up to 100%"},
+		{"60%", "160%", `line 6, personas.one.share: "160%" is not a share`},
+		{"2/m", "2 per minute", `line 6, personas.one.does.browse: "2 per minute" is not a rate such as 6/h`},
+		{"2/m", "3601/h", "is not a rate"},
+		{"2/m", "-1/h", "is not a rate"},
+		{"browse:", "browsing:", "line 6, personas.one.does.browsing: there is no such behaviour; choose from browse, call"},
+		{"fri-mon", "friday-mon", `line 7, personas.two.schedule.days: "friday-mon" is no weekday`},
+		{"22:00-06:00", "22-6", `line 7, personas.two.schedule.hours: "22-6 +-20m" are no hours`},
+		{"+-20m", "+-20", "are no hours"},
+		{"tinker: 12/d", "call: 1/h", "line 9, behaviours.tinker: no persona does it"},
+		{"start: work", "start: sleep", `line 10, behaviours.tinker.start: "sleep" is none of its states; choose from rest`},
+		{"patience: 3s", "patience: 3", `line 11, behaviours.tinker.patience: "3" is not a duration such as 12s`},
+		{"do: files.get", "do: files.delete", `line 14, WORK.do: "files.delete" is no action; choose from chat.connect`},
+		{"do: files.get", "", "states.work: without do it is a pause"},
+		{"mean: 10KB", "mean: 10Kbit", "line 15, WORK.receives.lognormal.mean: \"10Kbit\" is not a number of bytes"},
+		{"mean: 10KB", "mean: 0", "line 15, WORK.receives.lognormal.mean: it is 0; give a number above it"},
+		{"mean: 10KB, ", "", "line 15, WORK.receives.lognormal: it has 1 parameters; give median sigma"},
+		{"deviation", "sigma", "line 15, WORK.receives.lognormal.sigma: there is no such parameter; give mean deviation"},
+		{"max: 1MiB", "most: 1MiB", "there is no law and no option most; give a value, or one of exponential"},
+		{"max: 1MiB", "exponential: 2KB", "it is a second law; give one of them"},
+		{"max: 1MiB", "min: 2MiB, max: 1MiB", "line 15, WORK.receives: its min is above its max; exchange them"},
+		{"per-user: 0.5", "per-user: 4", "receives.per-user: it is too much"},
+		{"lognormal: {mean: 10KB, deviation: 3KB}, ", "", "it has no law"},
+		{"0.5: 1s, 1: 10s", "0.5: 1s, 0.9: 10s", "its last probability is 0.9; end with 1, and the largest value"},
+		{"0.5: 1s, 1: 10s", "0.5: 1s, 0.4: 10s", "it is no probability above the one before"},
+		{"0.5: 1s, 1: 10s", "0.5: 11s, 1: 10s", "it is below the quantile before; give rising values"},
+		{"expect:", "lasts: 3s\n        expect:", "states.work: a step either lasts, or is expected to take a time"},
+		{"expect:", "every: 3s\n        expect:", "states.work.every: what is repeated by the clock must end; give lasts"},
+		{"expect:", "every: {exponential: 3s}\n        lasts:", "line 16, WORK.every: it may be drawn too short"},
+		{"expect:", "mistakes: {way: {chance: 1%, again: 1s}}\n        expect:",
+			"line 16, WORK.mistakes.way: there is no such mistake; choose from name, password"},
+		{"end: 0.5", "ende: 0.5", "line 17, WORK.next.ende: there is no such state; choose from rest, work, end"},
+		{", end: 0.5", "", "states.rest.next: no way leads from it to the end; give end a weight in its next"},
+		{"end: 0.5", "end: 0", "no way leads from it to the end"},
+		{"rest: 1, end: 0.5", "end: 0.5", "line 18, behaviours.tinker.states.rest: no way leads to it from work"},
+		{"personas:", "services: {gopher: {sites: 3}}\npersonas:", "line 5, services.gopher: there is no such service"},
+		{"personas:", "services: {web: {sites: 3, between: 3}}\npersonas:", "line 5, services.web.between: groups of users"},
+	} {
+		text := strings.Replace(good, c.old, c.changed, 1)
+		want := strings.Replace(c.want, "WORK", "behaviours.tinker.states.work", 1)
+		_, err := scenario.Parse([]byte(text))
+		if text == good || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q instead of %q: %v, and not %q", c.changed, c.old, err, want)
+		}
+	}
+}

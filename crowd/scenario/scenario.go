@@ -1,0 +1,121 @@
+// Package scenario is people as data: who they are, when they are active, what they do. It reads scenarios,
+// which are YAML, and checks them; package plan draws from them what happens.
+package scenario
+
+import (
+	"time"
+)
+
+// The bounds of a scenario, so that none eats the machine that plans it.
+const (
+	MaxUsers  = 1_000_000
+	MaxLength = 7 * 24 * time.Hour
+	// MaxSteps is how many steps a session has at most; it ends with the last of them.
+	MaxSteps = 1000
+	// maxPlanned bounds the steps that a whole plan is expected to have.
+	maxPlanned = 500_000_000
+	// maxFile is the size of a scenario's file in bytes.
+	maxFile = 1 << 20
+	// maxNamed is how many personas, behaviours, states of one behaviour a scenario has at most.
+	maxNamed = 200
+)
+
+// Scenario is a crowd: its people, and the world that they live in.
+type Scenario struct {
+	Name string `yaml:"crowd"`
+	Seed uint64 `yaml:"seed"`
+	// Users is how many people there are, of all personas. They are numbered from 1.
+	Users      int                  `yaml:"users"`
+	Clock      Clock                `yaml:"clock"`
+	Services   map[string]Service   `yaml:"services"`
+	Personas   map[string]Persona   `yaml:"personas"`
+	Behaviours map[string]Behaviour `yaml:"behaviours"`
+}
+
+// Service is what behaviours' steps go to.
+type Service struct {
+	// Sites is how many different ones there are, 1 if it is not given. They are numbered by popularity,
+	// from 1: a visit goes to number r with a chance in proportion to 1/r^Zipf.
+	Sites Count `yaml:"sites"`
+	Zipf  Plain `yaml:"zipf"`
+	// Between is given for what users do with each other: they keep to groups of so many, in the order of
+	// their numbers. Who belongs together does not depend on how many users there are.
+	Between Count `yaml:"between"`
+}
+
+// Persona is a kind of people.
+type Persona struct {
+	// Share of the users; all shares add up to 1.
+	Share    Share     `yaml:"share"`
+	Schedule *Schedule `yaml:"schedule"` // nil: always active
+	// Does says how many sessions of each behaviour a user begins in an active hour.
+	Does map[string]Rate `yaml:"does"`
+}
+
+// Behaviour is a state machine by which a session goes.
+type Behaviour struct {
+	// Start is the state in which a session begins.
+	Start string `yaml:"start"`
+	// Patience is how long a person waits for a step, before giving up; 0 is for ever.
+	Patience Time             `yaml:"patience"`
+	States   map[string]State `yaml:"states"`
+
+	// BuiltIn says that the behaviour is heddle's own.
+	BuiltIn bool `yaml:"-"`
+}
+
+// End is the state in which a session ends.
+const End = "end"
+
+// State is a step, a pause, or a step and the pause after it.
+type State struct {
+	// Do is the action of the step, such as web.page; "" for a pause.
+	Do Action `yaml:"do"`
+	// Sends is the size of each request, Receives that of the first answer, in bytes of payload.
+	Sends    Size `yaml:"sends"`
+	Receives Size `yaml:"receives"`
+	// More are requests that the first answer brings along, such as for a page's pictures.
+	More More `yaml:"more"`
+	// Expect is how long the step takes on a sound network, so that the plan knows when what comes after it
+	// will be. Lasts is for steps that take their time on any network.
+	Expect Time `yaml:"expect"`
+	Lasts  Time `yaml:"lasts"`
+	// Every repeats request and answer by the clock, until the step has lasted.
+	Every Time `yaml:"every"`
+	// Connections that the step opens; 1 if it is not given. They are closed with the step, or kept until
+	// the session ends.
+	Connections *Count `yaml:"connections"`
+	Keep        bool   `yaml:"keep"`
+	// Mistakes that a person makes: the step fails, and is done again.
+	Mistakes map[string]Mistake `yaml:"mistakes"`
+	// Think is the pause afterwards.
+	Think Time `yaml:"think"`
+	// Next has the weights of the states that may follow.
+	Next map[string]Share `yaml:"next"`
+}
+
+// More are requests after the first one of a step.
+type More struct {
+	Count    Number `yaml:"count"`
+	Receives Size   `yaml:"receives"`
+}
+
+// Mistake is an attempt that must fail.
+type Mistake struct {
+	Chance Share `yaml:"chance"`
+	Again  Time  `yaml:"again"` // how long the person needs until the next attempt
+}
+
+// Mistakes are the kinds of mistakes.
+var Mistakes = []string{"name", "password"}
+
+// Opens is how many connections the step opens.
+func (s State) Opens() int {
+	switch {
+	case s.Do == "":
+		return 0
+	case s.Connections == nil:
+		return 1
+	}
+	return int(*s.Connections)
+}

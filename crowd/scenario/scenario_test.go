@@ -1,0 +1,213 @@
+package scenario_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/crowd/draw"
+	"github.com/heddle-network/heddle/crowd/scenario"
+)
+
+func TestExamples(t *testing.T) {
+	used := map[string]bool{}
+	for _, name := range scenario.Examples() {
+		text, err := scenario.Example(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := scenario.Parse(text)
+		if err != nil || s.Name != name {
+			t.Errorf("%s: crowd %q, %v", name, s.Name, err)
+		}
+		if sum := scenario.Summary(text); sum == "" || strings.HasPrefix(sum, "#") || strings.HasPrefix(sum, "crowd") {
+			t.Errorf("%s is about %q", name, sum)
+		}
+		for b := range s.Behaviours {
+			used[b] = true
+		}
+	}
+	for _, b := range scenario.BuiltInBehaviours() {
+		if !used[b] {
+			t.Errorf("behaviour %s is in no example", b)
+		}
+	}
+	_, err := scenario.Example("../services")
+	if !errors.Is(err, heddle.BadArgument.Sentinel()) ||
+		!strings.Contains(err.Error(), "choose from evening, office, small") {
+		t.Error(err)
+	}
+}
+
+// TestSources: each number of a behaviour that is built in has its source beside it or above it, or is said to be a
+// guess.
+func TestSources(t *testing.T) {
+	files, err := filepath.Glob("behaviours/*.yaml")
+	if err != nil || len(files) < 10 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var above []string // the lines in which this one is, and a comment before it
+		for i, line := range strings.Split(string(text), "\n") {
+			words, _, said := strings.Cut(line, "#")
+			for len(above) > 0 && indentation(above[len(above)-1]) >= indentation(line) && strings.TrimSpace(words) != "" {
+				if last := above[len(above)-1]; strings.TrimLeft(last, " ")[0] == '#' && indentation(last) == indentation(line) {
+					said = true
+				}
+				above = above[:len(above)-1]
+			}
+			for _, a := range above {
+				said = said || strings.Contains(a, "#")
+			}
+			if number.MatchString(words) && !certain.MatchString(words) && !said {
+				t.Errorf("%s:%d: %q has no source", file, i+1, line)
+			}
+			if strings.TrimSpace(line) != "" {
+				above = append(above, line)
+			}
+		}
+	}
+}
+
+var (
+	number  = regexp.MustCompile(`[:\[] *[{\[]?.*[0-9]`)
+	certain = regexp.MustCompile(`next: \{\w+: 1\} *$|connections: [01] *$`)
+)
+
+func indentation(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
+
+func TestRead(t *testing.T) {
+	_, err := scenario.Read(filepath.Join(t.TempDir(), "none.yaml"))
+	if !errors.Is(err, heddle.BadArgument.Sentinel()) || !strings.Contains(err.Error(), "no such file") {
+		t.Error(err)
+	}
+	large := filepath.Join(t.TempDir(), "large.yaml")
+	if err := os.WriteFile(large, []byte(strings.Repeat("# no end\n", 200_000)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = scenario.Read(large); err == nil || !strings.Contains(err.Error(), "larger than 1048576 bytes") {
+		t.Error(err)
+	}
+}
+
+const good = `crowd: good
+seed: 3
+users: 5
+clock: {start: "Sun 23:30", length: 90m, day: {compress: 2}}
+personas:
+  one: {share: 60%, does: {browse: 2/m, tinker: 12/d}}
+  two: {share: 0.4, schedule: {days: "fri-mon,wed", hours: "22:00-06:00 +-20m", lunch: 01:00-01:30}, does: {call: 1/h}}
+behaviours:
+  tinker:
+    start: work
+    patience: 3s
+    states:
+      work:
+        do: files.get
+        receives: {lognormal: {mean: 10KB, deviation: 3KB}, max: 1MiB, per-user: 0.5}
+        expect: {weibull: {scale: 1s, shape: 0.8}, min: 10ms}
+        next: {rest: 1, end: 0.5}
+      rest: {think: {quantiles: {0.5: 1s, 1: 10s}}, next: {work: 1}}
+`
+
+func TestGood(t *testing.T) {
+	s, err := scenario.Parse([]byte(good))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b := s.Behaviours; len(b) != 3 || b["tinker"].BuiltIn || !b["browse"].BuiltIn {
+		t.Errorf("%+v", b)
+	}
+	one, two := s.Personas["one"], s.Personas["two"]
+	if one.Share != 0.6 || one.Does["browse"] != 120 || one.Does["tinker"] != 0.5 || two.Share != 0.4 {
+		t.Errorf("%+v, %+v", one, two)
+	}
+	if steps := s.Behaviours["tinker"].MeanSteps(); steps < 2.99 || steps > 3.01 {
+		t.Errorf("%v steps, expected 3", steps)
+	}
+	// Half past eleven on Sunday is in the week's last hour; an hour later, at twice the speed, it is Monday.
+	for elapsed, want := range map[time.Duration]string{
+		0: "Sun 23:30:00", 15 * time.Minute: "Mon 00:00:00", time.Hour: "Mon 01:30:00"} {
+		if got := s.Clock.At(elapsed).String(); got != want {
+			t.Errorf("after %v it is %s, not %s", elapsed, got, want)
+		}
+	}
+	at := func(day int, clock time.Duration) float64 {
+		return two.Schedule.Weight(scenario.Moment(time.Duration(day)*24*time.Hour+clock), scenario.Shift{})
+	}
+	for _, c := range []struct {
+		day   int
+		clock time.Duration
+		want  float64
+	}{
+		{0, 22 * time.Hour, 1},               // Monday
+		{1, 5 * time.Hour, 1},                // its night
+		{1, 6 * time.Hour, 0},                // is over
+		{1, 23 * time.Hour, 0},               // Tuesday is free
+		{2, 5 * time.Hour, 0},                // with its night
+		{5, 75 * time.Minute, 0},             // lunch
+		{5, 90 * time.Minute, 1},             //
+		{6, 21*time.Hour + 59*60*1e9, 0},     //
+		{3, 1*time.Hour + 45*60*1e9, 1},      // Wednesday's night
+		{4, 12 * time.Hour, 0},               //
+		{0, 1*time.Hour + 29*time.Minute, 0}, // lunch in Sunday's night
+	} {
+		if got := at(c.day, c.clock); got != c.want {
+			t.Errorf("day %d at %v: %v, not %v", c.day, c.clock, got, c.want)
+		}
+	}
+}
+
+// TestCurve: between two times of a curve the line is straight, also past midnight.
+func TestCurve(t *testing.T) {
+	curve := `curve: {"00:00": 100%, "06:00": 20%, "22:00": 50%}`
+	s, err := scenario.Parse([]byte(strings.Replace(good, "lunch: 01:00-01:30", curve, 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	weights := map[time.Duration]float64{0: 1, 3 * time.Hour: 0.6, 22 * time.Hour: 0.5, 23 * time.Hour: 0.75}
+	for clock, want := range weights {
+		got := s.Personas["two"].Schedule.Weight(scenario.Moment(clock), scenario.Shift{})
+		if got < want-1e-9 || got > want+1e-9 {
+			t.Errorf("at %v: %v, not %v", clock, got, want)
+		}
+	}
+}
+
+// TestShift: each user's hours begin and end within the spread.
+func TestShift(t *testing.T) {
+	s, err := scenario.Parse([]byte(good))
+	if err != nil {
+		t.Fatal(err)
+	}
+	low, high := time.Hour, -time.Hour
+	stream := draw.NewStream(1)
+	for range 1000 {
+		shift := s.Personas["two"].Schedule.Shift(stream)
+		low, high = min(low, shift.From, shift.To), max(high, shift.From, shift.To)
+	}
+	if low < -20*time.Minute || high > 20*time.Minute || low > -19*time.Minute || high < 19*time.Minute {
+		t.Errorf("shifts lie from %v to %v", low, high)
+	}
+}
+
+func TestResize(t *testing.T) {
+	s, err := scenario.Parse([]byte(good))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for users, fits := range map[int]bool{-1: false, 0: false, 1: true, 10_000: true, 1_000_000: false} {
+		if _, err := s.Resize(users); (err == nil) != fits {
+			t.Errorf("%d users: %v", users, err)
+		}
+	}
+}
