@@ -137,8 +137,8 @@ func (s *shadow) takes(t *testing.T, peer caller, port uint16, called []netip.Ad
 		}
 	}
 	for _, c := range asked {
-		s.attacker.Send(t, "eth0", c.frame(s.attacker, opening))
 		world.Soon(t, "the attacker's call passes the host", func() error {
+			s.attacker.Send(t, "eth0", c.frame(s.attacker, opening)) // again, as the floods of other tests may have it lost
 			for _, flow := range s.w.Host.Tracked(t, c.src, c.dst) {
 				if strings.Contains(flow, fmt.Sprintf("\t%d ", c.proto)) {
 					return nil
@@ -152,9 +152,12 @@ func (s *shadow) takes(t *testing.T, peer caller, port uint16, called []netip.Ad
 		v := i / len(protocols)
 		back := call{peer.addrs[v], peer.calls[v], peerPort, port, c.proto}
 		words := fmt.Sprint(mark, i)
-		peer.Send(t, "eth0", back.frame(peer, words))
 		isHeard := func(f world.Frame) bool { return !f.Out && world.Contains(words)(f) }
-		if within(world.Patience, func() bool { return heard.Has(isHeard) || answers.Has(back.isAnswer) }) && heard.Has(isHeard) {
+		came := within(world.Patience, func() bool {
+			peer.Send(t, "eth0", back.frame(peer, words))
+			return heard.Has(isHeard) || answers.Has(back.isAnswer)
+		})
+		if came && heard.Has(isHeard) {
 			took++
 		} else if !answers.Has(back.isAnswer) {
 			t.Errorf("%v reaches neither the attacker nor the port's owner", back)
