@@ -77,6 +77,10 @@ func (f planFlags) scenario(cmd *cobra.Command, file string) (read scenario.Scen
 	if read, err = scenario.Read(file); err != nil {
 		return read, err
 	}
+	if sameFile(file, f.out) {
+		return read, heddle.Errorf(heddle.BadArgument, "read flag", "--out", "it is the scenario's own file",
+			"name another file")
+	}
 	if cmd.Flags().Changed("seed") {
 		read.Seed = f.seed
 	}
@@ -84,6 +88,13 @@ func (f planFlags) scenario(cmd *cobra.Command, file string) (read scenario.Scen
 		read, err = read.Resize(f.users)
 	}
 	return read, err
+}
+
+// sameFile reports whether two names are of one file that is there.
+func sameFile(a, b string) bool {
+	is, err1 := os.Stat(a)
+	other, err2 := os.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(is, other)
 }
 
 // crowdPlan is the output document of crowd plan.

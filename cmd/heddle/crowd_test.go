@@ -76,8 +76,8 @@ func TestCrowdPlan(t *testing.T) {
 		doc.SHA256 != hex.EncodeToString(of[:]) {
 		t.Errorf("%+v, and the file has the sum %x", doc, of)
 	}
-	if _, err := os.Stat(out + ".new"); err == nil {
-		t.Error("a file is left over")
+	if all, err := os.ReadDir(filepath.Dir(out)); err != nil || len(all) != 1 {
+		t.Errorf("%v: the folder has %v", err, all)
 	}
 	diary := call(t, "crowd", "plan", file, "--user", "3", "-o", "json")
 	if diary.code != 0 || !strings.Contains(diary.stdout, `"kind": "CrowdDiary"`) {
@@ -87,6 +87,10 @@ func TestCrowdPlan(t *testing.T) {
 
 func TestCrowdRefused(t *testing.T) {
 	small, often := scenarioFile(t, "small", "", ""), scenarioFile(t, "small", "browse: 2/h", "browse: often")
+	linked := filepath.Join(t.TempDir(), "linked")
+	if err := os.Symlink(small, linked); err != nil {
+		t.Fatal(err)
+	}
 	for line, want := range map[string]string{
 		"check " + often:               `line 9, personas.clerk.does.browse: "often" is not a rate`,
 		"plan " + small + " --users 0": "0 is no number of users; give 1 to 1000000",
@@ -95,6 +99,13 @@ func TestCrowdRefused(t *testing.T) {
 		"plan " + small + " --out " + filepath.Join(t.TempDir(), "no/where"): "name a file that can be written",
 		"plan " + small + " --out " + os.DevNull:                             "no regular file",
 		"plan " + small + " --modes bridge,tunnel":                           `there is no mode "tunnel"`,
+		"plan " + small + " --out " + small:                                  "it is the scenario's own file",
+		"plan " + small + " --out " + linked:                                 "it is the scenario's own file",
+		"plan " + small + " --user 1 --out x":                                "--user is given as well",
+		"plan /none.yaml":                                                    "name a readable file",
+		"check /none.yaml":                                                   "name a readable file",
+		"plan":                                                               "FILE",
+		"example nothing":                                                    "choose from evening",
 	} {
 		got := call(t, append([]string{"crowd"}, strings.Fields(line)...)...)
 		if got.code != 2 || !strings.Contains(got.stderr, want) || got.stdout != "" {
