@@ -52,7 +52,7 @@ func TestSame(t *testing.T) {
 	for name, want := range map[string]string{
 		"small":   "2696be345f9f94eec50c990605710ce4795b9d5faa2dad538485a88e3db82c43",
 		"office":  "b53b85ac4c1c0edb18ad6d204a010853abcbcce41eccfb007337a479f9f3792c",
-		"evening": "44e1815f03f3dafb5476a9f7548901182b88aeeb5f5b9097f3205cb683bd92b9",
+		"evening": "51c7764590d5bd068508a91890e31501754d56933f78508e549d2313b9d1244a",
 	} {
 		if _, sum := drawn(t, example(t, name)); sum.SHA256 != want {
 			t.Errorf("%s has the sum %s, not %s", name, sum.SHA256, want)
