@@ -76,7 +76,7 @@ personas:
       hours: "08:30-17:00 +-20m"
       lunch: 12:00-13:00
       curve: {"06:00": 50%, "23:00": 100%}
-    does: {type: 3600/h}
+    does: {print: 3600/h}
   night: {share: 49.99%, schedule: {hours: "16:00-24:00", days: "sun,mon"}, does: {type: 1/d}}
   always: {share: 0.01%, does: {type: 1/h}}
 behaviours:
@@ -89,8 +89,8 @@ behaviours:
 	got := call(t, "crowd", "check", file)
 	for _, want := range []string{
 		"day +mon-wed,fri +08:30-17:00 \\+-20m +12:00-13:00 +06:00 50%, 23:00 100%\n",
-		"night +sun,mon +16:00-24:00", "day +50% +type 3600\n", "always +0.01% +type 1\n", "night +50% +type 0.0417\n",
-		"type +the file +1 +865 ",
+		"night +sun,mon +16:00-24:00", "day +50% +print 3600\n", "always +0.01% +type 1\n", "night +50% +type 0.0417\n",
+		"type +the file +1 +1000 ",
 	} {
 		if !regexp.MustCompile(want).MatchString(got.stdout) {
 			t.Errorf("%+v\nhas no %q", got, want)
