@@ -50,6 +50,9 @@ func (p *Plan) User(ctx context.Context, number int) (Diary, error) {
 	user := "user " + strconv.Itoa(number)
 	shift := persona.Schedule.Shift(draw.NewStream(p.scenario.Seed, user, "hours"))
 	for _, does := range scenario.Sorted(persona.Does) {
+		if err := ctx.Err(); err != nil {
+			return Diary{}, err
+		}
 		a := p.automata[does]
 		var h *habits
 		for i, start := range p.arrivals(draw.NewStream(p.scenario.Seed, user, does, "arrivals"), persona, does, shift) {
