@@ -15,7 +15,7 @@ const (
 	// maxPlanned bounds the steps that a whole plan is expected to have.
 	maxPlanned = 500_000_000
 	// maxFile is the size of a scenario's file in bytes.
-	maxFile = 1 << 20
+	maxFile = 64 << 10
 	// maxNamed is how many personas, behaviours, states of one behaviour a scenario has at most.
 	maxNamed = 200
 )
