@@ -6,7 +6,6 @@ import (
 	"math"
 	"regexp"
 	"slices"
-	"time"
 
 	"github.com/heddle-network/heddle"
 )
@@ -52,6 +51,15 @@ func (s *Scenario) check() *problem {
 				"services", name, "between")
 		}
 	}
+	own := 0
+	for _, name := range Sorted(s.Behaviours) {
+		if !s.Behaviours[name].BuiltIn {
+			own++
+		}
+	}
+	if own > maxNamed {
+		return wrong(fmt.Sprintf("there are %d; give up to %d", own, maxNamed), "behaviours")
+	}
 	for _, name := range Sorted(s.Behaviours) {
 		if p := s.Behaviours[name].check(name); p != nil {
 			return p
@@ -90,21 +98,6 @@ func (s *Scenario) checkPersonas() *problem {
 		}
 	}
 	return s.checkWork()
-}
-
-// checkWork refuses a plan that would have too many steps.
-func (s *Scenario) checkWork() *problem {
-	steps := 0.0
-	for _, p := range s.Personas {
-		for name, rate := range p.Does {
-			steps += float64(p.Share) * float64(rate) * s.Behaviours[name].MeanSteps()
-		}
-	}
-	if steps *= float64(s.Users) * time.Duration(s.Clock.Length).Hours(); steps > maxPlanned {
-		return wrong(fmt.Sprintf("all of them would do up to %.3g steps, and a plan has at most %.3g; "+
-			"give fewer users, lower rates, or a shorter length", steps, float64(maxPlanned)), "users")
-	}
-	return nil
 }
 
 // Resize returns the scenario with another number of users.

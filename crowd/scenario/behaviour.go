@@ -102,31 +102,3 @@ func (b Behaviour) spread(there map[string]bool, direct func(from, to string) (s
 	}
 	return there
 }
-
-// MeanSteps is how many steps a session is expected to have, on a day without an end.
-func (b Behaviour) MeanSteps() float64 {
-	mean, now := 0.0, map[string]float64{b.Start: 1}
-	for range 2 * MaxSteps {
-		after, left := map[string]float64{}, 0.0
-		for _, name := range Sorted(now) {
-			chance, s := now[name], b.States[name]
-			if s.Do != "" {
-				mean += chance
-			}
-			total := 0.0
-			for _, weight := range s.Next {
-				total += float64(weight)
-			}
-			for next, weight := range s.Next {
-				if next != End {
-					after[next] += chance * float64(weight) / total
-					left += chance * float64(weight) / total
-				}
-			}
-		}
-		if now = after; left < 1e-6 {
-			break
-		}
-	}
-	return min(mean, MaxSteps)
-}
