@@ -45,7 +45,7 @@ func cutWords(sessions int) string {
 	if sessions == 1 {
 		unit = "session"
 	}
-	return fmt.Sprintf("%d %s (%d steps, or %d states)", sessions, unit, scenario.MaxSteps, plan.MaxVisits)
+	return fmt.Sprintf("%d %s (%d steps, or %d states)", sessions, unit, scenario.MaxSteps, scenario.MaxVisits)
 }
 
 // maxPeriods is how many lines the table of what happens when has, if it is not wide.

@@ -20,9 +20,6 @@ type walk struct {
 	limit   time.Duration  // since the crowd began; no step begins then, or later
 }
 
-// MaxVisits bounds the states, pauses included, of a session.
-const MaxVisits = 4 * scenario.MaxSteps
-
 // refusal is the size of the answer to a wrong password. No source: a guess.
 const refusal = 256
 
@@ -31,7 +28,7 @@ const refusal = 256
 func (w *walk) cut() bool {
 	w.session.Patience = w.time(w.patience, w.habits.patience)
 	now := w.start
-	for range MaxVisits {
+	for range scenario.MaxVisits {
 		s := &w.states[now]
 		if w.over() || s.Do != "" && !w.step(s, w.habits.states[now]) {
 			break
