@@ -78,6 +78,9 @@ func (s *Scenario) checkPersonas() *problem {
 			return p
 		}
 		persona := s.Personas[name]
+		if p := persona.Schedule.check("personas", name, "schedule"); p != nil {
+			return p
+		}
 		total += float64(persona.Share)
 		for _, does := range Sorted(persona.Does) {
 			used[does] = true

@@ -47,8 +47,7 @@ func (m Moment) Weekday() int { return int(time.Duration(m) / day) }
 func (m Moment) TimeOfDay() time.Duration { return time.Duration(m) % day }
 
 func (m Moment) String() string {
-	at := m.TimeOfDay()
-	return time.Time{}.Add(at).Format(weekdays[m.Weekday()] + " 15:04:05")
+	return weekdays[m.Weekday()] + time.Time{}.Add(m.TimeOfDay()).Format(" 15:04:05")
 }
 
 var weekdays = []string{"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"}

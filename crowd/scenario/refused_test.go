@@ -31,6 +31,8 @@ func TestRefused(t *testing.T) {
 		{"browse:", "browsing:", "line 6, personas.one.does.browsing: there is no such behaviour; choose from browse, call"},
 		{"fri-mon", "friday-mon", `line 7, personas.two.schedule.days: "friday-mon" is no weekday`},
 		{"22:00-06:00", "22-6", `line 7, personas.two.schedule.hours: "22-6 +-20m" are no hours`},
+		{"lunch: 01:00-01:30", "lunch: 01:00-01:30 +-5m",
+			"line 7, personas.two.schedule.lunch: it is the same for all; take out the +-"},
 		{"+-20m", "+-20", "are no hours"},
 		{"tinker: 12/d", "call: 1/h", "line 9, behaviours.tinker: no persona does it"},
 		{"start: work", "start: sleep", `line 10, behaviours.tinker.start: "sleep" is none of its states; choose from rest`},

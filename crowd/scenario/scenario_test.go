@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/crowd/draw"
 	"github.com/heddle-network/heddle/crowd/scenario"
 )
 
@@ -140,63 +139,6 @@ func TestGood(t *testing.T) {
 		if got := s.Clock.At(elapsed).String(); got != want {
 			t.Errorf("after %v it is %s, not %s", elapsed, got, want)
 		}
-	}
-	at := func(day int, clock time.Duration) float64 {
-		return two.Schedule.Weight(scenario.Moment(time.Duration(day)*24*time.Hour+clock), scenario.Shift{})
-	}
-	for _, c := range []struct {
-		day   int
-		clock time.Duration
-		want  float64
-	}{
-		{0, 22 * time.Hour, 1},               // Monday
-		{1, 5 * time.Hour, 1},                // its night
-		{1, 6 * time.Hour, 0},                // is over
-		{1, 23 * time.Hour, 0},               // Tuesday is free
-		{2, 5 * time.Hour, 0},                // with its night
-		{5, 75 * time.Minute, 0},             // lunch
-		{5, 90 * time.Minute, 1},             //
-		{6, 21*time.Hour + 59*60*1e9, 0},     //
-		{3, 1*time.Hour + 45*60*1e9, 1},      // Wednesday's night
-		{4, 12 * time.Hour, 0},               //
-		{0, 1*time.Hour + 29*time.Minute, 0}, // lunch in Sunday's night
-	} {
-		if got := at(c.day, c.clock); got != c.want {
-			t.Errorf("day %d at %v: %v, not %v", c.day, c.clock, got, c.want)
-		}
-	}
-}
-
-// TestCurve: between two times of a curve the line is straight, also past midnight.
-func TestCurve(t *testing.T) {
-	curve := `curve: {"00:00": 100%, "06:00": 20%, "22:00": 50%}`
-	s, err := scenario.Parse([]byte(strings.Replace(good, "lunch: 01:00-01:30", curve, 1)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	weights := map[time.Duration]float64{0: 1, 3 * time.Hour: 0.6, 22 * time.Hour: 0.5, 23 * time.Hour: 0.75}
-	for clock, want := range weights {
-		got := s.Personas["two"].Schedule.Weight(scenario.Moment(clock), scenario.Shift{})
-		if got < want-1e-9 || got > want+1e-9 {
-			t.Errorf("at %v: %v, not %v", clock, got, want)
-		}
-	}
-}
-
-// TestShift: each user's hours begin and end within the spread.
-func TestShift(t *testing.T) {
-	s, err := scenario.Parse([]byte(good))
-	if err != nil {
-		t.Fatal(err)
-	}
-	low, high := time.Hour, -time.Hour
-	stream := draw.NewStream(1)
-	for range 1000 {
-		shift := s.Personas["two"].Schedule.Shift(stream)
-		low, high = min(low, shift.From, shift.To), max(high, shift.From, shift.To)
-	}
-	if low < -20*time.Minute || high > 20*time.Minute || low > -19*time.Minute || high < 19*time.Minute {
-		t.Errorf("shifts lie from %v to %v", low, high)
 	}
 }
 
