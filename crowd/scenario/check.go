@@ -36,6 +36,12 @@ func (s *Scenario) check() *problem {
 	if s.Users < 1 || s.Users > MaxUsers {
 		return wrong(fmt.Sprintf("%d is no number of users; give 1 to %d", s.Users, MaxUsers), "users")
 	}
+	if s.Clock.Start < 0 {
+		return wrong(`it is missing; give one such as "Mon 08:00"`, "clock", "start")
+	}
+	if s.Clock.Day.Compress < 1 {
+		return wrong("it is 0; give 1 or more", "clock", "day", "compress")
+	}
 	if s.Clock.Length == 0 {
 		return wrong("it is missing; give one such as 30m", "clock", "length")
 	}
@@ -46,9 +52,8 @@ func (s *Scenario) check() *problem {
 		if verbs[name] == nil {
 			return wrong("there is no such service; choose from "+heddle.List(Sorted(verbs)), "services", name)
 		}
-		if v := s.Services[name]; v.Between == 1 || v.Between > 0 && v.Sites > 0 {
-			return wrong("groups of users have two members at least, and a service has either sites or groups",
-				"services", name, "between")
+		if p := s.Services[name].check(name); p != nil {
+			return p
 		}
 	}
 	own := 0

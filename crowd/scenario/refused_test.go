@@ -71,8 +71,21 @@ func TestRefused(t *testing.T) {
 		{", end: 0.5", "", "states.rest.next: no way leads from it to the end; give end a weight in its next"},
 		{"end: 0.5", "end: 0", "no way leads from it to the end"},
 		{"rest: 1, end: 0.5", "end: 0.5", "line 18, behaviours.tinker.states.rest: no way leads to it from work"},
+		{"expect:", "more: {receives: 3KB}\n        expect:", "line 16, WORK.more.receives: without count there are no more"},
+		{"do: files.get", "think: 1s\n        more: {receives: 3KB}", "states.work: without do it is a pause"},
+		{"expect:", "connections: 0\n        keep: true\n        expect:", "line 17, WORK.keep: the step opens no connection"},
+		{"expect:", "mistakes: {name: {chance: 1%, again: 1s}}\n        lasts:",
+			"line 16, WORK.mistakes: a step that lasts cannot fail at once"},
+		{"start: \"Sun 23:30\", ", "", `line 4, clock.start: it is missing; give one such as "Mon 08:00"`},
+		{"compress: 2", "compress: 0", "line 4, clock.day.compress: it is 0; give 1 or more"},
+		{"personas:", "services: {web: {site: 3}}\npersonas:", `line 5, services.web.site: "site" is no key of a service; give sites`},
+		{"personas:", "services: {web: {sites: 3, sites: 4}}\npersonas:", `line 5, services.web.sites: "sites" is given twice`},
+		{"personas:", "services: {web: 3}\npersonas:", "line 5, services.web: it is no mapping; give sites"},
+		{"personas:", "services: {web: {sites: 0}}\npersonas:", "line 5, services.web.sites: it is 0"},
+		{"personas:", "services: {voice: {between: 1}}\npersonas:", "line 5, services.voice.between: groups of users have two"},
+		{"personas:", "services: {voice: {between: 3, zipf: 1}}\npersonas:", "line 5, services.voice.zipf: groups of users have no"},
 		{"personas:", "services: {gopher: {sites: 3}}\npersonas:", "line 5, services.gopher: there is no such service"},
-		{"personas:", "services: {web: {sites: 3, between: 3}}\npersonas:", "line 5, services.web.between: groups of users"},
+		{"personas:", "services: {web: {sites: 3, between: 3}}\npersonas:", "line 5, services.web.between: a service has either"},
 	} {
 		text := strings.Replace(good, c.old, c.changed, 1)
 		want := strings.Replace(c.want, "WORK", "behaviours.tinker.states.work", 1)

@@ -86,12 +86,12 @@ func (m *Number) UnmarshalYAML(n *yaml.Node) (err error) {
 	return err
 }
 
-// Plain is a number that is not drawn.
-type Plain float64
+// Exponent is that of Zipf's law.
+type Exponent float64
 
-func (p *Plain) UnmarshalYAML(n *yaml.Node) error {
+func (e *Exponent) UnmarshalYAML(n *yaml.Node) error {
 	v, err := unit{parseNumber, 10, "a number from 0 to 10"}.value(n)
-	*p = Plain(v)
+	*e = Exponent(v)
 	return err
 }
 
