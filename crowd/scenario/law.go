@@ -29,7 +29,7 @@ func (u unit) read(n *yaml.Node) (a Amount, err error) {
 		a.Law, a.Least, a.Most = draw.Constant(v), v, v
 		return a, err
 	}
-	options, err := entries(n)
+	options, err := entries(n, lawWords)
 	if err != nil {
 		return a, err
 	}
@@ -99,7 +99,7 @@ func readUniform(n *yaml.Node, u unit) (draw.Distribution, error) {
 
 func readLogNormal(n *yaml.Node, u unit) (draw.Distribution, error) {
 	var a, b float64
-	if all, err := entries(n); err == nil && slices.ContainsFunc(all, func(p pair) bool { return p.key.Value == "mean" }) {
+	if all, err := entries(n, ""); err == nil && slices.ContainsFunc(all, func(p pair) bool { return p.key.Value == "mean" }) {
 		err = fill(n, parameter{"mean", u, &a}, parameter{"deviation", u, &b})
 		return draw.LogNormalOf(a, b), err
 	}
@@ -121,7 +121,7 @@ func readWeibull(n *yaml.Node, u unit) (draw.Distribution, error) {
 
 // readQuantiles reads a mapping from probabilities, of which the last is 1, to values.
 func readQuantiles(n *yaml.Node, u unit) (draw.Distribution, error) {
-	all, err := entries(n)
+	all, err := entries(n, "give rising probabilities, up to 1, and their values")
 	if err != nil {
 		return nil, err
 	}

@@ -20,11 +20,11 @@ func resolve(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// entries lists the entries of a mapping, in which no key is twice.
-func entries(n *yaml.Node) (all []pair, err error) {
+// entries lists the entries of a mapping, in which no key is twice. The words say what is to be given.
+func entries(n *yaml.Node, words string) (all []pair, err error) {
 	n = resolve(n)
 	if n.Kind != yaml.MappingNode {
-		return nil, yamlfile.Refuse(n, "it is neither a value nor a mapping; %s", lawWords)
+		return nil, yamlfile.Refuse(n, "it is no mapping; %s", words)
 	}
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -47,13 +47,13 @@ type parameter struct {
 
 // fill reads parameters, all of which must be there, and no other.
 func fill(n *yaml.Node, all ...parameter) error {
-	given, err := entries(n)
-	if err != nil {
-		return err
-	}
 	names := ""
 	for _, p := range all {
 		names += " " + p.name
+	}
+	given, err := entries(n, "give"+names)
+	if err != nil {
+		return err
 	}
 	if len(given) != len(all) {
 		return yamlfile.Refuse(n, "it has %d parameters; give%s", len(given), names)

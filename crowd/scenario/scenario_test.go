@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -42,47 +41,6 @@ func TestExamples(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// TestSources: each number of a behaviour that is built in has its source beside it or above it, or is said to be a
-// guess.
-func TestSources(t *testing.T) {
-	files, err := filepath.Glob("behaviours/*.yaml")
-	if err != nil || len(files) < 10 {
-		t.Fatal(files, err)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var above []string // the lines in which this one is, and a comment before it
-		for i, line := range strings.Split(string(text), "\n") {
-			words, _, said := strings.Cut(line, "#")
-			for len(above) > 0 && indentation(above[len(above)-1]) >= indentation(line) && strings.TrimSpace(words) != "" {
-				if last := above[len(above)-1]; strings.TrimLeft(last, " ")[0] == '#' && indentation(last) == indentation(line) {
-					said = true
-				}
-				above = above[:len(above)-1]
-			}
-			for _, a := range above {
-				said = said || strings.Contains(a, "#")
-			}
-			if number.MatchString(words) && !certain.MatchString(words) && !said {
-				t.Errorf("%s:%d: %q has no source", file, i+1, line)
-			}
-			if strings.TrimSpace(line) != "" {
-				above = append(above, line)
-			}
-		}
-	}
-}
-
-var (
-	number  = regexp.MustCompile(`[:\[] *[{\[]?.*[0-9]`)
-	certain = regexp.MustCompile(`next: \{\w+: 1\} *$|connections: [01] *$`)
-)
-
-func indentation(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
 func TestRead(t *testing.T) {
 	_, err := scenario.Read(filepath.Join(t.TempDir(), "none.yaml"))

@@ -165,7 +165,7 @@ func (c Curve) at(now time.Duration) float64 {
 
 // UnmarshalYAML reads a mapping from times to weights.
 func (c *Curve) UnmarshalYAML(n *yaml.Node) error {
-	all, err := entries(n)
+	all, err := entries(n, `give times and weights such as "06:00": 50%`)
 	if err != nil {
 		return err
 	}

@@ -22,10 +22,7 @@ type Service struct {
 
 // UnmarshalYAML reads a service, and keeps in mind what is given.
 func (s *Service) UnmarshalYAML(n *yaml.Node) error {
-	if n.Kind != yaml.MappingNode {
-		return yamlfile.Refuse(n, "it is no mapping; give %s", serviceWords)
-	}
-	all, err := entries(n)
+	all, err := entries(n, "give "+serviceWords)
 	if err != nil {
 		return err
 	}
