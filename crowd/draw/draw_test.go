@@ -83,6 +83,16 @@ func TestLaws(t *testing.T) {
 	}
 }
 
+// TestRedraws: how often a value is drawn again follows from how much of the law is outside the bounds.
+func TestRedraws(t *testing.T) {
+	of := draw.Uniform{Low: 0, High: 8}
+	for _, c := range []struct{ from, to, want float64 }{{0, 8, 0}, {4, 8, 1}, {2, 4, 3}, {0, 0.04, 100}, {9, 10, 100}} {
+		if got := (draw.Truncated{Of: of, Min: c.from, Max: c.to}).Redraws(); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("from %v to %v: %v, not %v", c.from, c.to, got, c.want)
+		}
+	}
+}
+
 // TestPublished: figures that others computed from the same parameters (3GPP's HTTP model, EURASIP 2012:287).
 func TestPublished(t *testing.T) {
 	for _, c := range []struct {

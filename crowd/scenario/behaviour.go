@@ -38,8 +38,8 @@ func (s State) check(all map[string]State, keys []string) *problem {
 	at := func(key ...string) []string { return append(append([]string{}, keys...), key...) }
 	step := s.Do != ""
 	switch {
-	case !step && (s.Sends.Given() || s.Receives.Given() || s.More.Count.Given() || s.More.Receives.Given() || s.Expect.Given() || s.Lasts.Given() ||
-		s.Every.Given() || s.Connections != nil || s.Keep || s.Mistakes != nil):
+	case !step && (s.Sends.Given() || s.Receives.Given() || s.More.Count.Given() || s.More.Receives.Given() ||
+		s.Expect.Given() || s.Lasts.Given() || s.Every.Given() || s.Connections != nil || s.Keep || s.Mistakes != nil):
 		return wrong("without do it is a pause, and has think and next alone; add do", keys...)
 	case !step && !s.Think.Given():
 		return wrong("it takes no time and does nothing; give it do or think", keys...)
@@ -63,7 +63,7 @@ func (s State) check(all map[string]State, keys []string) *problem {
 	}
 	for _, kind := range Sorted(s.Mistakes) {
 		if kind != MistakeName && kind != MistakePassword {
-			return wrong("there is no such mistake; choose from "+heddle.List([]string{MistakeName, MistakePassword}), at("mistakes", kind)...)
+			return wrong("there is no such mistake; choose from "+MistakeName+", "+MistakePassword, at("mistakes", kind)...)
 		}
 	}
 	for _, next := range Sorted(s.Next) {

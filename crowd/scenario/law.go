@@ -99,8 +99,9 @@ func readUniform(n *yaml.Node, u unit) (draw.Distribution, error) {
 
 func readLogNormal(n *yaml.Node, u unit) (draw.Distribution, error) {
 	var a, b float64
-	if all, err := entries(n, ""); err == nil && slices.ContainsFunc(all, func(p pair) bool { return p.key.Value == "mean" }) {
-		err = fill(n, parameter{"mean", u, &a}, parameter{"deviation", u, &b})
+	all, _ := entries(n, "") // fill tells what is wrong
+	if slices.ContainsFunc(all, func(p pair) bool { return p.key.Value == "mean" }) {
+		err := fill(n, parameter{"mean", u, &a}, parameter{"deviation", u, &b})
 		return draw.LogNormalOf(a, b), err
 	}
 	err := fill(n, parameter{"median", u, &a}, parameter{"sigma", logDeviation, &b})

@@ -21,7 +21,7 @@ const MaxVisits = 4 * MaxSteps
 // each behaviour of a user it counts 1, and 1 for each factor that is the user's own. For each session, as many as
 // begin at the full rate for the whole length, it counts 1, and 1 for each state that the session visits, pauses
 // included, and for each request of it: the step's own, those of more by their mean, and those of mistakes by their
-// chance. Neither schedules nor the crowd's end make it less.
+// chance, and for each value that is drawn again for being out of its bounds. Neither schedules nor the crowd's end make it less.
 func (s Scenario) work() (all float64, ofOne map[string]float64) {
 	own, session := map[string]float64{}, map[string]float64{}
 	for _, name := range Sorted(s.Behaviours) {
@@ -42,7 +42,7 @@ func (s Scenario) work() (all float64, ofOne map[string]float64) {
 
 // work is what a behaviour makes a user draw once, and for each session.
 func (b Behaviour) work() (own, session float64) {
-	own, session = 1+b.Patience.own(), 1
+	own, session = 1+b.Patience.own(), 1+b.Patience.again()
 	visits := b.visits()
 	for i, name := range Sorted(b.States) {
 		s, each := b.States[name], 1.0
@@ -50,11 +50,18 @@ func (b Behaviour) work() (own, session float64) {
 			s.Expect.Amount, s.Lasts.Amount, s.Every.Amount, s.Think.Amount} {
 			own += a.own()
 		}
+		for _, a := range []Amount{s.Sends.Amount, s.Receives.Amount, s.More.Count.Amount, s.Expect.Amount,
+			s.Lasts.Amount, s.Every.Amount, s.Think.Amount} {
+			each += a.again()
+		}
 		if s.Do != "" {
-			each += 1 + s.More.Count.mean()
+			more := s.More.Count.mean()
+			each += 1 + more + float64(more*s.More.Receives.again())
 		}
 		for _, kind := range Sorted(s.Mistakes) {
-			each += float64(s.Mistakes[kind].Chance)
+			m := s.Mistakes[kind]
+			wrong := 1 + s.Expect.again() + s.Sends.again() + m.Again.again()
+			each += float64(float64(m.Chance) * wrong)
 		}
 		session += float64(visits[i] * each)
 	}
@@ -65,6 +72,14 @@ func (b Behaviour) work() (own, session float64) {
 func (a Amount) own() float64 {
 	if a.PerUser > 0 {
 		return 1
+	}
+	return 0
+}
+
+// again is about how often a value is drawn again.
+func (a Amount) again() float64 {
+	if t, bounded := a.Law.(draw.Truncated); bounded {
+		return t.Redraws()
 	}
 	return 0
 }
