@@ -134,21 +134,27 @@ func daysText(days scenario.Days) string {
 		text, _, _ := strings.Cut(scenario.Moment(time.Duration(day)*24*time.Hour).String(), " ")
 		return strings.ToLower(text)
 	}
+	if days == (scenario.Days{true, true, true, true, true, true, true}) {
+		return name(0) + "-" + name(6)
+	}
 	var all []string
-	for first := 0; first < len(days); {
-		last := first
-		for last+1 < len(days) && days[last+1] == (days[last]+1)%7 {
-			last++
+	for first := range days {
+		if !days[first] || days[(first+6)%7] {
+			continue // not the first of days that follow each other
 		}
-		switch last - first {
-		case 0:
-			all = append(all, name(days[first]))
+		length := 1
+		for days[(first+length)%7] {
+			length++
+		}
+		last := (first + length - 1) % 7
+		switch length {
 		case 1:
-			all = append(all, name(days[first]), name(days[last]))
+			all = append(all, name(first))
+		case 2:
+			all = append(all, name(first), name(last))
 		default:
-			all = append(all, name(days[first])+"-"+name(days[last]))
+			all = append(all, name(first)+"-"+name(last))
 		}
-		first = last + 1
 	}
 	return strings.Join(all, ",")
 }

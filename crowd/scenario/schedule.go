@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"fmt"
-	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -68,10 +67,10 @@ func (s *Schedule) check(keys ...string) *problem {
 	return nil
 }
 
-// Days is a set of weekdays, written mon-fri, or sat,sun. No number is in it twice.
-type Days []int
+// Days is a set of weekdays, written mon-fri, or sat,sun. Without any it has all of them.
+type Days [7]bool
 
-func (d Days) has(number int) bool { return d == nil || slices.Contains(d, number) }
+func (d Days) has(number int) bool { return d == Days{} || d[number] }
 
 // UnmarshalYAML reads days and ranges of days, joined by commas.
 func (d *Days) UnmarshalYAML(n *yaml.Node) error {
@@ -84,10 +83,8 @@ func (d *Days) UnmarshalYAML(n *yaml.Node) error {
 		if from < 0 || to < 0 {
 			return yamlfile.Refuse(n, "%q is no weekday; give days such as mon-fri, or sat,sun", heddle.Clip(part))
 		}
-		for one, last := from, false; !last; one = (one + 1) % 7 {
-			if last = one == to; !slices.Contains(*d, one) {
-				*d = append(*d, one)
-			}
+		for d[from] = true; from != to; d[from] = true {
+			from = (from + 1) % 7
 		}
 	}
 	return nil

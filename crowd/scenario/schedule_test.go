@@ -75,8 +75,9 @@ func TestMidnight(t *testing.T) {
 			t.Errorf("%s, %+v, %v: %v, not %v", c.schedule, c.shift, at, got, c.want)
 		}
 	}
-	if days := scheduleOf(t, all, `days: "mon,sun-tue,sun"`).Days; len(days) != 3 {
-		t.Errorf("%v", days)
+	days := scheduleOf(t, all, `days: "mon,sun-tue,sun"`).Days
+	if want := (scenario.Days{monday: true, 1: true, sunday: true}); days != want {
+		t.Errorf("%v, not %v", days, want)
 	}
 }
 
