@@ -58,7 +58,7 @@ func (w *walk) step(s *state, h [amounts]float64) bool {
 			continue
 		}
 		wrong := Step{Do: s.Do, To: to, Mistake: m.kind, Expect: w.time(s.amounts[expect], h[expect])}
-		if m.kind == "password" { // a name that is not there is not connected to
+		if m.kind == scenario.MistakePassword { // a name that is not there is not connected to
 			wrong.Connections = max(1, s.Opens())
 			wrong.Sends, wrong.Receives = s.amounts[sends].Draw(w.stream, h[sends]), []int64{refusal}
 		}
