@@ -11,28 +11,42 @@ import (
 // Replace replaces the file by one that only its owner can read, and returns when it is on
 // the disk. A crash leaves at most PATH.new beside it. It takes one caller at a time.
 func Replace(path string, text []byte) error {
-	return Stream(path, 0o600, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
-}
-
-// Stream does the same with what write writes, for a file that need not fit into memory.
-// If write fails, the file stays as it was.
-func Stream(path string, mode os.FileMode, write func(io.Writer) error) error {
-	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
+	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
-	if err = write(f); err == nil {
+	_, err = f.Write(text)
+	return finish(f, path, err)
+}
+
+// Stream replaces the file by what write writes, with that mode. It need not fit into memory.
+// A file that is there keeps its mode, and stays as it was if write fails. What is beside it is
+// left alone, and of several callers the last one wins. A crash leaves at most .NAME.NUMBER.
+func Stream(path string, mode os.FileMode, write func(io.Writer) error) error {
+	if is, err := os.Stat(path); err == nil {
+		mode = is.Mode().Perm()
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	if err = f.Chmod(mode); err == nil {
+		err = write(f)
+	}
+	return finish(f, path, err)
+}
+
+// finish puts a file that has been written in the path's place. After an error, it removes the file.
+func finish(f *os.File, path string, err error) error {
+	if err == nil {
 		err = f.Sync()
 	}
 	err = errors.Join(err, f.Close())
 	if err == nil {
-		err = os.Rename(path+".new", path)
+		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
-		_ = os.Remove(path + ".new")
+		_ = os.Remove(f.Name())
 		return err
 	}
 	return Folder(filepath.Dir(path))

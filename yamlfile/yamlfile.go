@@ -4,11 +4,15 @@ package yamlfile
 
 import (
 	"bytes"
+	"encoding"
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"regexp"
+	"strconv"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -18,7 +22,7 @@ func Decode(text []byte, into any) error {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	d.KnownFields(true)
 	if err := d.Decode(into); err != nil {
-		return plainError(text, err)
+		return plainError(text, err, reflect.TypeOf(into))
 	}
 	if err := d.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
 		return errors.New("it holds more than one document")
@@ -67,13 +71,19 @@ func entry(mapping *yaml.Node, key string) (name, value *yaml.Node) {
 	return nil, nil
 }
 
+// maxTold is how many errors of a file are told.
+const maxTold = 10
+
+// The parser's messages, and those of Refuse.
 var (
-	unknownKey = regexp.MustCompile(`field (\S+) not found in type .+`)
+	unknownKey = regexp.MustCompile(`(?s)^(line \d+: )field (.*) not found in type .+$`)
+	wrongKind  = regexp.MustCompile("(?s)^(line \\d+: )cannot unmarshal (\\S+?)(?: `(.*)`)? into (.+)$")
 	refused    = regexp.MustCompile(`^line (\d+): column (\d+): `)
+	plainWord  = regexp.MustCompile(`^[\w.-]{1,60}$`)
 )
 
 // plainError rewrites the parser's messages, which name Go types, in terms of the file.
-func plainError(text []byte, err error) error {
+func plainError(text []byte, err error, into reflect.Type) error {
 	if errors.Is(err, io.EOF) {
 		return errors.New("it is empty")
 	}
@@ -81,27 +91,103 @@ func plainError(text []byte, err error) error {
 	if !errors.As(err, &all) {
 		return err
 	}
+	told := all.Errors[:min(len(all.Errors), maxTold)]
+	var root yaml.Node
+	if yaml.Unmarshal(text, &root) != nil {
+		return err
+	}
+	kinds := map[string]string{}
+	addKinds(kinds, into)
 	var words []string
-	for _, one := range all.Errors {
+	for _, one := range told {
 		if m := refused.FindStringSubmatch(one); m != nil {
-			one = fmt.Sprintf("line %s%s: %s", m[1], keyAt(text, m[1], m[2]), one[len(m[0]):])
+			line, _ := strconv.Atoi(m[1])
+			column, _ := strconv.Atoi(m[2])
+			one = fmt.Sprintf("line %d%s: %s", line, pathTo(&root, line, column, ""), one[len(m[0]):])
+		} else if m := unknownKey.FindStringSubmatch(one); m != nil {
+			one = m[1] + "unknown key " + quoted(m[2])
+		} else if m := wrongKind.FindStringSubmatch(one); m != nil {
+			one = m[1] + is(m[2], m[3]) + " is of the wrong kind"
+			if wanted := kinds[m[4]]; wanted != "" {
+				one += "; give " + wanted
+			}
 		}
-		words = append(words, unknownKey.ReplaceAllString(one, "unknown key $1"))
+		words = append(words, one)
+	}
+	if more := len(all.Errors) - len(told); more > 0 {
+		words = append(words, fmt.Sprintf("and %d more", more))
 	}
 	return errors.New(strings.Join(words, "; "))
 }
 
-// keyAt names the keys that lead to the value at a line and column, after a comma.
-func keyAt(text []byte, line, column string) string {
-	var root yaml.Node
-	if yaml.Unmarshal(text, &root) != nil {
-		return ""
+// quoted is a key, in quotation marks if it is no plain word. A long one is cut.
+func quoted(key string) string {
+	if plainWord.MatchString(key) {
+		return key
 	}
-	return pathTo(&root, line+":"+column, "")
+	const long = 60
+	if len(key) > long {
+		key = key[:long] + "…"
+	}
+	return strconv.Quote(strings.ToValidUTF8(key, ""))
 }
 
-func pathTo(n *yaml.Node, place, path string) string {
-	if path != "" && fmt.Sprintf("%d:%d", n.Line, n.Column) == place {
+// is names a value by its YAML tag and its text.
+func is(tag, text string) string {
+	switch tag {
+	case "!!seq":
+		return "a list"
+	case "!!map":
+		return "a mapping"
+	}
+	return strconv.Quote(strings.ToValidUTF8(text, ""))
+}
+
+// addKinds adds, by its name, what is to be written for each type that a type is made of.
+func addKinds(kinds map[string]string, t reflect.Type) {
+	name := t.String()
+	if _, known := kinds[name]; known {
+		return
+	}
+	kinds[name] = "" // a type may hold itself
+	switch t.Kind() {
+	case reflect.Bool:
+		kinds[name] = "true or false"
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		kinds[name] = "a whole number"
+		if t == reflect.TypeFor[time.Duration]() {
+			kinds[name] = "a duration such as 12s"
+		}
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		kinds[name] = "a whole number that is not negative"
+	case reflect.Float32, reflect.Float64:
+		kinds[name] = "a number"
+	case reflect.String:
+		kinds[name] = "text"
+	case reflect.Pointer:
+		addKinds(kinds, t.Elem())
+		kinds[name] = kinds[t.Elem().String()]
+	case reflect.Slice, reflect.Array:
+		kinds[name] = "a list"
+		addKinds(kinds, t.Elem())
+	case reflect.Map:
+		kinds[name] = "a mapping"
+		addKinds(kinds, t.Key())
+		addKinds(kinds, t.Elem())
+	case reflect.Struct:
+		kinds[name] = "a mapping"
+		for i := range t.NumField() {
+			addKinds(kinds, t.Field(i).Type)
+		}
+	}
+	if reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
+		kinds[name] = "text"
+	}
+}
+
+// pathTo names the keys that lead to the value at a line and column, after a comma.
+func pathTo(n *yaml.Node, line, column int, path string) string {
+	if path != "" && n.Line == line && n.Column == column {
 		return path
 	}
 	for i, child := range n.Content {
@@ -113,7 +199,7 @@ func pathTo(n *yaml.Node, place, path string) string {
 			}
 			below += separator + n.Content[i-i%2].Value
 		}
-		if found := pathTo(child, place, below); found != "" {
+		if found := pathTo(child, line, column, below); found != "" {
 			return found
 		}
 	}

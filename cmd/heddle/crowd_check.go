@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,7 +26,7 @@ error names the line and the key. Nothing is changed.`,
 			if err != nil {
 				return err
 			}
-			c := describe(read)
+			c := crowdOf(read)
 			return s.emit("Crowd", c, func(w io.Writer) error { return s.crowdScreen(w, c) })
 		},
 	}
@@ -37,7 +38,7 @@ type crowd struct {
 	Seed       uint64           `json:"seed"`
 	Users      int              `json:"users"`
 	Start      string           `json:"start"`
-	Length     string           `json:"length"`
+	Length     time.Duration    `json:"length"` // in nanoseconds
 	Compress   int              `json:"compress"`
 	Personas   []crowdPersona   `json:"personas"`
 	Behaviours []crowdBehaviour `json:"behaviours"`
@@ -45,11 +46,19 @@ type crowd struct {
 }
 
 type crowdPersona struct {
-	Name  string  `json:"name"`
-	Share float64 `json:"share"`
-	Hours string  `json:"hours,omitempty"`
+	Name     string         `json:"name"`
+	Share    float64        `json:"share"`
+	Schedule *crowdSchedule `json:"schedule,omitempty"` // nil: always active
 	// Does has the sessions that a user begins in an active hour.
 	Does map[string]float64 `json:"sessionsPerHour"`
+}
+
+// crowdSchedule is when a persona is active, as a scenario writes it.
+type crowdSchedule struct {
+	Days  string `json:"days,omitempty"`
+	Hours string `json:"hours,omitempty"`
+	Lunch string `json:"lunch,omitempty"`
+	Curve string `json:"curve,omitempty"`
 }
 
 type crowdBehaviour struct {
@@ -68,15 +77,15 @@ type crowdService struct {
 	Between int     `json:"between,omitempty"` // users of a group, who do it with each other
 }
 
-// describe lists what a scenario has; of the services, those that are used.
-func describe(s scenario.Scenario) crowd {
+// crowdOf lists what a scenario has; of the services, those that are used.
+func crowdOf(s scenario.Scenario) crowd {
 	c := crowd{Name: s.Name, Seed: s.Seed, Users: s.Users, Start: s.Clock.Start.String(),
-		Length: scenario.Short(time.Duration(s.Clock.Length)), Compress: max(1, int(s.Clock.Day.Compress))}
-	for _, name := range scenario.Sorted(s.Personas) {
+		Length: time.Duration(s.Clock.Length), Compress: max(1, int(s.Clock.Day.Compress))}
+	for _, name := range sortedKeys(s.Personas) {
 		p := s.Personas[name]
 		one := crowdPersona{Name: name, Share: float64(p.Share), Does: map[string]float64{}}
-		if p.Schedule != nil && p.Schedule.Hours != nil {
-			one.Hours = p.Schedule.Hours.String()
+		if p.Schedule != nil {
+			one.Schedule = scheduleOf(*p.Schedule)
 		}
 		for does, rate := range p.Does {
 			one.Does[does] = float64(rate)
@@ -84,7 +93,7 @@ func describe(s scenario.Scenario) crowd {
 		c.Personas = append(c.Personas, one)
 	}
 	used := map[string]bool{}
-	for _, name := range scenario.Sorted(s.Behaviours) {
+	for _, name := range sortedKeys(s.Behaviours) {
 		b := s.Behaviours[name]
 		mine := map[string]bool{}
 		for _, state := range b.States {
@@ -93,18 +102,75 @@ func describe(s scenario.Scenario) crowd {
 			}
 		}
 		c.Behaviours = append(c.Behaviours, crowdBehaviour{name, b.BuiltIn, len(b.States), b.MeanSteps(),
-			scenario.Sorted(mine)})
+			sortedKeys(mine)})
 	}
-	for _, name := range scenario.Sorted(used) {
+	for _, name := range sortedKeys(used) {
 		v := s.Services[name]
 		c.Services = append(c.Services, crowdService{name, int(v.Sites), float64(v.Zipf), int(v.Between)})
 	}
 	return c
 }
 
+func scheduleOf(s scenario.Schedule) *crowdSchedule {
+	// Who ends at midnight ends at 24:00.
+	hours := func(h *scenario.Hours) string {
+		if h == nil {
+			return ""
+		}
+		return strings.Replace(h.String(), "-00:00", "-24:00", 1)
+	}
+	var curve []string
+	for _, point := range s.Curve {
+		curve = append(curve, fmt.Sprintf("%02d:%02d %s%%", point.At/time.Hour, point.At/time.Minute%60,
+			shortNumber(point.Weight*100)))
+	}
+	return &crowdSchedule{Days: daysText(s.Days), Hours: hours(s.Hours), Lunch: hours(s.Lunch),
+		Curve: strings.Join(curve, ", ")}
+}
+
+// daysText writes days such as mon-fri, or sat,sun.
+func daysText(days scenario.Days) string {
+	name := func(day int) string {
+		text, _, _ := strings.Cut(scenario.Moment(time.Duration(day)*24*time.Hour).String(), " ")
+		return strings.ToLower(text)
+	}
+	if days == (scenario.Days{true, true, true, true, true, true, true}) {
+		return name(0) + "-" + name(6)
+	}
+	var all []string
+	for first := range days {
+		if !days[first] || days[(first+6)%7] {
+			continue // not the first of days that follow each other
+		}
+		length := 1
+		for days[(first+length)%7] {
+			length++
+		}
+		last := (first + length - 1) % 7
+		switch length {
+		case 1:
+			all = append(all, name(first))
+		case 2:
+			all = append(all, name(first), name(last))
+		default:
+			all = append(all, name(first)+"-"+name(last))
+		}
+	}
+	return strings.Join(all, ",")
+}
+
+// shortNumber writes a number to three digits, or all that are before the point.
+func shortNumber(v float64) string {
+	if v >= 100 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	short, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64) // it is a number
+	return strconv.FormatFloat(short, 'f', -1, 64)
+}
+
 // crowdScreen shows a scenario.
 func (s *session) crowdScreen(w io.Writer, c crowd) error {
-	clock := c.Start + ", " + c.Length
+	clock := c.Start + ", " + scenario.Short(c.Length)
 	if c.Compress > 1 {
 		clock += fmt.Sprintf(", the day passes %d times as fast", c.Compress)
 	}
@@ -115,23 +181,34 @@ func (s *session) crowdScreen(w io.Writer, c crowd) error {
 	fmt.Fprintln(w)
 	if err := writeColumns(w, s.width(), []tableColumn[crowdPersona]{
 		{"persona", func(p crowdPersona) string { return p.Name }},
-		{"share", func(p crowdPersona) string { return fmt.Sprintf("%.3g%%", p.Share*100) }},
-		{"hours", func(p crowdPersona) string { return p.Hours }},
+		{"share", func(p crowdPersona) string { return shortNumber(p.Share*100) + "%" }},
 		{"does in an hour", func(p crowdPersona) string {
 			var all []string
-			for _, name := range scenario.Sorted(p.Does) {
-				all = append(all, fmt.Sprintf("%s %.3g", name, p.Does[name]))
+			for _, name := range sortedKeys(p.Does) {
+				all = append(all, name+" "+shortNumber(p.Does[name]))
 			}
 			return heddle.List(all)
 		}}}, c.Personas); err != nil {
 		return err
 	}
 	fmt.Fprintln(w)
+	always := func(p crowdPersona) bool { return p.Schedule == nil }
+	if some := slices.DeleteFunc(slices.Clone(c.Personas), always); len(some) > 0 {
+		if err := writeColumns(w, s.width(), []tableColumn[crowdPersona]{
+			{"schedule", func(p crowdPersona) string { return p.Name }},
+			{"days", func(p crowdPersona) string { return p.Schedule.Days }},
+			{"hours", func(p crowdPersona) string { return p.Schedule.Hours }},
+			{"lunch", func(p crowdPersona) string { return p.Schedule.Lunch }},
+			{"curve", func(p crowdPersona) string { return p.Schedule.Curve }}}, some); err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
+	}
 	if err := writeColumns(w, s.width(), []tableColumn[crowdBehaviour]{
 		{"behaviour", func(b crowdBehaviour) string { return b.Name }},
 		{"from", func(b crowdBehaviour) string { return map[bool]string{true: "heddle", false: "the file"}[b.BuiltIn] }},
 		{"states", func(b crowdBehaviour) string { return strconv.Itoa(b.States) }},
-		{"steps", func(b crowdBehaviour) string { return fmt.Sprintf("%.3g", b.Steps) }},
+		{"steps", func(b crowdBehaviour) string { return shortNumber(b.Steps) }},
 		{"services", func(b crowdBehaviour) string { return strings.Join(b.Services, ", ") }}}, c.Behaviours); err != nil {
 		return err
 	}

@@ -22,7 +22,8 @@ func machineLimits() plan.Limits {
 	return l
 }
 
-// kernelLimits are those that /proc has; what it does not have is 0.
+// kernelLimits are those that /proc has; what it does not have is 0. A control group may have less memory than
+// MemAvailable says.
 func kernelLimits(proc fs.FS) plan.Limits {
 	return plan.Limits{
 		Memory:      1024 * procField(proc, "meminfo", "MemAvailable:"),
@@ -30,7 +31,6 @@ func kernelLimits(proc fs.FS) plan.Limits {
 		Ports:       portsOf(proc),
 		Neighbours:  procField(proc, "sys/net/ipv4/neigh/default/gc_thresh3", ""),
 		Tracked:     procField(proc, "sys/net/netfilter/nf_conntrack_max", ""),
-		Pids:        procField(proc, "sys/kernel/pid_max", ""),
 		BridgePorts: parts.BridgePorts,
 	}
 }

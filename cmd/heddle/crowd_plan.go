@@ -47,7 +47,7 @@ With --user, the diary of one user is printed, and nothing else.`,
 				return err
 			}
 			if cmd.Flags().Changed("user") {
-				return s.crowdDiary(read, f.user)
+				return s.crowdDiary(cmd.Context(), read, f.user)
 			}
 			return s.crowdPlan(cmd.Context(), read, f)
 		},
@@ -77,6 +77,10 @@ func (f planFlags) scenario(cmd *cobra.Command, file string) (read scenario.Scen
 	if read, err = scenario.Read(file); err != nil {
 		return read, err
 	}
+	if sameFile(file, f.out) {
+		return read, heddle.Errorf(heddle.BadArgument, "read flag", "--out", "it is the scenario's own file",
+			"name another file")
+	}
 	if cmd.Flags().Changed("seed") {
 		read.Seed = f.seed
 	}
@@ -84,6 +88,13 @@ func (f planFlags) scenario(cmd *cobra.Command, file string) (read scenario.Scen
 		read, err = read.Resize(f.users)
 	}
 	return read, err
+}
+
+// sameFile reports whether two names are of one file that is there.
+func sameFile(a, b string) bool {
+	is, err1 := os.Stat(a)
+	other, err2 := os.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(is, other)
 }
 
 // crowdPlan is the output document of crowd plan.
@@ -129,18 +140,24 @@ func (s *session) drawPlan(ctx context.Context, read scenario.Scenario, file str
 	return drawn, nil
 }
 
-func (s *session) crowdDiary(read scenario.Scenario, user int) error {
+func (s *session) crowdDiary(ctx context.Context, read scenario.Scenario, user int) error {
 	if user < 1 || user > read.Users {
 		return heddle.Errorf(heddle.BadArgument, "read flag", "--user", fmt.Sprintf("the crowd has no user %d", user),
 			fmt.Sprintf("give 1 to %d", read.Users))
 	}
-	d := plan.New(read).User(user)
+	d, err := plan.New(read).User(ctx, user)
+	if err != nil {
+		return err
+	}
 	return s.emit("CrowdDiary", d, func(w io.Writer) error { return s.diaryTable(w, d) })
 }
 
 // diaryTable shows a diary, a line for each step.
 func (s *session) diaryTable(w io.Writer, d plan.Diary) error {
 	s.note("user %d is a %s", d.User, d.Persona)
+	if d.Cut > 0 {
+		s.note("cut off: %s", cutWords(d.Cut))
+	}
 	if len(d.Sessions) == 0 {
 		s.note("no sessions")
 		return nil
@@ -155,7 +172,7 @@ func (s *session) diaryTable(w io.Writer, d plan.Diary) error {
 				does += ", wrong " + step.Mistake
 			}
 			rows = append(rows, []string{clockTime(one.Start + begins[i]), fmt.Sprintf("%s %d", one.Behaviour, one.Number), does,
-				fmt.Sprint(step.To), fmt.Sprint(step.Requests()), formatSize(sent), formatSize(received),
+				fmt.Sprint(step.To), fmt.Sprint(step.Requests()), plan.FormatBytes(sent), plan.FormatBytes(received),
 				shortDuration(step.Takes())})
 		}
 	}

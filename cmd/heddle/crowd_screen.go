@@ -17,12 +17,12 @@ import (
 // planScreen shows a plan: its sum, what happens when, what it needs.
 func (s *session) planScreen(w io.Writer, clock scenario.Clock, p crowdPlan, modes []string) error {
 	var personas []string
-	for _, name := range scenario.Sorted(p.Personas) {
+	for _, name := range sortedKeys(p.Personas) {
 		personas = append(personas, fmt.Sprintf("%s %d", name, p.Personas[name]))
 	}
 	cut := ""
 	if p.Cut > 0 {
-		cut = fmt.Sprintf("%d sessions end after %d steps", p.Cut, scenario.MaxSteps)
+		cut = cutWords(p.Cut)
 	}
 	if err := fieldTable(w, s.width(), [2]string{"crowd", p.Crowd}, [2]string{"seed", strconv.FormatUint(p.Seed, 10)},
 		[2]string{"sha256", p.SHA256},
@@ -37,6 +37,15 @@ func (s *session) planScreen(w io.Writer, clock scenario.Clock, p crowdPlan, mod
 	}
 	fmt.Fprintln(w)
 	return s.needTable(w, p.Needs, modes)
+}
+
+// cutWords say how many sessions are cut off, and at what.
+func cutWords(sessions int) string {
+	unit := "sessions"
+	if sessions == 1 {
+		unit = "session"
+	}
+	return fmt.Sprintf("%d %s (%d steps, or %d states)", sessions, unit, scenario.MaxSteps, scenario.MaxVisits)
 }
 
 // maxPeriods is how many lines the table of what happens when has, if it is not wide.
@@ -55,7 +64,7 @@ func (s *session) minuteTable(w io.Writer, clock scenario.Clock, p plan.Summary)
 	}
 	line := func(at, day string, a plan.Amounts) []string {
 		return []string{at, day, fmt.Sprint(a.Sessions), fmt.Sprint(a.Steps), fmt.Sprint(a.Requests),
-			fmt.Sprint(a.Connections), formatSize(a.Sent), formatSize(a.Received)}
+			fmt.Sprint(a.Connections), plan.FormatBytes(a.Sent), plan.FormatBytes(a.Received)}
 	}
 	var rows [][]string
 	for first := 0; first < len(p.Minutes); first += period {
@@ -75,7 +84,7 @@ func (s *session) minuteTable(w io.Writer, clock scenario.Clock, p plan.Summary)
 func (s *session) needTable(w io.Writer, needs []plan.Need, modes []string) error {
 	amount := func(n plan.Need, v int64) string {
 		if n.What == "memory" {
-			return formatSize(v)
+			return plan.FormatBytes(v)
 		}
 		return strconv.FormatInt(v, 10)
 	}
@@ -121,16 +130,4 @@ func shortDuration(d time.Duration) string {
 		return d.Round(10 * time.Millisecond).String()
 	}
 	return d.Round(10 * time.Microsecond).String()
-}
-
-// formatSize writes a number of bytes with the unit that keeps it short.
-func formatSize(bytes int64) string {
-	if bytes < 1000 {
-		return fmt.Sprintf("%d B", bytes)
-	}
-	size, units := float64(bytes)/1000, []string{"KB", "MB", "GB", "TB", "PB"}
-	for size >= 999.95 && len(units) > 1 {
-		size, units = size/1000, units[1:]
-	}
-	return fmt.Sprintf("%.1f %s", size, units[0])
 }

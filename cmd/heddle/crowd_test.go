@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -39,20 +40,92 @@ func TestCrowdScreens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limits := plan.Limits{Memory: 8e9, Files: 1048576, FilesOfUser: 256, Ports: 28232, Neighbours: 1024, Pids: 32768,
+	diary, err := plan.New(read).User(t.Context(), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	limits := plan.Limits{Memory: 8e9, Files: 1048576, FilesOfUser: 256, Ports: 28232, Neighbours: 1024,
 		BridgePorts: parts.BridgePorts}
 	for name, write := range map[string]func(*session) error{
-		"crowd": func(s *session) error { return s.crowdScreen(s.stdout, describe(read)) },
+		"crowd": func(s *session) error { return s.crowdScreen(s.stdout, crowdOf(read)) },
 		"crowd.plan": func(s *session) error {
 			return s.planScreen(s.stdout, read.Clock, crowdPlan{drawn, drawn.Needs(limits)}, []string{"bridge", "routed"})
 		},
-		"crowd.diary": func(s *session) error { return s.diaryTable(s.stdout, plan.New(read).User(3)) },
+		"crowd.diary": func(s *session) error { return s.diaryTable(s.stdout, diary) },
 	} {
 		s, out := screen(t)
 		if err := write(s); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		compare(t, name, out.String())
+	}
+}
+
+// TestCrowdCheck: what is in a schedule is shown, and no number has an exponent.
+func TestCrowdCheck(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "shifts.yaml")
+	if err := os.WriteFile(file, []byte(`
+crowd: shifts
+users: 3
+clock: {start: "Mon 10:00", length: 90m}
+personas:
+  day:
+    share: 50%
+    schedule:
+      days: mon-wed,fri
+      hours: "08:30-17:00 +-20m"
+      lunch: 12:00-13:00
+      curve: {"06:00": 50%, "23:00": 100%}
+    does: {print: 3600/h}
+  night: {share: 49.99%, schedule: {hours: "16:00-24:00", days: "sun,mon"}, does: {type: 1/d}}
+  always: {share: 0.01%, does: {type: 1/h}}
+behaviours:
+  type:
+    start: key
+    states: {key: {do: shell.key, expect: 1s, next: {key: 0.9995, end: 0.0005}}}
+`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	got := call(t, "crowd", "check", file)
+	for _, want := range []string{
+		"day +mon-wed,fri +08:30-17:00 \\+-20m +12:00-13:00 +06:00 50%, 23:00 100%\n",
+		"night +sun,mon +16:00-24:00", "day +50% +print 3600\n", "always +0.01% +type 1\n", "night +50% +type 0.0417\n",
+		"type +the file +1 +1000 ",
+	} {
+		if !regexp.MustCompile(want).MatchString(got.stdout) {
+			t.Errorf("%+v\nhas no %q", got, want)
+		}
+	}
+	if regexp.MustCompile(`(?m)^always +-|e\+0`).MatchString(got.stdout) {
+		t.Error(got.stdout)
+	}
+	check, drawn := call(t, "crowd", "check", file, "-o", "json"), call(t, "crowd", "plan", file, "-o", "json")
+	if length := `"length": 5400000000000,`; !strings.Contains(check.stdout, length) ||
+		!strings.Contains(drawn.stdout, length) || !strings.Contains(check.stdout, `"curve": "06:00 50%, 23:00 100%"`) {
+		t.Errorf("%+v\n%+v", check, drawn)
+	}
+}
+
+// TestCutIsShown: a plan and a diary say how many sessions are cut off.
+func TestCutIsShown(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "waiters.yaml")
+	if err := os.WriteFile(file, []byte(`
+crowd: waiters
+users: 1
+clock: {start: "Mon 10:00", length: 1h}
+personas: {waiter: {share: 1, does: {wait: 30/h}}}
+behaviours:
+  wait:
+    start: wait
+    states: {wait: {think: 1ms, next: {wait: 0.999999, end: 0.000001}}}
+`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	words := regexp.MustCompile(`[0-9]+ sessions? \(1000 steps, or 4000 states\)`)
+	for _, args := range [][]string{{"plan", file}, {"plan", file, "--user", "1"}} {
+		if got := call(t, append([]string{"crowd"}, args...)...); !words.MatchString(got.stdout + got.stderr) {
+			t.Errorf("%v: %+v", args, got)
+		}
 	}
 }
 
@@ -76,8 +149,8 @@ func TestCrowdPlan(t *testing.T) {
 		doc.SHA256 != hex.EncodeToString(of[:]) {
 		t.Errorf("%+v, and the file has the sum %x", doc, of)
 	}
-	if _, err := os.Stat(out + ".new"); err == nil {
-		t.Error("a file is left over")
+	if all, err := os.ReadDir(filepath.Dir(out)); err != nil || len(all) != 1 {
+		t.Errorf("%v: the folder has %v", err, all)
 	}
 	diary := call(t, "crowd", "plan", file, "--user", "3", "-o", "json")
 	if diary.code != 0 || !strings.Contains(diary.stdout, `"kind": "CrowdDiary"`) {
@@ -87,6 +160,10 @@ func TestCrowdPlan(t *testing.T) {
 
 func TestCrowdRefused(t *testing.T) {
 	small, often := scenarioFile(t, "small", "", ""), scenarioFile(t, "small", "browse: 2/h", "browse: often")
+	linked := filepath.Join(t.TempDir(), "linked")
+	if err := os.Symlink(small, linked); err != nil {
+		t.Fatal(err)
+	}
 	for line, want := range map[string]string{
 		"check " + often:               `line 9, personas.clerk.does.browse: "often" is not a rate`,
 		"plan " + small + " --users 0": "0 is no number of users; give 1 to 1000000",
@@ -95,6 +172,13 @@ func TestCrowdRefused(t *testing.T) {
 		"plan " + small + " --out " + filepath.Join(t.TempDir(), "no/where"): "name a file that can be written",
 		"plan " + small + " --out " + os.DevNull:                             "no regular file",
 		"plan " + small + " --modes bridge,tunnel":                           `there is no mode "tunnel"`,
+		"plan " + small + " --out " + small:                                  "it is the scenario's own file",
+		"plan " + small + " --out " + linked:                                 "it is the scenario's own file",
+		"plan " + small + " --user 1 --out x":                                "--user is given as well",
+		"plan /none.yaml":                                                    "name a readable file",
+		"check /none.yaml":                                                   "name a readable file",
+		"plan":                                                               "FILE",
+		"example nothing":                                                    "choose from evening",
 	} {
 		got := call(t, append([]string{"crowd"}, strings.Fields(line)...)...)
 		if got.code != 2 || !strings.Contains(got.stderr, want) || got.stdout != "" {
@@ -110,7 +194,7 @@ func TestKernelLimits(t *testing.T) {
 		"sys/fs/nr_open":                        file("1048576\n"),
 		"sys/net/ipv4/ip_local_port_range":      file("32768\t60999\n"),
 		"sys/net/ipv4/neigh/default/gc_thresh3": file("1024\n"),
-		"sys/kernel/pid_max":                    file("odd\n"),
+		"sys/net/netfilter/nf_conntrack_max":    file("odd\n"),
 	})
 	want := plan.Limits{Memory: 24000 * 1024, Files: 1048576, Ports: 28232, Neighbours: 1024,
 		BridgePorts: parts.BridgePorts}

@@ -107,6 +107,21 @@ func (t Truncated) draw(s *Stream) float64 {
 	return min(max(v, t.Min), t.Max)
 }
 
+// Redraws is about how often a value is drawn again.
+func (t Truncated) Redraws() float64 {
+	const steps = 200
+	inside := 0.0
+	for i := range steps {
+		if v := t.Of.Quantile((float64(i) + 0.5) / steps); v >= t.Min && v <= t.Max {
+			inside++
+		}
+	}
+	if inside == 0 {
+		return maxRedraws
+	}
+	return min(steps/inside-1, maxRedraws)
+}
+
 // Quantile is exact to one part in a thousand of the probability.
 func (t Truncated) Quantile(p float64) float64 {
 	inside := t.inside()

@@ -49,7 +49,7 @@ func TestSame(t *testing.T) {
 			add(float64(s.Pick([]float64{0.7, 0, 0.15, 0.15})))
 		}
 	}
-	const want = "cd4939b35dfb6bd27e1cd7afdd3f6919fe495e7d6fe661b5311a9a36c3d0cd44"
+	const want = "76a67d27f259aa4fc1d6e4cbeac082a9f13c5d13d702070bc9b9f7a28c3bce3e"
 	if got := hex.EncodeToString(sum.Sum(nil)); got != want {
 		t.Errorf("drawn values have the sum %s, not %s", got, want)
 	}
@@ -79,6 +79,16 @@ func TestLaws(t *testing.T) {
 		}
 		if mean := sum / n; math.Abs(mean-law.Mean()) > 0.12*law.Mean() {
 			t.Errorf("%v: mean %v, expected %v", law, mean, law.Mean())
+		}
+	}
+}
+
+// TestRedraws: how often a value is drawn again follows from how much of the law is outside the bounds.
+func TestRedraws(t *testing.T) {
+	of := draw.Uniform{Low: 0, High: 8}
+	for _, c := range []struct{ from, to, want float64 }{{0, 8, 0}, {4, 8, 1}, {2, 4, 3}, {0, 0.04, 100}, {9, 10, 100}} {
+		if got := (draw.Truncated{Of: of, Min: c.from, Max: c.to}).Redraws(); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("from %v to %v: %v, not %v", c.from, c.to, got, c.want)
 		}
 	}
 }

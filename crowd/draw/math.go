@@ -9,8 +9,16 @@ import "math"
 // ln2High has 32 bits, so that products with small integers are exact.
 const ln2High, ln2Low = 0.6931471803691238, 1.9082149292705877e-10
 
-// log is the natural logarithm of a positive number.
+// log is the natural logarithm: infinite of 0 and of infinity, and no number of what is below 0.
 func log(x float64) float64 {
+	switch {
+	case math.IsNaN(x) || x < 0:
+		return math.NaN()
+	case x == 0:
+		return math.Inf(-1)
+	case math.IsInf(x, 1):
+		return x
+	}
 	m, e := math.Frexp(x)
 	if m < math.Sqrt2/2 {
 		m, e = m*2, e-1
@@ -27,6 +35,8 @@ func log(x float64) float64 {
 // exp is e to the power of x.
 func exp(x float64) float64 {
 	switch {
+	case math.IsNaN(x):
+		return x
 	case x > 709.7:
 		return math.Inf(1)
 	case x < -745:

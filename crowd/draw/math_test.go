@@ -27,6 +27,14 @@ func TestMath(t *testing.T) {
 	for _, p := range []float64{1e-300, 1e-20, 1e-10, 1e-5} {
 		within(1e-12, "normal quantile", p, 0.5*math.Erfc(-normalQuantile(p)/math.Sqrt2), p)
 	}
+	for _, x := range []float64{0, math.Inf(1), math.Inf(-1), math.NaN(), -1} {
+		if got, want := log(x), math.Log(x); got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
+			t.Errorf("log of %v is %v, not %v", x, got, want)
+		}
+		if got, want := exp(x), math.Exp(x); math.Abs(got-want) > 1e-15 || math.IsNaN(got) != math.IsNaN(want) {
+			t.Errorf("exp of %v is %v, not %v", x, got, want)
+		}
+	}
 	if exp(710) != math.Inf(1) || exp(-746) != 0 {
 		t.Error("exp has no bounds")
 	}

@@ -25,10 +25,14 @@ func NewStream(seed uint64, names ...string) *Stream {
 	return &Stream{rand.NewChaCha8(sha256.Sum256(text))}
 }
 
-// Unit draws a number between 0 and 1, both excluded: one of 2^53 that lie equally far apart.
-func (s *Stream) Unit() float64 {
-	const steps = 1 << 53
-	return float64(float64(s.source.Uint64()>>11)+0.5) / steps
+// Unit draws a number between 0 and 1, both excluded: one of 2^52 that lie equally far apart.
+func (s *Stream) Unit() float64 { return unit(s.source.Uint64()) }
+
+// unit is the middle of one of 2^52 parts of the numbers from 0 to 1. With one bit more, the last one would be
+// rounded to 1.
+func unit(bits uint64) float64 {
+	const parts = 1 << 52
+	return float64(float64(bits>>12)+0.5) / parts
 }
 
 // Below draws one of the numbers 0 to n-1. It panics if n is not positive.

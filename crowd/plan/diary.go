@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strconv"
 	"time"
@@ -13,7 +14,7 @@ import (
 // Plan draws the sessions of a scenario's users.
 type Plan struct {
 	scenario scenario.Scenario
-	machines map[string]*machine
+	automata map[string]*automaton
 	personas []string // in the order of their names
 	// popularity has the law of each service that has sites.
 	popularity map[string]draw.Zipf
@@ -21,9 +22,10 @@ type Plan struct {
 
 // New returns the plan of a scenario that has been read and checked.
 func New(s scenario.Scenario) *Plan {
-	p := &Plan{s, map[string]*machine{}, scenario.Sorted(s.Personas), map[string]draw.Zipf{}}
+	p := &Plan{scenario: s, automata: map[string]*automaton{}, personas: scenario.Sorted(s.Personas),
+		popularity: map[string]draw.Zipf{}}
 	for name, b := range s.Behaviours {
-		p.machines[name] = newMachine(name, b)
+		p.automata[name] = newAutomaton(name, b)
 	}
 	for name, v := range s.Services {
 		p.popularity[name] = draw.NewZipf(max(1, int(v.Sites)), float64(v.Zipf))
@@ -35,29 +37,37 @@ func New(s scenario.Scenario) *Plan {
 type Diary struct {
 	User    int    `json:"user"`
 	Persona string `json:"persona"`
-	// Cut is how many sessions end for having too many steps.
+	// Cut is how many sessions are cut off, for having too many steps or states.
 	Cut      int       `json:"cut,omitempty"`
 	Sessions []Session `json:"sessions"`
 }
 
-// User draws the diary of a user, from 1. It depends on nobody else's, nor on how many users there are.
-func (p *Plan) User(number int) Diary {
+// User draws the diary of a user, from 1. It depends on nobody else's, nor on how many users there are. The error is
+// that of a context that ended.
+func (p *Plan) User(ctx context.Context, number int) (Diary, error) {
 	d := Diary{User: number, Persona: p.persona(number), Sessions: []Session{}}
 	persona := p.scenario.Personas[d.Persona]
 	user := "user " + strconv.Itoa(number)
 	shift := persona.Schedule.Shift(draw.NewStream(p.scenario.Seed, user, "hours"))
 	for _, does := range scenario.Sorted(persona.Does) {
-		m := p.machines[does]
+		if err := ctx.Err(); err != nil {
+			return Diary{}, err
+		}
+		a := p.automata[does]
 		var h *habits
 		for i, start := range p.arrivals(draw.NewStream(p.scenario.Seed, user, does, "arrivals"), persona, does, shift) {
+			if err := ctx.Err(); err != nil {
+				return Diary{}, err
+			}
 			if h == nil {
-				all := m.habitsOf(p.scenario.Seed, user)
+				all := a.habitsOf(p.scenario.Seed, user)
 				h = &all
 			}
 			s := Session{User: number, Persona: d.Persona, Behaviour: does, Number: i + 1, Start: start}
-			w := walk{machine: m, plan: p, habits: *h, session: &s, targets: map[string]int{},
+			w := walk{automaton: a, plan: p, habits: *h, session: &s, targets: map[string]int{},
+				limit:  time.Duration(p.scenario.Clock.Length),
 				stream: draw.NewStream(p.scenario.Seed, user, does, "session", strconv.Itoa(s.Number))}
-			if w.to(time.Duration(p.scenario.Clock.Length)) {
+			if w.cut() {
 				d.Cut++
 			}
 			if len(s.Steps) > 0 { // it may begin with a pause that outlasts the crowd
@@ -66,7 +76,7 @@ func (p *Plan) User(number int) Diary {
 		}
 	}
 	slices.SortStableFunc(d.Sessions, func(a, b Session) int { return cmp.Compare(a.Start, b.Start) })
-	return d
+	return d, nil
 }
 
 // persona is a user's. Users follow each other round a circle on which each persona has an arc as long as its share,

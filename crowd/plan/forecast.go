@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"math"
 	"time"
 
 	"github.com/heddle-network/heddle/crowd/scenario"
@@ -14,7 +15,7 @@ type Summary struct {
 	Length time.Duration `json:"length"` // in nanoseconds
 	// SHA256 is that of the plan's text.
 	SHA256 string `json:"sha256"`
-	// Active users have a session. Cut sessions end for having too many steps.
+	// Active users have a session. Cut sessions are cut off, for having too many steps or states.
 	Active   int            `json:"active"`
 	Cut      int            `json:"cut"`
 	Mistakes int64          `json:"mistakes"`
@@ -35,10 +36,24 @@ type Amounts struct {
 	Received    int64 `json:"bytesReceived"` // by users, payload alone
 }
 
-// Plus adds amounts.
+// Plus adds amounts. A sum too large for its type is the largest number.
 func (a Amounts) Plus(b Amounts) Amounts {
-	return Amounts{a.Sessions + b.Sessions, a.Steps + b.Steps, a.Requests + b.Requests,
-		a.Connections + b.Connections, a.Sent + b.Sent, a.Received + b.Received}
+	return Amounts{
+		Sessions:    plus(a.Sessions, b.Sessions),
+		Steps:       plus(a.Steps, b.Steps),
+		Requests:    plus(a.Requests, b.Requests),
+		Connections: plus(a.Connections, b.Connections),
+		Sent:        plus(a.Sent, b.Sent),
+		Received:    plus(a.Received, b.Received),
+	}
+}
+
+// plus adds numbers that are not negative.
+func plus(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
 }
 
 // Peak is the most there is at one time, to a second.
@@ -65,15 +80,15 @@ type forecast struct {
 }
 
 // level counts what opens and closes in each second.
-type level struct{ opened, closed []int32 }
+type level struct{ opened, closed []int64 }
 
 func newLevel(length time.Duration) *level {
 	seconds := length/time.Second + 1
-	return &level{make([]int32, seconds), make([]int32, seconds)}
+	return &level{make([]int64, seconds), make([]int64, seconds)}
 }
 
 // add counts one more, from a time to another; what is open at the end is not counted as closed.
-func (l *level) add(from, to time.Duration, count int32) {
+func (l *level) add(from, to time.Duration, count int64) {
 	if i := int(from / time.Second); i < len(l.opened) {
 		l.opened[i] += count
 	}
@@ -87,12 +102,12 @@ func peak(after int, all ...*level) (most int64) {
 	now := int64(0)
 	for i := range all[0].opened {
 		for _, l := range all {
-			now += int64(l.opened[i])
+			now += l.opened[i]
 		}
 		most = max(most, now)
 		if past := i - after; past >= 0 {
 			for _, l := range all {
-				now -= int64(l.closed[past])
+				now -= l.closed[past]
 			}
 		}
 	}
@@ -146,7 +161,7 @@ func (f *forecast) addStep(s Step, at, end time.Duration) {
 			l = newLevel(f.Length)
 			f.services[s.Do.Service()] = l
 		}
-		l.add(at, closed, int32(s.Connections))
+		l.add(at, closed, int64(s.Connections))
 	}
 	requests := s.Requests()
 	sent, received := s.Bytes()

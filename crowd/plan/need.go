@@ -10,13 +10,13 @@ import (
 
 // Limits are what a machine bears; 0 is not known.
 type Limits struct {
-	Memory      int64 // bytes that are available
+	// Memory is what is available, in bytes. A control group's memory.max, which may be lower, is not in it.
+	Memory      int64
 	Files       int64 // that a process may open, whatever its privileges (fs.nr_open)
 	FilesOfUser int64 // that a process of this user may open (RLIMIT_NOFILE, the hard one)
 	Ports       int64 // of one address (net.ipv4.ip_local_port_range)
 	Neighbours  int64 // of all network namespaces, in each family (net.ipv4.neigh.default.gc_thresh3)
 	Tracked     int64 // connections (net.netfilter.nf_conntrack_max)
-	Pids        int64 // processes and threads (kernel.pid_max)
 	BridgePorts int64 // of all bridges of a network
 }
 
@@ -32,8 +32,10 @@ const (
 	perSession = 32 << 10
 	// base is the program's memory before it has users. No source: a guess.
 	base = 64 << 20
-	// baseFiles and basePids are files and threads of a program of Go, and of the services. No source: a guess.
-	baseFiles, basePids = 256, 200
+	// baseFiles are files of a program of Go, and of the services. No source: a guess.
+	baseFiles = 256
+	// maxPorts are those of an address from 1024 on.
+	maxPorts = 64512
 )
 
 // Need is what the plan takes of something that a machine has not without end.
@@ -56,6 +58,9 @@ func (n Need) Concerns(modes []string) bool {
 	return len(n.Modes) == 0 || slices.ContainsFunc(n.Modes, func(m string) bool { return slices.Contains(modes, m) })
 }
 
+// fewer is the remedy where no setting helps.
+const fewer = "give fewer users"
+
 // Needs compares what the plan needs with what a machine bears.
 func (s Summary) Needs(l Limits) []Need {
 	users, open := int64(s.Users), s.Peak.Connections
@@ -64,23 +69,26 @@ func (s Summary) Needs(l Limits) []Need {
 	if l.Files >= files { // no process may open more
 		raise = min(raise, l.Files)
 	}
+	ports := `sysctl -w net.ipv4.ip_local_port_range="1024 65535"`
+	if s.Peak.Ports > maxPorts {
+		ports = fewer
+	}
 	all := []Need{
 		{What: "memory", Need: s.memory(), Limit: l.Memory, Setting: "MemAvailable",
 			Remedy: "add memory, or end what takes it"},
 		{What: "open files", Need: files, Limit: l.Files, Setting: "fs.nr_open", Remedy: sysctl("fs.nr_open", files)},
 		{What: "open files", Need: files, Limit: l.FilesOfUser, Setting: "RLIMIT_NOFILE",
-			Remedy: fmt.Sprintf("ulimit -n %d", raise)},
+			Remedy: fmt.Sprintf("as root: ulimit -Hn %d, or nofile in /etc/security/limits.conf", raise)},
 		{What: "ports", Need: s.Peak.Ports, Limit: l.Ports, Setting: "net.ipv4.ip_local_port_range", Modes: []string{"host"},
-			Remedy: `sysctl -w net.ipv4.ip_local_port_range="1024 65535"`},
-		// Who talks has the other in the table; both ends of a connection are on this machine.
+			Remedy: ports},
+		// Files are those of the process that connects, ports those of its end, and the host tracks a connection
+		// once. Neighbours are of both ends: who talks has the other in the table, and both are on this machine.
 		{What: "neighbours", Need: 2 * open, Limit: l.Neighbours, Setting: "net.ipv4.neigh.default.gc_thresh3",
 			Modes: []string{"bridge", "macvlan", "ipvlan"}, Remedy: sysctl("net.ipv4.neigh.default.gc_thresh3", 2*open) +
 				", and the same of net.ipv6"},
 		{What: "conntrack", Need: s.Peak.Tracked, Limit: l.Tracked, Setting: "net.netfilter.nf_conntrack_max",
 			Modes:  []string{"host", "bridge", "routed", "overlay"},
 			Remedy: sysctl("net.netfilter.nf_conntrack_max", s.Peak.Tracked)},
-		{What: "processes", Need: basePids, Limit: l.Pids, Setting: "kernel.pid_max",
-			Remedy: sysctl("kernel.pid_max", basePids)},
 		{What: "bridge ports", Need: users, Limit: l.BridgePorts, Setting: "a bridge network", Modes: []string{"bridge"},
 			Remedy: "leave out mode bridge"},
 	}
@@ -114,32 +122,51 @@ func roomFor(need int64) int64 {
 // Refuse returns an error if a need that is not met concerns one of the modes.
 func (s Summary) Refuse(needs []Need, modes []string) error {
 	var causes, remedies []string
+	last := "give fewer --users"
 	for _, n := range needs {
 		if n.Met() || !n.Concerns(modes) {
 			continue
 		}
 		where := ""
 		if len(n.Modes) > 0 {
-			where = " in mode " + strings.Join(n.Modes, ", ")
+			others := func(mode string) bool { return !slices.Contains(modes, mode) }
+			where = " in mode " + strings.Join(slices.DeleteFunc(slices.Clone(n.Modes), others), ", ")
+			last = "give fewer --users, or other --modes"
 		}
 		need, limit := n.words()
 		causes = append(causes, fmt.Sprintf("it needs %s%s, and %s allows %s", need, where, n.Setting, limit))
-		remedies = append(remedies, n.Remedy)
+		if n.Remedy != fewer {
+			remedies = append(remedies, n.Remedy)
+		}
 	}
 	if causes == nil {
 		return nil
 	}
-	return heddle.Errorf(heddle.CrowdTooLarge, "plan crowd", s.Crowd, strings.Join(causes, "; "),
-		strings.Join(remedies, "; ")+"; or give fewer --users, or other --modes")
+	if len(remedies) > 0 {
+		last = strings.Join(remedies, "; ") + "; or " + last
+	}
+	return heddle.Errorf(heddle.CrowdTooLarge, "plan crowd", s.Crowd, strings.Join(causes, "; "), last)
 }
 
 // words are the need with what it counts, and the limit.
 func (n Need) words() (need, limit string) {
 	switch n.What {
 	case "memory":
-		return fmt.Sprintf("%d MiB of memory", n.Need>>20), fmt.Sprintf("%d MiB", n.Limit>>20)
+		return FormatBytes(n.Need) + " of memory", FormatBytes(n.Limit)
 	case "conntrack":
 		return fmt.Sprintf("%d tracked connections", n.Need), fmt.Sprint(n.Limit)
 	}
 	return fmt.Sprintf("%d %s", n.Need, n.What), fmt.Sprint(n.Limit)
+}
+
+// FormatBytes writes a number of bytes with the unit that keeps it short.
+func FormatBytes(bytes int64) string {
+	if bytes < 1000 {
+		return fmt.Sprintf("%d B", bytes)
+	}
+	size, units := float64(bytes)/1000, []string{"KB", "MB", "GB", "TB", "PB"}
+	for size >= 999.95 && len(units) > 1 {
+		size, units = size/1000, units[1:]
+	}
+	return fmt.Sprintf("%.1f %s", size, units[0])
 }

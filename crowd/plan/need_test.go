@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -23,7 +24,7 @@ personas: {loader: {share: 1, does: {print: 20/h, domain: 20/h, mail: 10/h}}}
 		t.Fatalf("%d minutes", len(sum.Minutes))
 	}
 	var want plan.Amounts
-	for _, one := range sessions(s) {
+	for _, one := range sessions(t, s) {
 		want.Sessions++
 		for _, step := range one.Steps {
 			sent, received := step.Bytes()
@@ -68,10 +69,42 @@ behaviours:
 	}
 }
 
+// TestRemedies: a remedy is one that helps.
+func TestRemedies(t *testing.T) {
+	_, sum := drawn(t, example(t, "office"))
+	err := sum.Refuse(sum.Needs(plan.Limits{Memory: 1e6}), []string{"bridge"})
+	if err == nil || strings.Contains(err.Error(), "--modes") {
+		t.Errorf("memory is needed in all modes: %v", err)
+	}
+	sum.Peak.Ports = 64513
+	err = sum.Refuse(sum.Needs(plan.Limits{Ports: 64512}), []string{"host"})
+	if err == nil || strings.Contains(err.Error(), "sysctl") || strings.Count(err.Error(), "fewer") != 1 {
+		t.Errorf("an address has no more ports: %v", err)
+	}
+}
+
+// TestPlus: a sum that is too large does not wrap round.
+func TestPlus(t *testing.T) {
+	large := plan.Amounts{Requests: 1 << 62, Sent: math.MaxInt64, Received: 5}
+	want := plan.Amounts{Requests: math.MaxInt64, Sent: math.MaxInt64, Received: 10}
+	if got := large.Plus(large); got != want {
+		t.Errorf("%+v, and not %+v", got, want)
+	}
+}
+
+func TestFormatBytes(t *testing.T) {
+	for bytes, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.0 KB", 999_949: "999.9 KB",
+		999_950: "1.0 MB", 77_800_000: "77.8 MB", math.MaxInt64: "9223.4 PB"} {
+		if got := plan.FormatBytes(bytes); got != want {
+			t.Errorf("%d bytes are %s, and not %s", bytes, got, want)
+		}
+	}
+}
+
 func TestRefuse(t *testing.T) {
 	_, sum := drawn(t, example(t, "office"))
 	plenty := plan.Limits{Memory: 1 << 40, Files: 1 << 20, FilesOfUser: 1 << 20, Ports: 28232,
-		Neighbours: 1 << 20, Tracked: 1 << 20, Pids: 32768, BridgePorts: 1 << 17}
+		Neighbours: 1 << 20, Tracked: 1 << 20, BridgePorts: 1 << 17}
 	all := []string{"bridge", "routed", "macvlan", "overlay", "host"}
 	for name, c := range map[string]struct {
 		limits plan.Limits
@@ -80,19 +113,19 @@ func TestRefuse(t *testing.T) {
 	}{
 		"plenty":        {plenty, all, nil},
 		"nothing known": {plan.Limits{}, all, nil},
-		"memory":        {plan.Limits{Memory: 1 << 20}, all, []string{"MiB of memory", "MemAvailable allows 1 MiB"}},
+		"memory":        {plan.Limits{Memory: 1e6}, all, []string{"MB of memory", "MemAvailable allows 1.0 MB"}},
 		"files":         {plan.Limits{Files: 10}, all, []string{"open files", "sysctl -w fs.nr_open=1024"}},
-		"user's files":  {plan.Limits{FilesOfUser: 10}, all, []string{"RLIMIT_NOFILE", "ulimit -n 1024"}},
-		"no room":       {plan.Limits{FilesOfUser: 10, Files: 1000}, all, []string{"ulimit -n 1000"}},
+		"user's files":  {plan.Limits{FilesOfUser: 10}, all, []string{"RLIMIT_NOFILE", "as root: ulimit -Hn 1024"}},
+		"no room":       {plan.Limits{FilesOfUser: 10, Files: 1000}, all, []string{"ulimit -Hn 1000"}},
 		"ports":         {plan.Limits{Ports: 10}, all, []string{"ports in mode host", "ip_local_port_range"}},
 		"no mode host":  {plan.Limits{Ports: 10}, all[:4], nil},
 		"neighbours":    {plan.Limits{Neighbours: 10}, all, []string{"neighbours in mode bridge", "gc_thresh3=1024"}},
 		"routed":        {plan.Limits{Neighbours: 10, BridgePorts: 10}, []string{"routed"}, nil},
 		"conntrack":     {plan.Limits{Tracked: 10}, []string{"routed"}, []string{"nf_conntrack_max=2048"}},
 		"macvlan":       {plan.Limits{Tracked: 10}, []string{"macvlan"}, nil},
-		"pids":          {plan.Limits{Pids: 10}, all, []string{"kernel.pid_max=1024"}},
 		"bridges":       {plan.Limits{BridgePorts: 10}, all, []string{"bridge ports", "leave out mode bridge"}},
-		"several":       {plan.Limits{BridgePorts: 10, Pids: 10}, all, []string{"bridge ports", "kernel.pid_max"}},
+		"several":       {plan.Limits{BridgePorts: 10, Files: 10}, all, []string{"bridge ports", "fs.nr_open"}},
+		"asked for":     {plan.Limits{Neighbours: 10}, all[1:3], []string{"in mode macvlan, and", "or other --modes"}},
 	} {
 		err := sum.Refuse(sum.Needs(c.limits), c.modes)
 		if (err == nil) != (c.want == nil) {

@@ -10,10 +10,10 @@ import (
 )
 
 // sessions are those of all users.
-func sessions(s scenario.Scenario) (all []plan.Session) {
+func sessions(t *testing.T, s scenario.Scenario) (all []plan.Session) {
 	p := plan.New(s)
 	for user := 1; user <= s.Users; user++ {
-		all = append(all, p.User(user).Sessions...)
+		all = append(all, diary(t, p, user).Sessions...)
 	}
 	return all
 }
@@ -37,7 +37,7 @@ personas:
 // TestSchedule: sessions come as often as the day's curve says, on days and in hours when people are there.
 func TestSchedule(t *testing.T) {
 	count := map[int]float64{} // sessions of each hour of the first day; a day is an hour long
-	for _, s := range sessions(parse(t, working)) {
+	for _, s := range sessions(t, parse(t, working)) {
 		if s.Start >= time.Hour {
 			t.Fatalf("user %d begins a session at %v, on a Saturday", s.User, s.Start)
 		}
@@ -62,7 +62,7 @@ personas: {only: {share: 1, does: {print: 9/h}}}
 `)
 	p, sum, squares, gaps, longer := plan.New(s), 0.0, 0.0, 0.0, 0.0
 	for user := 1; user <= s.Users; user++ {
-		all := p.User(user).Sessions
+		all := diary(t, p, user).Sessions
 		n := float64(len(all))
 		sum, squares = sum+n, squares+n*n
 		for i, one := range all[:max(0, len(all)-1)] {
@@ -92,7 +92,7 @@ clock: {start: "Mon 10:00", length: 12h}
 personas: {reader: {share: 1, does: {browse: 0.2/h}}}
 `)
 	pages, mistakes, visits, more, count := 0.0, 0.0, 0.0, 0.0, 0.0
-	for _, one := range sessions(s) {
+	for _, one := range sessions(t, s) {
 		if one.Start > 8*time.Hour { // it may be cut by the end
 			continue
 		}
@@ -132,7 +132,7 @@ personas: {talker: {share: 1, does: {call: 6/h, transfer: 6/h}}}
 `)
 	sites, peers := map[int]float64{}, map[[2]int]bool{}
 	total := 0.0
-	for _, one := range sessions(s) {
+	for _, one := range sessions(t, s) {
 		for _, step := range one.Steps {
 			if one.Behaviour == "call" {
 				peers[[2]int{one.User, step.To}] = true
@@ -173,7 +173,7 @@ behaviours:
 	p := plan.New(parse(t, text))
 	for user := 1; user <= 300; user++ {
 		sum, n, low, high := 0.0, 0.0, math.Inf(1), 0.0
-		for _, s := range p.User(user).Sessions {
+		for _, s := range diary(t, p, user).Sessions {
 			v := float64(s.Steps[0].Receives[0])
 			sum, n, low, high = sum+v, n+1, min(low, v), max(high, v)
 		}

@@ -30,7 +30,8 @@ type Step struct {
 	// To is the site of the service, by popularity, or the other user; from 1. The number of a user may be
 	// above that of the crowd's last one: then the service stands in.
 	To int `json:"to"`
-	// Mistake is what the user does wrong; the step fails.
+	// Mistake is what the user does wrong; the step fails. A wrong name is not connected to, and a wrong
+	// password is answered once.
 	Mistake string `json:"mistake,omitempty"`
 	// Connections that the step opens; Keep leaves them open until the session ends.
 	Connections int  `json:"connections,omitempty"`

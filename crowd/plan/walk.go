@@ -9,7 +9,7 @@ import (
 
 // walk is a session that is being drawn.
 type walk struct {
-	*machine
+	*automaton
 	plan    *Plan
 	habits  habits
 	stream  *draw.Stream
@@ -17,28 +17,32 @@ type walk struct {
 	targets map[string]int // of each service, once it is drawn
 	pause   time.Duration  // since the last step
 	at      time.Duration  // since the session's start
+	limit   time.Duration  // since the crowd began; no step begins then, or later
 }
 
-// maxVisits bounds the states, pauses included, of a session.
-const maxVisits = 4 * scenario.MaxSteps
+// refusal is the size of the answer to a wrong password. No source: a guess.
+const refusal = 256
 
-// to draws steps until the session ends, or until a step would begin at the limit or later. It reports whether the
-// session was cut off for having too many steps.
-func (w *walk) to(limit time.Duration) (cut bool) {
+// cut draws steps until the session or its time ends. It reports whether the session was cut off before, for
+// having too many steps or states.
+func (w *walk) cut() bool {
 	w.session.Patience = w.time(w.patience, w.habits.patience)
 	now := w.start
-	for range maxVisits {
+	for range scenario.MaxVisits {
 		s := &w.states[now]
-		if s.Do != "" && !w.step(s, w.habits.states[now], limit) {
-			return len(w.session.Steps) >= scenario.MaxSteps
+		if w.over() || s.Do != "" && !w.step(s, w.habits.states[now]) {
+			break
 		}
 		w.wait(w.time(s.amounts[think], w.habits.states[now][think]))
 		if now = s.next[w.stream.Pick(s.weights)]; now < 0 {
 			return false
 		}
 	}
-	return true
+	return !w.over()
 }
+
+// over reports whether the time has passed.
+func (w *walk) over() bool { return w.session.Start+w.at >= w.limit }
 
 func (w *walk) wait(d time.Duration) { w.pause, w.at = w.pause+d, w.at+d }
 
@@ -47,17 +51,18 @@ func (w *walk) time(a scenario.Amount, factor float64) time.Duration {
 }
 
 // step draws a step, and the mistakes before it. It reports false if there is no room for it.
-func (w *walk) step(s *state, h [amounts]float64, limit time.Duration) bool {
+func (w *walk) step(s *state, h [amounts]float64) bool {
 	to := w.target(s.Do.Service())
 	for _, m := range s.mistakes {
 		if !w.stream.Chance(float64(m.Chance)) {
 			continue
 		}
 		wrong := Step{Do: s.Do, To: to, Mistake: m.kind, Expect: w.time(s.amounts[expect], h[expect])}
-		if m.kind == "password" { // a name that is not there is not connected to
+		if m.kind == scenario.MistakePassword { // a name that is not there is not connected to
 			wrong.Connections = max(1, s.Opens())
+			wrong.Sends, wrong.Receives = s.amounts[sends].Draw(w.stream, h[sends]), []int64{refusal}
 		}
-		if !w.add(wrong, limit) {
+		if !w.add(wrong) {
 			return false
 		}
 		w.wait(w.time(m.Again.Amount, 1))
@@ -71,11 +76,11 @@ func (w *walk) step(s *state, h [amounts]float64, limit time.Duration) bool {
 	step.Every = w.time(s.amounts[every], h[every])
 	step.Lasts = w.time(s.amounts[lasts], h[lasts])
 	step.Expect = w.time(s.amounts[expect], h[expect])
-	return w.add(step, limit)
+	return w.add(step)
 }
 
-func (w *walk) add(s Step, limit time.Duration) bool {
-	if len(w.session.Steps) >= scenario.MaxSteps || w.session.Start+w.at >= limit {
+func (w *walk) add(s Step) bool {
+	if len(w.session.Steps) >= scenario.MaxSteps || w.over() {
 		return false
 	}
 	s.Pause, w.pause = w.pause, 0

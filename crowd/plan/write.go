@@ -17,10 +17,13 @@ func (p *Plan) Write(ctx context.Context, to io.Writer) (Summary, error) {
 	out := bufio.NewWriterSize(io.MultiWriter(to, sum), 1<<16)
 	lines := json.NewEncoder(out)
 	for number := 1; number <= p.scenario.Users; number++ {
-		if err := ctx.Err(); err != nil {
+		d, err := p.User(ctx, number)
+		if err == nil {
+			err = ctx.Err() // a user with no sessions does not ask
+		}
+		if err != nil {
 			return Summary{}, err
 		}
-		d := p.User(number)
 		f.add(d)
 		for _, s := range d.Sessions {
 			if err := lines.Encode(s); err != nil {

@@ -6,7 +6,6 @@ import (
 	"math"
 	"regexp"
 	"slices"
-	"time"
 
 	"github.com/heddle-network/heddle"
 )
@@ -37,6 +36,12 @@ func (s *Scenario) check() *problem {
 	if s.Users < 1 || s.Users > MaxUsers {
 		return wrong(fmt.Sprintf("%d is no number of users; give 1 to %d", s.Users, MaxUsers), "users")
 	}
+	if s.Clock.Start < 0 {
+		return wrong(`it is missing; give one such as "Mon 08:00"`, "clock", "start")
+	}
+	if s.Clock.Day.Compress < 1 {
+		return wrong("it is 0; give 1 or more", "clock", "day", "compress")
+	}
 	if s.Clock.Length == 0 {
 		return wrong("it is missing; give one such as 30m", "clock", "length")
 	}
@@ -47,10 +52,18 @@ func (s *Scenario) check() *problem {
 		if verbs[name] == nil {
 			return wrong("there is no such service; choose from "+heddle.List(Sorted(verbs)), "services", name)
 		}
-		if v := s.Services[name]; v.Between == 1 || v.Between > 0 && v.Sites > 0 {
-			return wrong("groups of users have two members at least, and a service has either sites or groups",
-				"services", name, "between")
+		if p := s.Services[name].check(name); p != nil {
+			return p
 		}
+	}
+	own := 0
+	for _, name := range Sorted(s.Behaviours) {
+		if !s.Behaviours[name].BuiltIn {
+			own++
+		}
+	}
+	if own > maxNamed {
+		return wrong(fmt.Sprintf("there are %d; give up to %d", own, maxNamed), "behaviours")
 	}
 	for _, name := range Sorted(s.Behaviours) {
 		if p := s.Behaviours[name].check(name); p != nil {
@@ -70,6 +83,9 @@ func (s *Scenario) checkPersonas() *problem {
 			return p
 		}
 		persona := s.Personas[name]
+		if p := persona.Schedule.check("personas", name, "schedule"); p != nil {
+			return p
+		}
 		total += float64(persona.Share)
 		for _, does := range Sorted(persona.Does) {
 			used[does] = true
@@ -90,21 +106,6 @@ func (s *Scenario) checkPersonas() *problem {
 		}
 	}
 	return s.checkWork()
-}
-
-// checkWork refuses a plan that would have too many steps.
-func (s *Scenario) checkWork() *problem {
-	steps := 0.0
-	for _, p := range s.Personas {
-		for name, rate := range p.Does {
-			steps += float64(p.Share) * float64(rate) * s.Behaviours[name].MeanSteps()
-		}
-	}
-	if steps *= float64(s.Users) * time.Duration(s.Clock.Length).Hours(); steps > maxPlanned {
-		return wrong(fmt.Sprintf("all of them would do up to %.3g steps, and a plan has at most %.3g; "+
-			"give fewer users, lower rates, or a shorter length", steps, float64(maxPlanned)), "users")
-	}
-	return nil
 }
 
 // Resize returns the scenario with another number of users.

@@ -40,6 +40,9 @@ func (c Clock) At(elapsed time.Duration) Moment {
 // Moment is a time of the week, since Monday's midnight. It is written Mon 08:00.
 type Moment time.Duration
 
+// notGiven is the start of a clock that has none.
+const notGiven Moment = -1
+
 // Weekday is the number of the day, 0 for Monday.
 func (m Moment) Weekday() int { return int(time.Duration(m) / day) }
 
@@ -47,8 +50,7 @@ func (m Moment) Weekday() int { return int(time.Duration(m) / day) }
 func (m Moment) TimeOfDay() time.Duration { return time.Duration(m) % day }
 
 func (m Moment) String() string {
-	at := m.TimeOfDay()
-	return time.Time{}.Add(at).Format(weekdays[m.Weekday()] + " 15:04:05")
+	return weekdays[m.Weekday()] + time.Time{}.Add(m.TimeOfDay()).Format(" 15:04:05")
 }
 
 var weekdays = []string{"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"}

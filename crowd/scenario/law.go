@@ -6,6 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/crowd/draw"
 	"github.com/heddle-network/heddle/yamlfile"
 )
@@ -23,24 +24,20 @@ var laws = map[string]func(*yaml.Node, unit) (draw.Distribution, error){
 // read reads an amount: a value, or a law with its options.
 func (u unit) read(n *yaml.Node) (a Amount, err error) {
 	a.Least, a.Most = 0, u.most
-	if n.Kind == yaml.AliasNode {
-		n = n.Alias
-	}
 	if n.Kind == yaml.ScalarNode {
 		v, err := u.value(n)
 		a.Law, a.Least, a.Most = draw.Constant(v), v, v
 		return a, err
 	}
-	options, err := entries(n)
+	options, err := entries(n, lawWords)
 	if err != nil {
 		return a, err
 	}
 	bounded, highest := false, u.most
 	for _, o := range options {
-		var v float64
 		switch law := laws[o.key.Value]; {
 		case law != nil && a.Law != nil:
-			return a, yamlfile.Refuse(o.key, "it is a second law; give one of them")
+			return a, yamlfile.Refuse(o.key, "it is a second distribution; give one of them")
 		case law != nil:
 			a.Law, err = law(o.value, u)
 		case o.key.Value == "min":
@@ -54,13 +51,9 @@ func (u unit) read(n *yaml.Node) (a Amount, err error) {
 		case o.key.Value == "minus":
 			a.Minus, err = u.value(o.value)
 		case o.key.Value == "per-user":
-			v, err = plain.value(o.value)
-			a.PerUser = v
-			if err == nil && v > 3 {
-				err = yamlfile.Refuse(o.value, "it is too much; give a standard deviation of the logarithm, up to 3")
-			}
+			a.PerUser, err = perUser.value(o.value)
 		default:
-			err = yamlfile.Refuse(o.key, "there is no law and no option %s; %s", o.key.Value, lawWords)
+			err = yamlfile.Refuse(o.key, "there is no distribution and no option %q; %s", heddle.Clip(o.key.Value), lawWords)
 		}
 		if err != nil {
 			return a, err
@@ -68,9 +61,11 @@ func (u unit) read(n *yaml.Node) (a Amount, err error) {
 	}
 	switch {
 	case a.Law == nil:
-		return a, yamlfile.Refuse(n, "it has no law; %s", lawWords)
+		return a, yamlfile.Refuse(n, "it has no distribution; %s", lawWords)
 	case a.Least > a.Most:
 		return a, yamlfile.Refuse(n, "its min is above its max; exchange them")
+	case bounded && a.Least > highest:
+		return a, yamlfile.Refuse(n, "its min is above its cap; give a higher cap, or a lower min")
 	case bounded: // draw again; what the user's factor makes of it is cut off
 		a.Law = draw.Truncated{Of: a.Law, Min: a.Least, Max: a.Most}
 	}
@@ -82,11 +77,12 @@ const lawWords = "give a value, or one of exponential, uniform, lognormal, paret
 	"with min, max, cap, minus or per-user if needed"
 
 func readExponential(n *yaml.Node, u unit) (draw.Distribution, error) {
-	mean, err := u.value(n)
+	mean, err := u.above0(n)
 	return draw.Exponential{MeanValue: mean}, err
 }
 
 func readUniform(n *yaml.Node, u unit) (draw.Distribution, error) {
+	n = resolve(n)
 	if n.Kind != yaml.SequenceNode || len(n.Content) != 2 {
 		return nil, yamlfile.Refuse(n, "it is not two values; give [LOW, HIGH]")
 	}
@@ -103,11 +99,12 @@ func readUniform(n *yaml.Node, u unit) (draw.Distribution, error) {
 
 func readLogNormal(n *yaml.Node, u unit) (draw.Distribution, error) {
 	var a, b float64
-	if all, err := entries(n); err == nil && slices.ContainsFunc(all, func(p pair) bool { return p.key.Value == "mean" }) {
-		err = fill(n, parameter{"mean", u, &a}, parameter{"deviation", u, &b})
+	all, _ := entries(n, "") // fill tells what is wrong
+	if slices.ContainsFunc(all, func(p pair) bool { return p.key.Value == "mean" }) {
+		err := fill(n, parameter{"mean", u, &a}, parameter{"deviation", u, &b})
 		return draw.LogNormalOf(a, b), err
 	}
-	err := fill(n, parameter{"median", u, &a}, parameter{"sigma", plain, &b})
+	err := fill(n, parameter{"median", u, &a}, parameter{"sigma", logDeviation, &b})
 	return draw.LogNormalAround(a, b), err
 }
 
@@ -125,7 +122,7 @@ func readWeibull(n *yaml.Node, u unit) (draw.Distribution, error) {
 
 // readQuantiles reads a mapping from probabilities, of which the last is 1, to values.
 func readQuantiles(n *yaml.Node, u unit) (draw.Distribution, error) {
-	all, err := entries(n)
+	all, err := entries(n, "give rising probabilities, up to 1, and their values")
 	if err != nil {
 		return nil, err
 	}

@@ -5,22 +5,35 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/yamlfile"
 )
 
 // pair is an entry of a mapping.
 type pair struct{ key, value *yaml.Node }
 
-// entries lists the entries of a mapping.
-func entries(n *yaml.Node) (all []pair, err error) {
+// resolve returns the node that an alias stands for, and any other node as it is.
+func resolve(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode {
-		n = n.Alias
+		return n.Alias
 	}
+	return n
+}
+
+// entries lists the entries of a mapping, in which no key is twice. The words say what is to be given.
+func entries(n *yaml.Node, words string) (all []pair, err error) {
+	n = resolve(n)
 	if n.Kind != yaml.MappingNode {
-		return nil, yamlfile.Refuse(n, "it is neither a value nor a mapping; %s", lawWords)
+		return nil, yamlfile.Refuse(n, "it is no mapping; %s", words)
 	}
+	seen := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		all = append(all, pair{n.Content[i], n.Content[i+1]})
+		key := resolve(n.Content[i])
+		if seen[key.Value] {
+			return nil, yamlfile.Refuse(n.Content[i], "%q is given twice; take one out", heddle.Clip(key.Value))
+		}
+		seen[key.Value] = true
+		all = append(all, pair{key, n.Content[i+1]})
 	}
 	return all, nil
 }
@@ -34,13 +47,13 @@ type parameter struct {
 
 // fill reads parameters, all of which must be there, and no other.
 func fill(n *yaml.Node, all ...parameter) error {
-	given, err := entries(n)
-	if err != nil {
-		return err
-	}
 	names := ""
 	for _, p := range all {
 		names += " " + p.name
+	}
+	given, err := entries(n, "give"+names)
+	if err != nil {
+		return err
 	}
 	if len(given) != len(all) {
 		return yamlfile.Refuse(n, "it has %d parameters; give%s", len(given), names)
@@ -50,11 +63,8 @@ func fill(n *yaml.Node, all ...parameter) error {
 		if i < 0 {
 			return yamlfile.Refuse(g.key, "there is no such parameter; give%s", names)
 		}
-		if *all[i].into, err = all[i].unit.value(g.value); err != nil {
+		if *all[i].into, err = all[i].unit.above0(g.value); err != nil {
 			return err
-		}
-		if *all[i].into == 0 {
-			return yamlfile.Refuse(g.value, "it is 0; give a number above it")
 		}
 	}
 	return nil

@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"embed"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -52,7 +51,7 @@ func readFile(file string) ([]byte, error) {
 // Parse reads a scenario, and adds what is built in: the services, and the behaviours that its personas name and
 // that it does not have itself.
 func Parse(text []byte) (Scenario, error) {
-	var s Scenario
+	s := Scenario{Clock: Clock{Start: notGiven, Day: Day{Compress: 1}}}
 	if err := yamlfile.Decode(text, &s); err != nil {
 		return s, err
 	}
@@ -71,7 +70,9 @@ func (s *Scenario) complete() error {
 	if err := decodeBuiltIn("services.yaml", &services); err != nil {
 		return err
 	}
-	maps.Copy(services, s.Services)
+	for name, own := range s.Services {
+		services[name] = own.over(services[name])
+	}
 	s.Services = services
 	behaviours := maps.Clone(s.Behaviours)
 	if behaviours == nil {
@@ -122,12 +123,11 @@ func names(folder string) (all []string) {
 
 // Example returns the text of a scenario that is built in.
 func Example(name string) ([]byte, error) {
-	text, err := builtIn.ReadFile(path.Join("scenarios", name+".yaml"))
-	if err != nil || !slices.Contains(Examples(), name) {
-		return nil, heddle.Wrap(heddle.BadArgument, "find example", fmt.Sprintf("%q", heddle.Clip(name)),
-			errors.New("there is no such scenario"), "choose from "+heddle.List(Examples()))
+	if !slices.Contains(Examples(), name) {
+		return nil, heddle.Errorf(heddle.BadArgument, "find example", fmt.Sprintf("%q", heddle.Clip(name)),
+			"there is no such scenario", "choose from "+heddle.List(Examples()))
 	}
-	return text, nil
+	return builtIn.ReadFile(path.Join("scenarios", name+".yaml"))
 }
 
 // Summary is the first line of an example: what it is about.

@@ -12,11 +12,9 @@ const (
 	MaxLength = 7 * 24 * time.Hour
 	// MaxSteps is how many steps a session has at most; it ends with the last of them.
 	MaxSteps = 1000
-	// maxPlanned bounds the steps that a whole plan is expected to have.
-	maxPlanned = 500_000_000
 	// maxFile is the size of a scenario's file in bytes.
-	maxFile = 1 << 20
-	// maxNamed is how many personas, behaviours, states of one behaviour a scenario has at most.
+	maxFile = 64 << 10
+	// maxNamed is how many personas, behaviours of its own, states of one behaviour a scenario has at most.
 	maxNamed = 200
 )
 
@@ -30,17 +28,6 @@ type Scenario struct {
 	Services   map[string]Service   `yaml:"services"`
 	Personas   map[string]Persona   `yaml:"personas"`
 	Behaviours map[string]Behaviour `yaml:"behaviours"`
-}
-
-// Service is what behaviours' steps go to.
-type Service struct {
-	// Sites is how many different ones there are, 1 if it is not given. They are numbered by popularity,
-	// from 1: a visit goes to number r with a chance in proportion to 1/r^Zipf.
-	Sites Count `yaml:"sites"`
-	Zipf  Plain `yaml:"zipf"`
-	// Between is given for what users do with each other: they keep to groups of so many, in the order of
-	// their numbers. Who belongs together does not depend on how many users there are.
-	Between Count `yaml:"between"`
 }
 
 // Persona is a kind of people.
@@ -106,15 +93,15 @@ type Mistake struct {
 	Again  Time  `yaml:"again"` // how long the person needs until the next attempt
 }
 
-// Mistakes are the kinds of mistakes.
-var Mistakes = []string{"name", "password"}
+// The kinds of mistakes.
+const (
+	MistakeName     = "name"
+	MistakePassword = "password"
+)
 
-// Opens is how many connections the step opens.
+// Opens is how many connections the step opens, if it is one.
 func (s State) Opens() int {
-	switch {
-	case s.Do == "":
-		return 0
-	case s.Connections == nil:
+	if s.Connections == nil {
 		return 1
 	}
 	return int(*s.Connections)

@@ -4,13 +4,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/crowd/draw"
 	"github.com/heddle-network/heddle/crowd/scenario"
 )
 
@@ -44,57 +42,16 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestSources: each number of a behaviour that is built in has its source beside it or above it, or is said to be a
-// guess.
-func TestSources(t *testing.T) {
-	files, err := filepath.Glob("behaviours/*.yaml")
-	if err != nil || len(files) < 10 {
-		t.Fatal(files, err)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var above []string // the lines in which this one is, and a comment before it
-		for i, line := range strings.Split(string(text), "\n") {
-			words, _, said := strings.Cut(line, "#")
-			for len(above) > 0 && indentation(above[len(above)-1]) >= indentation(line) && strings.TrimSpace(words) != "" {
-				if last := above[len(above)-1]; strings.TrimLeft(last, " ")[0] == '#' && indentation(last) == indentation(line) {
-					said = true
-				}
-				above = above[:len(above)-1]
-			}
-			for _, a := range above {
-				said = said || strings.Contains(a, "#")
-			}
-			if number.MatchString(words) && !certain.MatchString(words) && !said {
-				t.Errorf("%s:%d: %q has no source", file, i+1, line)
-			}
-			if strings.TrimSpace(line) != "" {
-				above = append(above, line)
-			}
-		}
-	}
-}
-
-var (
-	number  = regexp.MustCompile(`[:\[] *[{\[]?.*[0-9]`)
-	certain = regexp.MustCompile(`next: \{\w+: 1\} *$|connections: [01] *$`)
-)
-
-func indentation(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
-
 func TestRead(t *testing.T) {
 	_, err := scenario.Read(filepath.Join(t.TempDir(), "none.yaml"))
 	if !errors.Is(err, heddle.BadArgument.Sentinel()) || !strings.Contains(err.Error(), "no such file") {
 		t.Error(err)
 	}
 	large := filepath.Join(t.TempDir(), "large.yaml")
-	if err := os.WriteFile(large, []byte(strings.Repeat("# no end\n", 200_000)), 0o644); err != nil {
+	if err := os.WriteFile(large, []byte(strings.Repeat("# no end\n", 8000)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err = scenario.Read(large); err == nil || !strings.Contains(err.Error(), "larger than 1048576 bytes") {
+	if _, err = scenario.Read(large); err == nil || !strings.Contains(err.Error(), "larger than 65536 bytes") {
 		t.Error(err)
 	}
 }
@@ -140,63 +97,6 @@ func TestGood(t *testing.T) {
 		if got := s.Clock.At(elapsed).String(); got != want {
 			t.Errorf("after %v it is %s, not %s", elapsed, got, want)
 		}
-	}
-	at := func(day int, clock time.Duration) float64 {
-		return two.Schedule.Weight(scenario.Moment(time.Duration(day)*24*time.Hour+clock), scenario.Shift{})
-	}
-	for _, c := range []struct {
-		day   int
-		clock time.Duration
-		want  float64
-	}{
-		{0, 22 * time.Hour, 1},               // Monday
-		{1, 5 * time.Hour, 1},                // its night
-		{1, 6 * time.Hour, 0},                // is over
-		{1, 23 * time.Hour, 0},               // Tuesday is free
-		{2, 5 * time.Hour, 0},                // with its night
-		{5, 75 * time.Minute, 0},             // lunch
-		{5, 90 * time.Minute, 1},             //
-		{6, 21*time.Hour + 59*60*1e9, 0},     //
-		{3, 1*time.Hour + 45*60*1e9, 1},      // Wednesday's night
-		{4, 12 * time.Hour, 0},               //
-		{0, 1*time.Hour + 29*time.Minute, 0}, // lunch in Sunday's night
-	} {
-		if got := at(c.day, c.clock); got != c.want {
-			t.Errorf("day %d at %v: %v, not %v", c.day, c.clock, got, c.want)
-		}
-	}
-}
-
-// TestCurve: between two times of a curve the line is straight, also past midnight.
-func TestCurve(t *testing.T) {
-	curve := `curve: {"00:00": 100%, "06:00": 20%, "22:00": 50%}`
-	s, err := scenario.Parse([]byte(strings.Replace(good, "lunch: 01:00-01:30", curve, 1)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	weights := map[time.Duration]float64{0: 1, 3 * time.Hour: 0.6, 22 * time.Hour: 0.5, 23 * time.Hour: 0.75}
-	for clock, want := range weights {
-		got := s.Personas["two"].Schedule.Weight(scenario.Moment(clock), scenario.Shift{})
-		if got < want-1e-9 || got > want+1e-9 {
-			t.Errorf("at %v: %v, not %v", clock, got, want)
-		}
-	}
-}
-
-// TestShift: each user's hours begin and end within the spread.
-func TestShift(t *testing.T) {
-	s, err := scenario.Parse([]byte(good))
-	if err != nil {
-		t.Fatal(err)
-	}
-	low, high := time.Hour, -time.Hour
-	stream := draw.NewStream(1)
-	for range 1000 {
-		shift := s.Personas["two"].Schedule.Shift(stream)
-		low, high = min(low, shift.From, shift.To), max(high, shift.From, shift.To)
-	}
-	if low < -20*time.Minute || high > 20*time.Minute || low > -19*time.Minute || high < 19*time.Minute {
-		t.Errorf("shifts lie from %v to %v", low, high)
 	}
 }
 

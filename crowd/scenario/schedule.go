@@ -40,34 +40,37 @@ func (s *Schedule) Weight(at Moment, shift Shift) float64 {
 		return 1
 	}
 	now := at.TimeOfDay()
-	if s.Lunch != nil && s.Lunch.holds(now, Shift{}) {
+	if s.Lunch != nil && (s.Lunch.holds(now, Shift{}) || s.Lunch.holds(now+day, Shift{})) {
 		return 0
 	}
-	today, yesterday := at.Weekday(), (at.Weekday()+6)%7
 	if s.Hours == nil {
-		if !s.Days.has(today) {
+		if !s.Days.has(at.Weekday()) {
 			return 0
 		}
 		return s.Curve.at(now)
 	}
-	// Hours that pass midnight belong to the day on which they begin.
-	if s.Days.has(today) && s.Hours.holds(now, shift) || s.Days.has(yesterday) && s.Hours.holds(now+day, shift) {
-		return s.Curve.at(now)
+	// Hours belong to the day on which the persona's begin: to tomorrow, if a user is early, or to one of the two
+	// days before.
+	for ago := -1; ago <= 2; ago++ {
+		if s.Days.has((at.Weekday()+7-ago)%7) && s.Hours.holds(now+time.Duration(ago)*day, shift) {
+			return s.Curve.at(now)
+		}
 	}
 	return 0
 }
 
-// Days is a set of weekdays, written mon-fri, or sat,sun.
-type Days []int
-
-func (d Days) has(number int) bool {
-	for _, one := range d {
-		if one == number {
-			return true
-		}
+// check returns what is wrong with a schedule, at the keys that lead to it.
+func (s *Schedule) check(keys ...string) *problem {
+	if s != nil && s.Lunch != nil && s.Lunch.Spread > 0 {
+		return wrong("it is the same for all; take out the +- and what follows", append(keys, "lunch")...)
 	}
-	return d == nil
+	return nil
 }
+
+// Days is a set of weekdays, written mon-fri, or sat,sun. Without any it has all of them.
+type Days [7]bool
+
+func (d Days) has(number int) bool { return d == Days{} || d[number] }
 
 // UnmarshalYAML reads days and ranges of days, joined by commas.
 func (d *Days) UnmarshalYAML(n *yaml.Node) error {
@@ -80,7 +83,7 @@ func (d *Days) UnmarshalYAML(n *yaml.Node) error {
 		if from < 0 || to < 0 {
 			return yamlfile.Refuse(n, "%q is no weekday; give days such as mon-fri, or sat,sun", heddle.Clip(part))
 		}
-		for *d = append(*d, from); from != to; *d = append(*d, from) {
+		for d[from] = true; from != to; d[from] = true {
 			from = (from + 1) % 7
 		}
 	}
@@ -159,7 +162,7 @@ func (c Curve) at(now time.Duration) float64 {
 
 // UnmarshalYAML reads a mapping from times to weights.
 func (c *Curve) UnmarshalYAML(n *yaml.Node) error {
-	all, err := entries(n)
+	all, err := entries(n, `give times and weights such as "06:00": 50%`)
 	if err != nil {
 		return err
 	}

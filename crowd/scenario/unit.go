@@ -23,14 +23,15 @@ var (
 	duration = unit{parseDuration, float64(24 * time.Hour), "a duration such as 12s or 1.5m, up to 24h"}
 	size     = unit{parseSize, 16 << 30, "a number of bytes such as 328, 12KB, 2MiB, up to 16GiB"}
 	number   = unit{parseNumber, 1000, "a number, up to 1000"}
-	plain    = unit{parseNumber, 1e6, "a number, up to 1000000"}
+	plain    = unit{parseNumber, 1000, "a number, up to 1000"}
+	// logDeviation is for standard deviations of a logarithm.
+	logDeviation = unit{parseNumber, 10, "a standard deviation of the logarithm, up to 10"}
+	perUser      = unit{parseNumber, 3, "a standard deviation of the logarithm, up to 3"}
 )
 
 // value reads a value, which is not negative.
 func (u unit) value(n *yaml.Node) (float64, error) {
-	if n.Kind == yaml.AliasNode {
-		n = n.Alias
-	}
+	n = resolve(n)
 	if n.Kind == yaml.ScalarNode {
 		if v, ok := u.parse(n.Value); ok && v >= 0 && v <= u.most {
 			return v, nil
@@ -38,6 +39,18 @@ func (u unit) value(n *yaml.Node) (float64, error) {
 		return 0, yamlfile.Refuse(n, "%q is not %s", heddle.Clip(n.Value), u.words)
 	}
 	return 0, yamlfile.Refuse(n, "it is not %s", u.words)
+}
+
+// least is the smallest parameter of a distribution. With smaller ones, what is computed may be no number.
+const least = 1e-6
+
+// above0 reads the parameter of a distribution, which is not 0.
+func (u unit) above0(n *yaml.Node) (float64, error) {
+	v, err := u.value(n)
+	if err == nil && v < least {
+		err = yamlfile.Refuse(n, "it is too small; give at least 0.000001")
+	}
+	return v, err
 }
 
 func parseNumber(s string) (float64, bool) {
@@ -73,12 +86,12 @@ func (m *Number) UnmarshalYAML(n *yaml.Node) (err error) {
 	return err
 }
 
-// Plain is a number that is not drawn.
-type Plain float64
+// Exponent is that of Zipf's law.
+type Exponent float64
 
-func (p *Plain) UnmarshalYAML(n *yaml.Node) error {
+func (e *Exponent) UnmarshalYAML(n *yaml.Node) error {
 	v, err := unit{parseNumber, 10, "a number from 0 to 10"}.value(n)
-	*p = Plain(v)
+	*e = Exponent(v)
 	return err
 }
 

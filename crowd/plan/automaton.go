@@ -7,8 +7,8 @@ import (
 	"github.com/heddle-network/heddle/crowd/scenario"
 )
 
-// machine is a behaviour whose states are numbered, in the order of their names.
-type machine struct {
+// automaton is a behaviour whose states are numbered, in the order of their names.
+type automaton struct {
 	name     string
 	start    int
 	patience scenario.Amount
@@ -43,17 +43,25 @@ const (
 	amounts
 )
 
-func newMachine(name string, b scenario.Behaviour) *machine {
-	m := &machine{name: name, patience: b.Patience.Amount}
+func newAutomaton(name string, b scenario.Behaviour) *automaton {
+	a := &automaton{name: name, patience: b.Patience.Amount}
 	number := map[string]int{scenario.End: -1}
 	for i, state := range scenario.Sorted(b.States) {
 		number[state] = i
 	}
-	m.start = number[b.Start]
+	a.start = number[b.Start]
 	for _, name := range scenario.Sorted(b.States) {
 		s := b.States[name]
-		one := state{State: s, name: name, amounts: [amounts]scenario.Amount{s.Sends.Amount, s.Receives.Amount,
-			s.More.Count.Amount, s.More.Receives.Amount, s.Expect.Amount, s.Lasts.Amount, s.Every.Amount, s.Think.Amount}}
+		one := state{State: s, name: name, amounts: [amounts]scenario.Amount{
+			sends:        s.Sends.Amount,
+			receives:     s.Receives.Amount,
+			more:         s.More.Count.Amount,
+			moreReceives: s.More.Receives.Amount,
+			expect:       s.Expect.Amount,
+			lasts:        s.Lasts.Amount,
+			every:        s.Every.Amount,
+			think:        s.Think.Amount,
+		}}
 		for _, next := range scenario.Sorted(s.Next) {
 			one.next = append(one.next, number[next])
 			one.weights = append(one.weights, float64(s.Next[next]))
@@ -61,9 +69,9 @@ func newMachine(name string, b scenario.Behaviour) *machine {
 		for _, kind := range scenario.Sorted(s.Mistakes) {
 			one.mistakes = append(one.mistakes, mistake{kind, s.Mistakes[kind]})
 		}
-		m.states = append(m.states, one)
+		a.states = append(a.states, one)
 	}
-	return m
+	return a
 }
 
 // habits are the factors of one user at one behaviour.
@@ -73,20 +81,21 @@ type habits struct {
 }
 
 // habitsOf draws them, each from a stream of its own, so that a state more leaves those of the others alone.
-func (m *machine) habitsOf(seed uint64, user string) habits {
-	factor := func(a scenario.Amount, words ...string) float64 {
-		if a.PerUser == 0 {
+func (a *automaton) habitsOf(seed uint64, user string) habits {
+	factor := func(of scenario.Amount, words ...string) float64 {
+		if of.PerUser == 0 {
 			return 1
 		}
-		return a.Factor(draw.NewStream(seed, user, m.name, "habit", strings.Join(words, " ")))
+		return of.Factor(draw.NewStream(seed, user, a.name, "habit", strings.Join(words, " ")))
 	}
-	h := habits{factor(m.patience, "patience"), make([][amounts]float64, len(m.states))}
-	for i, s := range m.states {
-		for j, a := range s.amounts {
-			h.states[i][j] = factor(a, s.name, amountNames[j])
+	h := habits{factor(a.patience, "patience"), make([][amounts]float64, len(a.states))}
+	for i, s := range a.states {
+		for j, of := range s.amounts {
+			h.states[i][j] = factor(of, s.name, amountNames[j])
 		}
 	}
 	return h
 }
 
-var amountNames = [amounts]string{"sends", "receives", "more", "more receives", "expect", "lasts", "every", "think"}
+var amountNames = [amounts]string{sends: "sends", receives: "receives", more: "more", moreReceives: "more receives",
+	expect: "expect", lasts: "lasts", every: "every", think: "think"}

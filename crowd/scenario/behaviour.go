@@ -38,8 +38,8 @@ func (s State) check(all map[string]State, keys []string) *problem {
 	at := func(key ...string) []string { return append(append([]string{}, keys...), key...) }
 	step := s.Do != ""
 	switch {
-	case !step && (s.Sends.Given() || s.Receives.Given() || s.More.Count.Given() || s.Expect.Given() || s.Lasts.Given() ||
-		s.Every.Given() || s.Connections != nil || s.Keep || s.Mistakes != nil):
+	case !step && (s.Sends.Given() || s.Receives.Given() || s.More.Count.Given() || s.More.Receives.Given() ||
+		s.Expect.Given() || s.Lasts.Given() || s.Every.Given() || s.Connections != nil || s.Keep || s.Mistakes != nil):
 		return wrong("without do it is a pause, and has think and next alone; add do", keys...)
 	case !step && !s.Think.Given():
 		return wrong("it takes no time and does nothing; give it do or think", keys...)
@@ -51,12 +51,19 @@ func (s State) check(all map[string]State, keys []string) *problem {
 		return wrong("it may be drawn too short; give a value or a min of 1ms at least", at("every")...)
 	case s.Every.Given() && s.More.Count.Given():
 		return wrong("requests come by the clock, or all at once; take out every or more", at("every")...)
+	case s.More.Receives.Given() && !s.More.Count.Given():
+		return wrong("without count there are no more requests; give count, or take it out", at("more", "receives")...)
+	case s.Keep && s.Opens() == 0:
+		return wrong("the step opens no connection that it could keep; give connections, or take out keep", at("keep")...)
+	case s.Lasts.Given() && len(s.Mistakes) > 0:
+		return wrong("a step that lasts cannot fail at once; take out mistakes, or give expect instead of lasts",
+			at("mistakes")...)
 	case s.Connections != nil && *s.Connections > 100:
 		return wrong("a step opens up to 100 connections; give fewer", at("connections")...)
 	}
 	for _, kind := range Sorted(s.Mistakes) {
-		if kind != Mistakes[0] && kind != Mistakes[1] {
-			return wrong("there is no such mistake; choose from "+heddle.List(Mistakes), at("mistakes", kind)...)
+		if kind != MistakeName && kind != MistakePassword {
+			return wrong("there is no such mistake; choose from "+MistakeName+", "+MistakePassword, at("mistakes", kind)...)
 		}
 	}
 	for _, next := range Sorted(s.Next) {
@@ -101,32 +108,4 @@ func (b Behaviour) spread(there map[string]bool, direct func(from, to string) (s
 		}
 	}
 	return there
-}
-
-// MeanSteps is how many steps a session is expected to have, on a day without an end.
-func (b Behaviour) MeanSteps() float64 {
-	mean, now := 0.0, map[string]float64{b.Start: 1}
-	for range 2 * MaxSteps {
-		after, left := map[string]float64{}, 0.0
-		for _, name := range Sorted(now) {
-			chance, s := now[name], b.States[name]
-			if s.Do != "" {
-				mean += chance
-			}
-			total := 0.0
-			for _, weight := range s.Next {
-				total += float64(weight)
-			}
-			for next, weight := range s.Next {
-				if next != End {
-					after[next] += chance * float64(weight) / total
-					left += chance * float64(weight) / total
-				}
-			}
-		}
-		if now = after; left < 1e-6 {
-			break
-		}
-	}
-	return min(mean, MaxSteps)
 }

@@ -1,0 +1,35 @@
+package scenario_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/heddle-network/heddle/crowd/scenario"
+)
+
+// TestServices: what a scenario leaves out of a service is as heddle has it.
+func TestServices(t *testing.T) {
+	type service struct {
+		sites, between scenario.Count
+		zipf           scenario.Exponent
+	}
+	for text, want := range map[string]service{
+		"web: {}":                    {sites: 200, zipf: 1},
+		"web: {zipf: 0.8}":           {sites: 200, zipf: 0.8},
+		"web: {zipf: 0}":             {sites: 200},
+		"web: {sites: 3}":            {sites: 3, zipf: 1},
+		"web: {between: 5}":          {between: 5},
+		"web: {between: 0}":          {sites: 200, zipf: 1},
+		"voice: {}":                  {between: 16},
+		"voice: {between: 4}":        {between: 4},
+		"voice: {sites: 7}":          {sites: 7},
+		"voice: {sites: 7, zipf: 1}": {sites: 7, zipf: 1},
+		"mail: {}":                   {sites: 1},
+	} {
+		s, err := scenario.Parse([]byte(strings.Replace(good, "personas:", "services: {"+text+"}\npersonas:", 1)))
+		name, _, _ := strings.Cut(text, ":")
+		if got := s.Services[name]; err != nil || (service{got.Sites, got.Between, got.Zipf}) != want {
+			t.Errorf("%s: %+v, %v; expected %+v", text, got, err, want)
+		}
+	}
+}
