@@ -112,12 +112,11 @@ func crowdOf(s scenario.Scenario) crowd {
 }
 
 func scheduleOf(s scenario.Schedule) *crowdSchedule {
-	// Who ends at midnight ends at 24:00.
 	hours := func(h *scenario.Hours) string {
 		if h == nil {
 			return ""
 		}
-		return strings.Replace(h.String(), "-00:00", "-24:00", 1)
+		return h.String()
 	}
 	var curve []string
 	for _, point := range s.Curve {

@@ -98,7 +98,13 @@ func (h Hours) holds(at time.Duration, shift Shift) bool {
 }
 
 func (h Hours) String() string {
-	clock := func(d time.Duration) string { return fmt.Sprintf("%02d:%02d", d/time.Hour%24, d/time.Minute%60) }
+	clock := func(d time.Duration) string {
+		hour := d / time.Hour
+		if d > day {
+			hour %= 24
+		}
+		return fmt.Sprintf("%02d:%02d", hour, d/time.Minute%60)
+	}
 	s := clock(h.From) + "-" + clock(h.To)
 	if h.Spread > 0 {
 		s += " +-" + Short(h.Spread)
