@@ -11,8 +11,6 @@ type Distribution interface {
 	// Quantile is the value that a draw does not exceed with probability p, which is between 0 and 1, both
 	// excluded.
 	Quantile(p float64) float64
-	// Mean is the expected value; it may be infinite.
-	Mean() float64
 	// String names the law with its parameters.
 	String() string
 }
@@ -29,14 +27,12 @@ func (s *Stream) From(d Distribution) float64 {
 type Constant float64
 
 func (c Constant) Quantile(float64) float64 { return float64(c) }
-func (c Constant) Mean() float64            { return float64(c) }
 func (c Constant) String() string           { return fmt.Sprintf("%g", float64(c)) }
 
 // Uniform is each number from Low to High alike.
 type Uniform struct{ Low, High float64 }
 
 func (u Uniform) Quantile(p float64) float64 { return u.Low + float64((u.High-u.Low)*p) }
-func (u Uniform) Mean() float64              { return (u.Low + u.High) / 2 }
 func (u Uniform) String() string             { return fmt.Sprintf("uniform %g to %g", u.Low, u.High) }
 
 // Exponential is the time to the next of events that have nothing to do with each other and come every
@@ -44,7 +40,6 @@ func (u Uniform) String() string             { return fmt.Sprintf("uniform %g to
 type Exponential struct{ MeanValue float64 }
 
 func (e Exponential) Quantile(p float64) float64 { return -float64(e.MeanValue * log(1-p)) }
-func (e Exponential) Mean() float64              { return e.MeanValue }
 func (e Exponential) String() string             { return fmt.Sprintf("exponential, mean %g", e.MeanValue) }
 
 // LogNormal has a logarithm that is normal, with mean Mu and standard deviation Sigma.
@@ -61,7 +56,9 @@ func LogNormalOf(mean, deviation float64) LogNormal {
 func LogNormalAround(median, sigma float64) LogNormal { return LogNormal{log(median), sigma} }
 
 func (l LogNormal) Quantile(p float64) float64 { return exp(l.Mu + float64(l.Sigma*normalQuantile(p))) }
-func (l LogNormal) Mean() float64              { return exp(l.Mu + float64(l.Sigma*l.Sigma)/2) }
+
+// Mean is the expected value.
+func (l LogNormal) Mean() float64 { return exp(l.Mu + float64(l.Sigma*l.Sigma)/2) }
 func (l LogNormal) String() string {
 	return fmt.Sprintf("lognormal, median %.6g, sigma %.6g", exp(l.Mu), l.Sigma)
 }
@@ -70,13 +67,7 @@ func (l LogNormal) String() string {
 type Pareto struct{ Scale, Alpha float64 }
 
 func (d Pareto) Quantile(p float64) float64 { return float64(d.Scale * power(1-p, -1/d.Alpha)) }
-func (d Pareto) Mean() float64 {
-	if d.Alpha <= 1 {
-		return math.Inf(1)
-	}
-	return d.Scale * d.Alpha / (d.Alpha - 1)
-}
-func (d Pareto) String() string { return fmt.Sprintf("pareto, scale %g, alpha %g", d.Scale, d.Alpha) }
+func (d Pareto) String() string             { return fmt.Sprintf("pareto, scale %g, alpha %g", d.Scale, d.Alpha) }
 
 // Weibull exceeds x with probability exp(-(x/Scale)^Shape).
 type Weibull struct{ Scale, Shape float64 }
@@ -84,7 +75,6 @@ type Weibull struct{ Scale, Shape float64 }
 func (d Weibull) Quantile(p float64) float64 {
 	return float64(d.Scale * power(-log(1-p), 1/d.Shape))
 }
-func (d Weibull) Mean() float64  { return d.Scale * math.Gamma(1+1/d.Shape) }
 func (d Weibull) String() string { return fmt.Sprintf("weibull, scale %g, shape %g", d.Scale, d.Shape) }
 
 // Truncated is another distribution's part from Min to Max.
@@ -129,18 +119,6 @@ func (t Truncated) Quantile(p float64) float64 {
 		return min(max(t.Of.Quantile(p), t.Min), t.Max)
 	}
 	return inside[int(p*float64(len(inside)))]
-}
-
-func (t Truncated) Mean() float64 {
-	inside := t.inside()
-	if len(inside) == 0 {
-		return min(max(t.Of.Mean(), t.Min), t.Max)
-	}
-	sum := 0.0
-	for _, v := range inside {
-		sum += v
-	}
-	return sum / float64(len(inside))
 }
 
 // inside are values of the other distribution, equally likely each, that lie within the bounds.

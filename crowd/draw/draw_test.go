@@ -35,6 +35,9 @@ var laws = []draw.Distribution{
 	draw.Quantiles{Known: []float64{0.24, 1.56, 17.8}, Chance: []float64{0.5, 0.9, 1}},
 }
 
+// means are theirs, computed by the closed forms of their laws.
+var means = []float64{3, 4, 30, 17, 7745.0, 0, 3.3986, 7806.3, 10734.1, 6.3725, 1.388}
+
 // TestSame: each machine draws what this one drew when the test was written.
 func TestSame(t *testing.T) {
 	sum := sha256.New()
@@ -55,10 +58,10 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// TestLaws compares drawn values with the quantiles (a Kolmogorov-Smirnov test with a fixed seed), and with the mean.
+// TestLaws compares drawn values with seven quantiles, and with the mean.
 func TestLaws(t *testing.T) {
 	const n = 20_000
-	for _, law := range laws {
+	for i, law := range laws {
 		s, sum := draw.NewStream(1, law.String()), 0.0
 		values := make([]float64, n)
 		for i := range values {
@@ -74,11 +77,9 @@ func TestLaws(t *testing.T) {
 				t.Errorf("%v: %.4f to %.4f of the values are below %v, the quantile of %v", law, below, upTo, q, p)
 			}
 		}
-		if p, heavy := law.(draw.Pareto); heavy && p.Alpha < 2 {
-			continue // its mean does not settle
-		}
-		if mean := sum / n; math.Abs(mean-law.Mean()) > 0.12*law.Mean() {
-			t.Errorf("%v: mean %v, expected %v", law, mean, law.Mean())
+		// Pareto's of 1.1 does not settle, and is 0 here.
+		if mean, want := sum/n, means[i]; want > 0 && math.Abs(mean-want) > 0.12*want {
+			t.Errorf("%v: mean %v, expected %v", law, mean, want)
 		}
 	}
 }

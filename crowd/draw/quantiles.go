@@ -22,15 +22,6 @@ func (q Quantiles) Quantile(p float64) float64 {
 	return low + float64(float64(q.Known[i]-low)*((p-from)/(q.Chance[i]-from)))
 }
 
-func (q Quantiles) Mean() float64 {
-	sum, low, from := 0.0, q.Low, 0.0
-	for i, known := range q.Known {
-		sum += float64((q.Chance[i] - from) * ((low + known) / 2))
-		low, from = known, q.Chance[i]
-	}
-	return sum
-}
-
 func (q Quantiles) String() string {
 	return fmt.Sprintf("%d known quantiles, from %g to %g", len(q.Known), q.Low, q.Known[len(q.Known)-1])
 }

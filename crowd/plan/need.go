@@ -22,7 +22,8 @@ type Limits struct {
 
 // What a user, and what a user does, take.
 const (
-	// perUser is the kernel's memory for a container's namespace and links in bytes (measured: about this much).
+	// perUser is the kernel's memory for a container's namespace and links in bytes. Read were 291 KiB: Linux 6.18,
+	// 400 namespaces, each with a veth pair on one bridge and an address of each family, without rules.
 	perUser = 320 << 10
 	// perSocket is that of a connected TCP socket (computed from the kernel's structures, without queued data).
 	perSocket = 3600

@@ -21,7 +21,8 @@ const MaxVisits = 4 * MaxSteps
 // each behaviour of a user it counts 1, and 1 for each factor that is the user's own. For each session, as many as
 // begin at the full rate for the whole length, it counts 1, and 1 for each state that the session visits, pauses
 // included, and for each request of it: the step's own, those of more by their mean, and those of mistakes by their
-// chance, and for each value that is drawn again for being out of its bounds. Neither schedules nor the crowd's end make it less.
+// chance, and for each value that is drawn again for being out of its bounds. Neither schedules nor the crowd's end
+// make it less.
 func (s Scenario) work() (all float64, ofOne map[string]float64) {
 	own, session := map[string]float64{}, map[string]float64{}
 	for _, name := range Sorted(s.Behaviours) {
