@@ -80,7 +80,7 @@ type crowdService struct {
 // crowdOf lists what a scenario has; of the services, those that are used.
 func crowdOf(s scenario.Scenario) crowd {
 	c := crowd{Name: s.Name, Seed: s.Seed, Users: s.Users, Start: s.Clock.Start.String(),
-		Length: time.Duration(s.Clock.Length), Compress: max(1, int(s.Clock.Day.Compress))}
+		Length: time.Duration(s.Clock.Length), Compress: int(s.Clock.Day.Compress)}
 	for _, name := range sortedKeys(s.Personas) {
 		p := s.Personas[name]
 		one := crowdPersona{Name: name, Share: float64(p.Share), Does: map[string]float64{}}
@@ -125,37 +125,6 @@ func scheduleOf(s scenario.Schedule) *crowdSchedule {
 	}
 	return &crowdSchedule{Days: daysText(s.Days), Hours: hours(s.Hours), Lunch: hours(s.Lunch),
 		Curve: strings.Join(curve, ", ")}
-}
-
-// daysText writes days such as mon-fri, or sat,sun.
-func daysText(days scenario.Days) string {
-	name := func(day int) string {
-		text, _, _ := strings.Cut(scenario.Moment(time.Duration(day)*24*time.Hour).String(), " ")
-		return strings.ToLower(text)
-	}
-	if days == (scenario.Days{true, true, true, true, true, true, true}) {
-		return name(0) + "-" + name(6)
-	}
-	var all []string
-	for first := range days {
-		if !days[first] || days[(first+6)%7] {
-			continue // not the first of days that follow each other
-		}
-		length := 1
-		for days[(first+length)%7] {
-			length++
-		}
-		last := (first + length - 1) % 7
-		switch length {
-		case 1:
-			all = append(all, name(first))
-		case 2:
-			all = append(all, name(first), name(last))
-		default:
-			all = append(all, name(first)+"-"+name(last))
-		}
-	}
-	return strings.Join(all, ",")
 }
 
 // shortNumber writes a number to three digits, or all that are before the point.
@@ -218,10 +187,10 @@ func (s *session) crowdScreen(w io.Writer, c crowd) error {
 			if v.Between > 0 {
 				return fmt.Sprintf("between users, in groups of %d", v.Between)
 			}
-			is := strconv.Itoa(max(1, v.Sites)) + " sites"
 			if v.Sites <= 1 {
 				return "one site"
 			}
+			is := strconv.Itoa(v.Sites) + " sites"
 			if v.Zipf > 0 {
 				is += fmt.Sprintf(", Zipf %g", v.Zipf)
 			}

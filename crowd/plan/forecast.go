@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"math"
 	"time"
 
 	"github.com/heddle-network/heddle/crowd/scenario"
@@ -26,36 +25,6 @@ type Summary struct {
 	Peak    Peak      `json:"peak"`
 }
 
-// Amounts are what happens within a time.
-type Amounts struct {
-	Sessions    int64 `json:"sessions"` // that begin
-	Steps       int64 `json:"steps"`    // that begin
-	Requests    int64 `json:"requests"`
-	Connections int64 `json:"connections"`   // that are opened
-	Sent        int64 `json:"bytesSent"`     // by users, payload alone
-	Received    int64 `json:"bytesReceived"` // by users, payload alone
-}
-
-// Plus adds amounts. A sum too large for its type is the largest number.
-func (a Amounts) Plus(b Amounts) Amounts {
-	return Amounts{
-		Sessions:    plus(a.Sessions, b.Sessions),
-		Steps:       plus(a.Steps, b.Steps),
-		Requests:    plus(a.Requests, b.Requests),
-		Connections: plus(a.Connections, b.Connections),
-		Sent:        plus(a.Sent, b.Sent),
-		Received:    plus(a.Received, b.Received),
-	}
-}
-
-// plus adds numbers that are not negative.
-func plus(a, b int64) int64 {
-	if a > math.MaxInt64-b {
-		return math.MaxInt64
-	}
-	return a + b
-}
-
 // Peak is the most there is at one time, to a second.
 type Peak struct {
 	Sessions    int64 `json:"sessions"`    // that are going on
@@ -77,41 +46,6 @@ type forecast struct {
 	Summary
 	sessions *level
 	services map[string]*level // connections
-}
-
-// level counts what opens and closes in each second.
-type level struct{ opened, closed []int64 }
-
-func newLevel(length time.Duration) *level {
-	seconds := length/time.Second + 1
-	return &level{make([]int64, seconds), make([]int64, seconds)}
-}
-
-// add counts one more, from a time to another; what is open at the end is not counted as closed.
-func (l *level) add(from, to time.Duration, count int64) {
-	if i := int(from / time.Second); i < len(l.opened) {
-		l.opened[i] += count
-	}
-	if i := int(to / time.Second); i < len(l.closed) {
-		l.closed[i] += count
-	}
-}
-
-// peak is the most that are open in a second, or were within so many seconds before.
-func peak(after int, all ...*level) (most int64) {
-	now := int64(0)
-	for i := range all[0].opened {
-		for _, l := range all {
-			now += l.opened[i]
-		}
-		most = max(most, now)
-		if past := i - after; past >= 0 {
-			for _, l := range all {
-				now -= l.closed[past]
-			}
-		}
-	}
-	return most
 }
 
 func newForecast(s scenario.Scenario) *forecast {
