@@ -80,9 +80,11 @@ lint: ## gofmt, go vet, staticcheck, the import law
 test-pure: ## the tests that need no root: seconds
 	$(GO) test . ./ipam ./mode ./nic ./doctor ./bench ./crowd/... ./durable ./yamlfile ./test/law ./test/poll ./test/report ./test/contract ./test/random
 	@# A crowd's plan is the same on every machine: also on what this processor can be besides.
-	if grep -qw avx2 /proc/cpuinfo; then GOAMD64=v3 $(GO) test ./crowd/draw ./crowd/plan; fi
+	if grep -qw avx2 /proc/cpuinfo; then GOAMD64=v3 $(GO) test ./crowd/draw ./crowd/plan; \
+	    else echo "left out: the draws with GOAMD64=v3, as this processor has no avx2"; fi
 	if grep -qw sse2 /proc/cpuinfo; then GOARCH=386 GO386=softfloat $(GO) test ./crowd/draw && \
-	    GOARCH=386 GO386=softfloat $(GO) test -run '^TestSame$$' ./crowd/plan; fi
+	    GOARCH=386 GO386=softfloat $(GO) test -run '^TestSame$$' ./crowd/plan; \
+	    else echo "left out: the draws with GOARCH=386, as this processor has no sse2"; fi
 
 test: deps build vm-kernels cni-plugins cri-modules lint ## everything this machine can run
 	@echo "running all tests; what cannot run here is listed at the end"

@@ -16,15 +16,21 @@ import (
 	"github.com/heddle-network/heddle/mode/parts"
 )
 
-// scenarioFile writes an example, changed, to a file.
-func scenarioFile(t *testing.T, name, old, changed string) string {
+// exampleFile writes an example, changed, to a file.
+func exampleFile(t *testing.T, name, old, changed string) string {
 	t.Helper()
 	text, err := scenario.Example(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), name+".yaml")
-	if err := os.WriteFile(file, []byte(strings.Replace(string(text), old, changed, 1)), 0o644); err != nil {
+	return scenarioFile(t, strings.Replace(string(text), old, changed, 1))
+}
+
+// scenarioFile writes a scenario to a file.
+func scenarioFile(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "scenario.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return file
@@ -32,7 +38,7 @@ func scenarioFile(t *testing.T, name, old, changed string) string {
 
 // TestCrowdScreens renders a scenario, its plan and a diary for a terminal of 80 columns.
 func TestCrowdScreens(t *testing.T) {
-	read, err := scenario.Read(scenarioFile(t, "small", "", ""))
+	read, err := scenario.Read(exampleFile(t, "small", "", ""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,8 +69,7 @@ func TestCrowdScreens(t *testing.T) {
 
 // TestCrowdCheck: what is in a schedule is shown, and no number has an exponent.
 func TestCrowdCheck(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "shifts.yaml")
-	if err := os.WriteFile(file, []byte(`
+	file := scenarioFile(t, `
 crowd: shifts
 users: 3
 clock: {start: "Mon 10:00", length: 90m}
@@ -83,9 +88,7 @@ behaviours:
   type:
     start: key
     states: {key: {do: shell.key, expect: 1s, next: {key: 0.9995, end: 0.0005}}}
-`), 0o644); err != nil {
-		t.Fatal(err)
-	}
+`)
 	got := call(t, "crowd", "check", file)
 	for _, want := range []string{
 		"day +mon-wed,fri +08:30-17:00 \\+-20m +12:00-13:00 +06:00 50%, 23:00 100%\n",
@@ -108,8 +111,7 @@ behaviours:
 
 // TestCutIsShown: a plan and a diary say how many sessions are cut off.
 func TestCutIsShown(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "waiters.yaml")
-	if err := os.WriteFile(file, []byte(`
+	file := scenarioFile(t, `
 crowd: waiters
 users: 1
 clock: {start: "Mon 10:00", length: 1h}
@@ -118,9 +120,7 @@ behaviours:
   wait:
     start: wait
     states: {wait: {think: 1ms, next: {wait: 0.999999, end: 0.000001}}}
-`), 0o644); err != nil {
-		t.Fatal(err)
-	}
+`)
 	words := regexp.MustCompile(`[0-9]+ sessions? \(1000 steps, or 4000 states\)`)
 	for _, args := range [][]string{{"plan", file}, {"plan", file, "--user", "1"}} {
 		if got := call(t, append([]string{"crowd"}, args...)...); !words.MatchString(got.stdout + got.stderr) {
@@ -130,7 +130,7 @@ behaviours:
 }
 
 func TestCrowdPlan(t *testing.T) {
-	file, out := scenarioFile(t, "small", "", ""), filepath.Join(t.TempDir(), "plan.jsonl")
+	file, out := exampleFile(t, "small", "", ""), filepath.Join(t.TempDir(), "plan.jsonl")
 	got := call(t, "crowd", "plan", file, "--out", out, "--seed", "2", "--users", "9", "--modes", "routed", "-o", "json")
 	text, err := os.ReadFile(out)
 	if err != nil || got.code != 0 {
@@ -159,7 +159,7 @@ func TestCrowdPlan(t *testing.T) {
 }
 
 func TestCrowdRefused(t *testing.T) {
-	small, often := scenarioFile(t, "small", "", ""), scenarioFile(t, "small", "browse: 2/h", "browse: often")
+	small, often := exampleFile(t, "small", "", ""), exampleFile(t, "small", "browse: 2/h", "browse: often")
 	linked := filepath.Join(t.TempDir(), "linked")
 	if err := os.Symlink(small, linked); err != nil {
 		t.Fatal(err)

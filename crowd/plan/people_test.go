@@ -91,7 +91,7 @@ users: 2000
 clock: {start: "Mon 10:00", length: 12h}
 personas: {reader: {share: 1, does: {browse: 0.2/h}}}
 `)
-	pages, mistakes, visits, more, count := 0.0, 0.0, 0.0, 0.0, 0.0
+	pages, mistakes, visits, more := 0.0, 0.0, 0.0, 0.0
 	for _, one := range sessions(t, s) {
 		if one.Start > 8*time.Hour { // it may be cut by the end
 			continue
@@ -104,7 +104,6 @@ personas: {reader: {share: 1, does: {browse: 0.2/h}}}
 			}
 			pages++
 			more += float64(len(step.Receives) - 1)
-			count++
 			if len(step.Receives) > 54 || step.Receives[0] < 100 || step.Receives[0] > 2e6 {
 				t.Fatalf("a page has %d objects, the first of %d bytes", len(step.Receives), step.Receives[0])
 			}
@@ -112,7 +111,7 @@ personas: {reader: {share: 1, does: {browse: 0.2/h}}}
 	}
 	for what, c := range map[string][3]float64{
 		"pages a session":  {pages / visits, 17, 0.7},
-		"embedded objects": {more / count, 5.64, 0.15},
+		"embedded objects": {more / pages, 5.64, 0.15},
 		"mistyped names":   {mistakes / visits, 0.09, 0.01},
 	} {
 		if math.Abs(c[0]-c[1]) > c[2] {

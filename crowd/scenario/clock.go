@@ -34,7 +34,7 @@ const (
 
 // At is the time of the week when the crowd has lived so long.
 func (c Clock) At(elapsed time.Duration) Moment {
-	return Moment((time.Duration(c.Start) + elapsed*time.Duration(max(1, c.Day.Compress))) % week)
+	return Moment((time.Duration(c.Start) + elapsed*time.Duration(c.Day.Compress)) % week)
 }
 
 // Moment is a time of the week, since Monday's midnight. It is written Mon 08:00.

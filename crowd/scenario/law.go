@@ -110,13 +110,13 @@ func readLogNormal(n *yaml.Node, u unit) (draw.Distribution, error) {
 
 func readPareto(n *yaml.Node, u unit) (draw.Distribution, error) {
 	var d draw.Pareto
-	err := fill(n, parameter{"scale", u, &d.Scale}, parameter{"alpha", plain, &d.Alpha})
+	err := fill(n, parameter{"scale", u, &d.Scale}, parameter{"alpha", number, &d.Alpha})
 	return d, err
 }
 
 func readWeibull(n *yaml.Node, u unit) (draw.Distribution, error) {
 	var d draw.Weibull
-	err := fill(n, parameter{"scale", u, &d.Scale}, parameter{"shape", plain, &d.Shape})
+	err := fill(n, parameter{"scale", u, &d.Scale}, parameter{"shape", number, &d.Shape})
 	return d, err
 }
 
