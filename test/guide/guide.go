@@ -29,29 +29,39 @@ type Typist struct {
 // output.
 func (y Typist) Type(t testing.TB, name string) {
 	t.Helper()
+	if err := y.Try(t, name); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Try is Type for a guide that may fail; the error has the block and what it printed.
+func (y Typist) Try(t testing.TB, name string) error {
+	t.Helper()
 	text, err := os.ReadFile("../../docs/guides/" + name)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	work := t.TempDir()
 	blocks := strings.Split(string(text), "\n```sh\n")[1:]
 	for _, rest := range blocks {
 		block, _, closed := strings.Cut(rest, "\n```\n")
 		if !closed {
-			t.Fatalf("%s: a block has no end", name)
+			return fmt.Errorf("%s: a block has no end", name)
 		}
-		y.run(t, name, work, block)
+		if err := y.run(work, block); err != nil {
+			return fmt.Errorf("%s:\n%s\n%w", name, block, err)
+		}
 	}
 	if len(blocks) < y.Fewest {
-		t.Errorf("%s has %d blocks only", name, len(blocks))
+		return fmt.Errorf("%s has %d blocks only", name, len(blocks))
 	}
+	return nil
 }
 
-func (y Typist) run(t testing.TB, name, work, block string) {
-	t.Helper()
+func (y Typist) run(work, block string) error {
 	script := filepath.Join(work, "block")
 	if err := os.WriteFile(script, []byte(block), 0o600); err != nil {
-		t.Fatal(err)
+		return err
 	}
 	prepare := "cd " + work
 	if len(y.Unset) > 0 {
@@ -62,11 +72,12 @@ func (y Typist) run(t testing.TB, name, work, block string) {
 	}
 	out, err := cell.TrySh("%s; timeout -k 5 %d sh -e %s", prepare, int(y.Limit.Seconds()), script)
 	if err != nil {
-		t.Fatalf("%s:\n%s\n%v\n%s", name, block, err, out)
+		return fmt.Errorf("%w\n%s", err, out)
 	}
 	for _, want := range strings.Split(block, "\n#> ")[1:] {
 		if want, _, _ = strings.Cut(want, "\n"); !strings.Contains(out, want) {
-			t.Errorf("%s promises %q:\n%s\n%s", name, want, block, out)
+			return fmt.Errorf("it promises %q:\n%s", want, out)
 		}
 	}
+	return nil
 }
