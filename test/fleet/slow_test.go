@@ -34,21 +34,30 @@ func TestSlowStore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	shared, began := make(chan string, 1), time.Now()
-	go func() {
-		out, _ := h.tryCLI(t, "network", "create", "more", "--mode", "overlay", "--subnet", "10.12.0.0/24")
-		shared <- out
-	}()
-	many, longest := 0, time.Duration(0)
-	for ; len(shared) == 0; many++ {
-		longest = max(longest, own())
+	// meanwhile makes networks until a shared one is refused.
+	meanwhile := func() (waited bool) {
+		shared, began := make(chan string, 1), time.Now()
+		go func() {
+			out, _ := h.tryCLI(t, "network", "create", "more", "--mode", "overlay", "--subnet", "10.12.0.0/24")
+			shared <- out
+		}()
+		many, longest := 0, time.Duration(0)
+		for ; len(shared) == 0; many++ {
+			longest = max(longest, own())
+		}
+		took := time.Since(began)
+		if out := <-shared; !strings.Contains(out, "HDL-8") {
+			t.Errorf("a network made while the store is silent: %s", out)
+		}
+		t.Logf("%d networks of this host alone were made meanwhile, in at most %v of %v", many, longest, took)
+		return many < 2 || longest > took*2/3
 	}
-	took := time.Since(began)
-	if out := <-shared; !strings.Contains(out, "HDL-8") {
-		t.Errorf("a network made while the store is silent: %s", out)
+	// A kernel that removes other tests' links may hold one up for seconds; the store would do so each time.
+	waited := true
+	for try := 0; waited && try < 3; try++ {
+		waited = meanwhile()
 	}
-	t.Logf("%d networks of this host alone were made meanwhile, in at most %v of %v", many, longest, took)
-	if many < 2 || longest > took*2/3 {
+	if waited {
 		t.Error("they waited for the store")
 	}
 	for _, other := range []string{"host2", "host3"} {
