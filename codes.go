@@ -86,6 +86,7 @@ const (
 	OutsideRanges   Code = "HDL-8017"
 	NotGranted      Code = "HDL-8018"
 	CrowdTooLarge   Code = "HDL-9001"
+	CrowdFailed     Code = "HDL-9002"
 )
 
 var explanations = map[Code]Explanation{
@@ -171,4 +172,5 @@ var explanations = map[Code]Explanation{
 	OutsideRanges:   {Conflict, "outside the cluster's ranges", "The networks that hosts share lie in the address ranges that the cluster was given, so that none can take addresses over that hosts reach elsewhere.", "Choose a subnet in the ranges ('heddle host ranges' shows them), or have an operator change them with the same command."},
 	NotGranted:      {Failed, "not granted", "Networks that hosts share take an operator's word: the hosts that keep the store may write them, and those that an operator granted it. One host's certificate is not enough to change what all hosts have.", "Call on a host that may ('heddle host list' shows them), or have an operator grant it to this one ('heddle host grant NAME networks')."},
 	CrowdTooLarge:   {Failed, "crowd too large", "The plan of a crowd needs more than a limit of this machine allows: memory, open files, ports, neighbours, tracked connections or bridge ports.", "Raise the limit with the command that the message names, or give fewer users. The plan itself is sound: another machine may carry it."},
+	CrowdFailed:     {Failed, "crowd failed", "A crowd could not be put on the network, or a run of it is not valid: it was broken off, or the crowd itself was late, so that its figures say nothing about the network.", "The message says which. What was made is removed. Give fewer users, or leave the machine alone while it runs."},
 }

@@ -60,3 +60,13 @@ func portsOf(proc fs.FS) int64 {
 	}
 	return high - low + 1
 }
+
+// raiseFileLimit lets this process have as many open files as it may: each user needs one for its namespace, and
+// one for each connection. Who may not raise the limit keeps it.
+func raiseFileLimit() {
+	most := uint64(procField(os.DirFS("/proc"), "sys/fs/nr_open", ""))
+	var now unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &now) == nil && now.Max < most {
+		unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: most, Max: most})
+	}
+}

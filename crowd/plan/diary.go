@@ -13,9 +13,9 @@ import (
 
 // Plan draws the sessions of a scenario's users.
 type Plan struct {
-	scenario scenario.Scenario
-	automata map[string]*automaton
-	personas []string // in the order of their names
+	scenario             scenario.Scenario
+	automata             map[string]*automaton
+	personas, behaviours []string // in the order of their names
 	// popularity has the law of each service that has sites.
 	popularity map[string]draw.Zipf
 }
@@ -23,6 +23,7 @@ type Plan struct {
 // New returns the plan of a scenario that has been read and checked.
 func New(s scenario.Scenario) *Plan {
 	p := &Plan{scenario: s, automata: map[string]*automaton{}, personas: scenario.Sorted(s.Personas),
+		behaviours: scenario.Sorted(s.Behaviours),
 		popularity: map[string]draw.Zipf{}}
 	for name, b := range s.Behaviours {
 		p.automata[name] = newAutomaton(name, b)
@@ -47,27 +48,22 @@ type Diary struct {
 func (p *Plan) User(ctx context.Context, number int) (Diary, error) {
 	d := Diary{User: number, Persona: p.persona(number), Sessions: []Session{}}
 	persona := p.scenario.Personas[d.Persona]
-	user := "user " + strconv.Itoa(number)
+	user := userName(number)
 	shift := persona.Schedule.Shift(draw.NewStream(p.scenario.Seed, user, "hours"))
 	for _, does := range scenario.Sorted(persona.Does) {
 		if err := ctx.Err(); err != nil {
 			return Diary{}, err
 		}
-		a := p.automata[does]
-		var h *habits
+		var h habits
 		for i, start := range p.arrivals(draw.NewStream(p.scenario.Seed, user, does, "arrivals"), persona, does, shift) {
 			if err := ctx.Err(); err != nil {
 				return Diary{}, err
 			}
-			if h == nil {
-				all := a.habitsOf(p.scenario.Seed, user)
-				h = &all
+			if i == 0 {
+				h = p.automata[does].habitsOf(p.scenario.Seed, user)
 			}
-			s := Session{User: number, Persona: d.Persona, Behaviour: does, Number: i + 1, Start: start}
-			w := walk{automaton: a, plan: p, habits: *h, session: &s, targets: map[string]int{},
-				limit:  time.Duration(p.scenario.Clock.Length),
-				stream: draw.NewStream(p.scenario.Seed, user, does, "session", strconv.Itoa(s.Number))}
-			if w.cut() {
+			s, cut := p.session(Session{User: number, Persona: d.Persona, Behaviour: does, Number: i + 1, Start: start}, h)
+			if cut {
 				d.Cut++
 			}
 			if len(s.Steps) > 0 { // it may begin with a pause that outlasts the crowd
@@ -78,6 +74,18 @@ func (p *Plan) User(ctx context.Context, number int) (Diary, error) {
 	slices.SortStableFunc(d.Sessions, func(a, b Session) int { return cmp.Compare(a.Start, b.Start) })
 	return d, nil
 }
+
+// session draws the steps of a session that has none yet, and whether it was cut off.
+func (p *Plan) session(s Session, h habits) (Session, bool) {
+	w := walk{automaton: p.automata[s.Behaviour], plan: p, habits: h, session: &s, targets: map[string]int{},
+		limit:  time.Duration(p.scenario.Clock.Length),
+		stream: draw.NewStream(p.scenario.Seed, userName(s.User), s.Behaviour, "session", strconv.Itoa(s.Number))}
+	cut := w.cut()
+	return s, cut
+}
+
+// userName is a user's in the names of random streams.
+func userName(number int) string { return "user " + strconv.Itoa(number) }
 
 // persona is a user's. Users follow each other round a circle on which each persona has an arc as long as its share,
 // a golden section apart, so that a crowd of any size has all of them as it should, and one more user moves nobody.

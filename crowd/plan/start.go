@@ -1,0 +1,44 @@
+package plan
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+)
+
+// Start says when a session begins. It is small, so that all those of a crowd have room in memory at once; what the
+// session does is drawn again when it begins.
+type Start struct {
+	At        time.Duration // since the crowd began
+	User      int32
+	Number    int32
+	behaviour int16 // in Plan.behaviours
+}
+
+// Starts lists when the sessions of the users from one number to another begin, in the order of time.
+func (p *Plan) Starts(ctx context.Context, from, to int) (all []Start, err error) {
+	for number := from; number <= to; number++ {
+		d, err := p.User(ctx, number)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range d.Sessions {
+			i, _ := slices.BinarySearch(p.behaviours, s.Behaviour)
+			all = append(all, Start{At: s.Start, User: int32(number), Number: int32(s.Number), behaviour: int16(i)})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Start) int { return cmp.Compare(a.At, b.At) })
+	return all, nil
+}
+
+// Session draws the session that begins so.
+func (p *Plan) Session(at Start) Session {
+	name, user := p.behaviours[at.behaviour], int(at.User)
+	s, _ := p.session(Session{User: user, Persona: p.persona(user), Behaviour: name, Number: int(at.Number), Start: at.At},
+		p.automata[name].habitsOf(p.scenario.Seed, userName(user)))
+	return s
+}
+
+// Behaviour is what the session is one of.
+func (p *Plan) Behaviour(at Start) string { return p.behaviours[at.behaviour] }

@@ -1,0 +1,129 @@
+package play
+
+import (
+	"context"
+	"encoding/binary"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/heddle-network/heddle/crowd/plan"
+	"github.com/heddle-network/heddle/crowd/socket"
+	"github.com/heddle-network/heddle/crowd/voice"
+)
+
+// callHeader is the least size of a packet: when it was sent, since the crowd began, in nanoseconds.
+const callHeader = 8
+
+// call has two users talk: packets of sound go both ways, as the clock says. If the other user is not in this crowd,
+// the service stands in.
+func (s *session) call(ctx context.Context, step plan.Step, planned time.Time) error {
+	other, there := s.Services["voice"]
+	if step.To <= len(s.Users) {
+		other, there = s.Users[step.To-1], true
+	}
+	if !there {
+		return net.UnknownNetworkError("the other user")
+	}
+	near, far, err := s.lines(other)
+	if err != nil {
+		return err
+	}
+	defer near.Close()
+	defer far.Close()
+	var heard [2]leg
+	var listening sync.WaitGroup
+	for i, c := range []*net.UDPConn{near.UDPConn, far.UDPConn} {
+		listening.Go(func() { heard[i].listen(c, s.begun) })
+	}
+	sent, err := s.talk(ctx, step, planned, near, far, &heard[0])
+	if err == nil {
+		time.Sleep(voice.Buffer) // the last packets are on their way
+	}
+	near.Close()
+	far.Close()
+	listening.Wait()
+	if err == nil || ctx.Err() != nil {
+		s.rate(heard[:], sent)
+	}
+	return err
+}
+
+// line is one end of a call.
+type line struct {
+	*net.UDPConn
+	to netip.AddrPort
+}
+
+// lines opens both ends.
+func (s *session) lines(other Seat) (near, far line, err error) {
+	open := func(n socket.Namespace, a netip.Addr) (*net.UDPConn, netip.AddrPort, error) {
+		c, err := n.ListenUDP(netip.AddrPortFrom(a, 0))
+		if err != nil {
+			return nil, netip.AddrPort{}, err
+		}
+		return c, c.LocalAddr().(*net.UDPAddr).AddrPort(), nil
+	}
+	if near.UDPConn, far.to, err = open(s.seat.Namespace, s.address(s.seat)); err != nil {
+		return near, far, err
+	}
+	if far.UDPConn, near.to, err = open(other.Namespace, s.address(other)); err != nil {
+		near.Close()
+	}
+	return near, far, err
+}
+
+// talk sends a packet each way each time, until the call ends. Somebody who hears nothing gives up.
+func (s *session) talk(ctx context.Context, step plan.Step, planned time.Time, near, far line, hears *leg) (sent int, err error) {
+	packet := make([]byte, max(callHeader, step.Sends))
+	end := s.ends(step, planned)
+	for at := planned; at.Before(end); at = at.Add(step.Every) {
+		if !sleepUntil(ctx, at) {
+			return sent, ctx.Err()
+		}
+		for _, l := range []line{near, far} {
+			binary.BigEndian.PutUint64(packet, uint64(time.Since(s.begun)))
+			l.WriteToUDPAddrPort(packet, l.to) // a packet that cannot be sent is a lost one
+		}
+		sent++
+		if s.Patience > 0 && time.Since(planned) > s.Patience && hears.count.Load() == 0 {
+			return sent, errTired
+		}
+	}
+	return sent, nil
+}
+
+// leg is what one end hears.
+type leg struct {
+	voice.Leg
+	count atomic.Int64
+}
+
+// listen takes packets until the socket is closed.
+func (l *leg) listen(c *net.UDPConn, epoch time.Time) {
+	var b [2048]byte
+	for {
+		n, _, err := c.ReadFromUDPAddrPort(b[:])
+		if err != nil {
+			return
+		}
+		if n >= callHeader {
+			l.Arrive(time.Since(epoch) - time.Duration(binary.BigEndian.Uint64(b[:])))
+			l.count.Add(1)
+		}
+	}
+}
+
+// rate counts a call as its worse direction.
+func (s *session) rate(heard []leg, sent int) {
+	r, lost := 100.0, 0.0
+	for i := range heard {
+		delay, gone := heard[i].Heard(sent)
+		if one := voice.R(delay, gone); one < r {
+			r, lost = one, gone
+		}
+	}
+	s.Tally.Call(r, voice.MOS(r), lost)
+}

@@ -1,0 +1,102 @@
+// Package round plays a plan once, on one network: everybody is attached, the plan is played, everybody is detached.
+package round
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/crowd/plan"
+	"github.com/heddle-network/heddle/crowd/play"
+	"github.com/heddle-network/heddle/crowd/scenario"
+	"github.com/heddle-network/heddle/crowd/stage"
+	"github.com/heddle-network/heddle/crowd/tally"
+	"github.com/heddle-network/heddle/door/client"
+)
+
+// Options of a round.
+type Options struct {
+	Scenario scenario.Scenario
+	Agent    *client.Client
+	// Network is one that is there.
+	Network heddle.Network
+	// Progress is called at each stage of the round.
+	Progress func(string)
+}
+
+// Round is what one round was like.
+type Round struct {
+	Network string        `json:"network"`
+	Mode    string        `json:"mode"`
+	Users   int           `json:"users"`
+	Length  time.Duration `json:"length"` // in nanoseconds
+	// Attached is how long it took until all users were attached, Detached until none was.
+	Attached time.Duration `json:"attached"`
+	Detached time.Duration `json:"detached"`
+	// Processor is how much processor time the crowd's program used while it played, Machine all the machine did; 1 is
+	// one processor.
+	Processor float64 `json:"processor"`
+	Machine   float64 `json:"machine"`
+	// MemoryPerUser is how much less memory the machine had for each user while the crowd played, in bytes: of the
+	// crowd's program, the kernel and the agent.
+	MemoryPerUser int64 `json:"memoryPerUser"`
+	tally.Result
+	// Invalid says why the figures say nothing about the network; "" if they do.
+	Invalid string `json:"invalid,omitempty"`
+}
+
+// MaxLag is how late the crowd may be, in one of a hundred steps, before its figures say more about itself than
+// about the network.
+const MaxLag = 10 * time.Millisecond
+
+// grace is how long sessions may go on after the plan has ended.
+const grace = 30 * time.Second
+
+// Play plays a round. If it fails, or the context ends, what was made is removed; with the context's end, the figures
+// until then are returned with the error.
+func Play(ctx context.Context, o Options) (r Round, err error) {
+	drawn := plan.New(o.Scenario)
+	starts, err := drawn.Starts(ctx, 1, o.Scenario.Users)
+	if err != nil {
+		return r, err
+	}
+	free := freeMemory()
+	s, err := stage.Set(ctx, o.Agent, o.Network.Name, o.Scenario.Uses(), o.Scenario.Users, func(n int) {
+		if n%1000 == 0 && n < o.Scenario.Users {
+			o.Progress(fmt.Sprintf("%d users are attached", n))
+		}
+	})
+	if err != nil {
+		return r, err
+	}
+	o.Progress(fmt.Sprintf("%d users are attached, in %s", o.Scenario.Users, s.Took.Round(10*time.Millisecond)))
+	length := time.Duration(o.Scenario.Clock.Length)
+	t := tally.New(intended(drawn, starts))
+	use := beginUse(free)
+	player := &play.Player{Plan: drawn, Users: s.Users, Services: s.Services, Length: length, Grace: grace, Tally: t}
+	player.Play(ctx, starts)
+	r = Round{Network: o.Network.Name, Mode: o.Network.Mode, Users: o.Scenario.Users, Length: length, Attached: s.Took}
+	use.end(&r)
+	r.Result = t.Result()
+	switch lag := r.Lag.P99; {
+	case ctx.Err() != nil:
+		r.Invalid = "it was broken off"
+	case lag > MaxLag:
+		r.Invalid = fmt.Sprintf("the crowd itself was late: p99 %s, and %s is allowed", lag.Round(100*time.Microsecond), MaxLag)
+	}
+	begun := time.Now()
+	err = s.Clear(context.WithoutCancel(ctx))
+	r.Detached = time.Since(begun)
+	return r, errors.Join(ctx.Err(), err)
+}
+
+// intended counts the sessions of each behaviour.
+func intended(p *plan.Plan, starts []plan.Start) map[string]int64 {
+	all := map[string]int64{}
+	for _, s := range starts {
+		all[p.Behaviour(s)]++
+	}
+	return all
+}

@@ -1,0 +1,70 @@
+package service
+
+import (
+	"io"
+	"sync"
+)
+
+// chunk is how many bytes are written or read at once.
+const chunk = 32 << 10
+
+// buffers are shared by all connections: one that waits holds none.
+var buffers = sync.Pool{New: func() any { return new([chunk]byte) }}
+
+// content is what requests and answers are filled with. It is not all the same byte, lest something on the way
+// compress it well.
+var content = func() (b [chunk]byte) {
+	x := uint32(1)
+	for i := range b { // xorshift (Marsaglia 2003)
+		x ^= x << 13
+		x ^= x >> 17
+		x ^= x << 5
+		b[i] = byte(x)
+	}
+	return b
+}()
+
+// send writes a request: its header, and what fills it.
+func send(to io.Writer, r Request) error {
+	buffer := buffers.Get().(*[chunk]byte)
+	defer buffers.Put(buffer)
+	header := r.header()
+	n := copy(buffer[:], header[:])
+	n += copy(buffer[n:min(chunk, r.Size)], content[:])
+	if _, err := to.Write(buffer[:n]); err != nil {
+		return err
+	}
+	return fill(to, r.Size-int64(n))
+}
+
+// fill writes so many bytes.
+func fill(to io.Writer, size int64) error {
+	for size > 0 {
+		n, err := to.Write(content[:min(chunk, size)])
+		if err != nil {
+			return err
+		}
+		size -= int64(n)
+	}
+	return nil
+}
+
+// discard reads so many bytes.
+func discard(from io.Reader, size int64) error {
+	if size == 0 {
+		return nil
+	}
+	buffer := buffers.Get().(*[chunk]byte)
+	defer buffers.Put(buffer)
+	for size > 0 {
+		n, err := from.Read(buffer[:min(chunk, size)])
+		size -= int64(n)
+		if err != nil && size > 0 {
+			if err == io.EOF {
+				return io.ErrUnexpectedEOF
+			}
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,64 @@
+// Package service is the built-in service of a crowd: it takes requests and answers of the sizes that a plan says,
+// over TCP. It stands where a real service is not wanted, such as in tests.
+package service
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+)
+
+// Port is where the built-in service listens.
+const Port = 7600
+
+// HeaderSize is the least size of a request in bytes.
+const HeaderSize = 12
+
+// MaxAnswer is the largest answer in bytes.
+const MaxAnswer = 1<<40 - 1
+
+// MaxRequest is the largest request in bytes.
+const MaxRequest = 1<<40 - 1
+
+// Request asks for an answer of a size. On the wire it is a header of two sizes, each of six bytes, most significant
+// first, and as many bytes more as the size says. The answer has no header.
+type Request struct {
+	Size   int64 // of the request, HeaderSize at least
+	Answer int64 // size of the answer, 1 at least
+}
+
+// header is the beginning of the request.
+func (r Request) header() [HeaderSize]byte {
+	var b [HeaderSize]byte
+	binary.BigEndian.PutUint16(b[:], uint16(r.Size>>32))
+	binary.BigEndian.PutUint32(b[2:], uint32(r.Size))
+	binary.BigEndian.PutUint16(b[6:], uint16(r.Answer>>32))
+	binary.BigEndian.PutUint32(b[8:], uint32(r.Answer))
+	return b
+}
+
+// readRequest reads the header of a request.
+func readRequest(from io.Reader) (r Request, err error) {
+	var b [HeaderSize]byte
+	if _, err := io.ReadFull(from, b[:]); err != nil {
+		return r, err
+	}
+	r.Size = int64(binary.BigEndian.Uint16(b[:]))<<32 | int64(binary.BigEndian.Uint32(b[2:]))
+	r.Answer = int64(binary.BigEndian.Uint16(b[6:]))<<32 | int64(binary.BigEndian.Uint32(b[8:]))
+	if r.Size < HeaderSize || r.Size > MaxRequest || r.Answer < 1 || r.Answer > MaxAnswer {
+		return r, fmt.Errorf("read request: it says %d bytes, and an answer of %d", r.Size, r.Answer)
+	}
+	return r, nil
+}
+
+// Ask sends a request, and reads the answer.
+func Ask(c io.ReadWriter, r Request) error {
+	r.Size, r.Answer = max(r.Size, HeaderSize), max(r.Answer, 1)
+	if err := send(c, r); err != nil {
+		return fmt.Errorf("send request: %w", err)
+	}
+	if err := discard(c, r.Answer); err != nil {
+		return fmt.Errorf("read answer: %w", err)
+	}
+	return nil
+}

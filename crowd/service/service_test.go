@@ -1,0 +1,113 @@
+package service
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"testing"
+	"time"
+)
+
+func start(t *testing.T) (*Server, string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{}
+	s.Serve(l)
+	t.Cleanup(s.Close)
+	return s, l.Addr().String()
+}
+
+func dial(t *testing.T, to string) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	c.SetDeadline(time.Now().Add(30 * time.Second))
+	return c
+}
+
+// counter counts what passes a connection.
+type counter struct {
+	net.Conn
+	sent, received int64
+}
+
+func (c *counter) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	c.sent += int64(n)
+	return n, err
+}
+
+func (c *counter) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.received += int64(n)
+	return n, err
+}
+
+// TestAsk: as many bytes pass each way as a request says, one after the other on one connection.
+func TestAsk(t *testing.T) {
+	_, to := start(t)
+	c := &counter{Conn: dial(t, to)}
+	for _, x := range []struct{ r, want Request }{
+		{Request{36, 44}, Request{36, 44}}, {Request{}, Request{HeaderSize, 1}}, {Request{Size: chunk + 1, Answer: 3 * chunk},
+			Request{chunk + 1, 3 * chunk}}, {Request{Size: 1e6, Answer: 1}, Request{1e6, 1}}, {Request{Size: chunk, Answer: chunk},
+			Request{chunk, chunk}}} {
+		c.sent, c.received = 0, 0
+		if err := Ask(c, x.r); err != nil {
+			t.Fatal(err)
+		}
+		if c.sent != x.want.Size || c.received != x.want.Answer {
+			t.Errorf("%+v: %d bytes were sent, %d received", x.r, c.sent, c.received)
+		}
+	}
+	for _, r := range []Request{{1<<32 + 5, 1<<40 - 1}, {HeaderSize, 1}} {
+		h := r.header()
+		if got, err := readRequest(bytes.NewReader(h[:])); err != nil || got != r {
+			t.Errorf("%+v is read as %+v, %v", r, got, err)
+		}
+	}
+}
+
+// TestRefuses: what is no request ends the connection, and no other one.
+func TestRefuses(t *testing.T) {
+	_, to := start(t)
+	other := dial(t, to)
+	for _, bad := range [][]byte{make([]byte, HeaderSize), bytes.Repeat([]byte{0xff}, HeaderSize),
+		{0, 0, 0, 0, 0, 11, 0, 0, 0, 0, 0, 1}, {0, 0, 0, 0, 0, 12, 0, 0, 0, 0, 0, 0}} {
+		c := dial(t, to)
+		c.Write(bad)
+		if b, err := io.ReadAll(c); len(b) > 0 || errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%x was answered: %x, %v", bad, b, err)
+		}
+	}
+	if err := Ask(other, Request{100, 100}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestClose: a server that ends leaves nothing, and says so to who is connected.
+func TestClose(t *testing.T) {
+	s, to := start(t)
+	c := dial(t, to)
+	if err := Ask(c, Request{100, 100}); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	if err := Ask(c, Request{100, 100}); err == nil {
+		t.Error("a closed server answers")
+	}
+	if c, err := net.Dial("tcp", to); err == nil {
+		c.Close()
+		t.Error("a closed server takes connections")
+	}
+	if len(s.open) != 0 {
+		t.Errorf("%d connections are left", len(s.open))
+	}
+}

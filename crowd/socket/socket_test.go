@@ -1,0 +1,89 @@
+package socket
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func namespace(t *testing.T) Namespace {
+	t.Helper()
+	n, err := NewNamespace()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { n.Close() })
+	up := exec.Command("nsenter", "--net="+n.Path(), "ip", "link", "set", "lo", "up")
+	if out, err := up.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return n
+}
+
+// TestNamespace: sockets are in the namespace, and nowhere else, in both families.
+func TestNamespace(t *testing.T) {
+	own, err := os.Readlink("/proc/self/ns/net")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := namespace(t), namespace(t)
+	for _, at := range []string{"127.0.0.1:7101", "[::1]:7101"} {
+		to := netip.MustParseAddrPort(at)
+		l, err := a.Listen(to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				io.Copy(c, c)
+				c.Close()
+			}
+		}()
+		c, err := a.Dial(context.Background(), to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Write([]byte("hello")); err != nil {
+			t.Fatal(err)
+		}
+		c.CloseWrite()
+		if got, err := io.ReadAll(c); err != nil || string(got) != "hello" {
+			t.Errorf("%s: %q, %v", at, got, err)
+		}
+		c.Close()
+		if _, err := b.Dial(context.Background(), to); !errors.Is(err, unix.ECONNREFUSED) || !strings.Contains(err.Error(), at) {
+			t.Errorf("another namespace: %v", err)
+		}
+		l.Close()
+	}
+	if now, err := os.Readlink("/proc/thread-self/ns/net"); err != nil || now != own {
+		t.Errorf("this thread is in %s, and was in %s: %v", now, own, err)
+	}
+}
+
+// TestDialEnds: a connection that nobody answers is waited for until the context ends.
+func TestDialEnds(t *testing.T) {
+	n := namespace(t)
+	drop := exec.Command("nsenter", "--net="+n.Path(), "sh", "-c",
+		"ip link add veth7 type veth peer name veth8 && ip link set veth8 up && ip addr add 192.0.2.1/24 dev veth7 && ip link set veth7 up && ip neigh add 192.0.2.2 lladdr 02:00:00:00:00:02 dev veth7")
+	if out, err := drop.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	if c, err := n.Dial(ctx, netip.MustParseAddrPort("192.0.2.2:80")); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v, %v", c, err)
+	}
+}

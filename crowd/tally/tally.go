@@ -1,0 +1,167 @@
+// Package tally adds up how the people of a crowd fared: what became of their sessions and steps, and how long they
+// waited.
+package tally
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// Outcome is what became of a session or a step.
+type Outcome string
+
+// The outcomes.
+const (
+	Achieved   Outcome = "achieved"
+	Failed     Outcome = "failed"     // the network or the service refused, or broke off
+	GivenUp    Outcome = "givenUp"    // the person had waited too long
+	Unfinished Outcome = "unfinished" // it was going on when the run ended
+)
+
+// lateAfter is how late a session may begin without being counted as late.
+const lateAfter = time.Second
+
+// Tally is a crowd's. All methods may be called at once.
+type Tally struct {
+	mu         sync.Mutex
+	behaviours map[string]*Sessions
+	actions    map[string]*action
+	calls      calls
+	videos     videos
+	lag        *hdrhistogram.Histogram
+	failures   map[string]int64
+}
+
+// action has the steps of one action.
+type action struct {
+	Steps
+	planned, service      *hdrhistogram.Histogram
+	target                time.Duration
+	satisfied, tolerating int64 // steps that took up to the target, and up to four times as long
+}
+
+// New returns a tally of a plan of which so many sessions of each behaviour are intended.
+func New(intended map[string]int64) *Tally {
+	t := &Tally{behaviours: map[string]*Sessions{}, actions: map[string]*action{}, calls: newCalls(), videos: newVideos(),
+		lag: histogram(), failures: map[string]int64{}}
+	for name, n := range intended {
+		t.behaviours[name] = &Sessions{Intended: n}
+	}
+	return t
+}
+
+// histogram counts microseconds, up to an hour, to three digits.
+func histogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, time.Hour.Microseconds(), 3) }
+
+// record counts a duration; what is longer than a histogram holds counts as the longest.
+func record(h *hdrhistogram.Histogram, d time.Duration) {
+	h.RecordValue(min(max(0, d.Microseconds()), h.HighestTrackableValue()))
+}
+
+// Begin counts a session that begins, so much later than planned.
+func (t *Tally) Begin(behaviour string, late time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.behaviours[behaviour]
+	s.Started++
+	if late > lateAfter {
+		s.Late++
+	}
+}
+
+// End counts a session that has ended.
+func (t *Tally) End(behaviour string, o Outcome) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.behaviours[behaviour]
+	switch o {
+	case Achieved:
+		s.Achieved++
+	case Failed:
+		s.Failed++
+	case GivenUp:
+		s.GivenUp++
+	default:
+		s.Unfinished++
+	}
+}
+
+// Step counts a step that has ended: how long after it was planned to begin, and how long after it did. Only steps
+// that were achieved, or given up, count among the durations.
+func (t *Tally) Step(name string, o Outcome, planned, service time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	a := t.actions[name]
+	if a == nil {
+		a = &action{planned: histogram(), service: histogram(), target: Targets[name]}
+		t.actions[name] = a
+	}
+	a.Count++
+	switch o {
+	case Failed:
+		a.Failed++
+		return
+	case Unfinished:
+		a.Unfinished++
+		return
+	case GivenUp:
+		a.GivenUp++
+	case Achieved:
+		if planned <= a.target {
+			a.satisfied++
+		} else if planned <= 4*a.target {
+			a.tolerating++
+		}
+	}
+	record(a.planned, planned)
+	record(a.service, service)
+}
+
+// Lag counts by how much the crowd itself was late: from when somebody should have acted until the crowd saw to it.
+func (t *Tally) Lag(d time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	record(t.lag, d)
+}
+
+// Failure counts why a step failed. Only so many reasons are kept.
+func (t *Tally) Failure(why string) {
+	const most = 100
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, known := t.failures[why]; known || len(t.failures) < most {
+		t.failures[why]++
+	}
+}
+
+// Result is what a tally amounts to.
+func (t *Tally) Result() Result {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := Result{Behaviours: map[string]Sessions{}, Actions: map[string]Steps{}, Lag: durations(t.lag),
+		Calls: t.calls.result(), Videos: t.videos.result(), Failures: []Failure{}}
+	for name, s := range t.behaviours {
+		r.Behaviours[name] = *s
+	}
+	for name, a := range t.actions {
+		a.Planned, a.Service = durations(a.planned), durations(a.service)
+		a.Apdex = a.apdex()
+		r.Actions[name] = a.Steps
+	}
+	for why, n := range t.failures {
+		r.Failures = append(r.Failures, Failure{Why: why, Count: n})
+	}
+	slices.SortFunc(r.Failures, func(a, b Failure) int {
+		if a.Count != b.Count {
+			return int(b.Count - a.Count)
+		}
+		if a.Why < b.Why {
+			return -1
+		}
+		return 1
+	})
+	return r
+}

@@ -1,0 +1,66 @@
+package tally
+
+import (
+	"reflect"
+	"testing"
+	"time"
+)
+
+const ms = time.Millisecond
+
+func TestTally(t *testing.T) {
+	a := New(map[string]int64{"browse": 3, "call": 2})
+	a.Begin("browse", ms)
+	a.Begin("browse", 2*time.Second)
+	a.Begin("call", 0)
+	a.End("browse", Achieved)
+	a.End("browse", GivenUp)
+	a.End("call", Unfinished)
+	for _, took := range []time.Duration{500 * ms, 1000 * ms, 1001 * ms, 4000 * ms, 4001 * ms, 2 * time.Hour} {
+		a.Step("web.page", Achieved, took, took-100*ms)
+	}
+	a.Step("web.page", GivenUp, 10*ms, 10*ms)
+	a.Step("web.page", Failed, ms, ms)
+	a.Step("web.page", Unfinished, ms, ms)
+	a.Step("domain.ticket", Achieved, ms, ms)
+	a.Lag(-ms)
+	a.Lag(3 * ms)
+	a.Failure("refused")
+	a.Failure("broken")
+	a.Failure("refused")
+	a.Call(93.2, 4.41, 0)
+	a.Call(50, 2.58, 0.5)
+	a.Video(300*ms, 2, time.Second, 9*time.Second)
+	a.Video(100*ms, 0, 0, time.Second)
+	r := a.Result()
+	if want := (map[string]Sessions{"browse": {Intended: 3, Started: 2, Late: 1, Achieved: 1, GivenUp: 1},
+		"call": {Intended: 2, Started: 1, Unfinished: 1}}); !reflect.DeepEqual(r.Behaviours, want) {
+		t.Errorf("%+v", r.Behaviours)
+	}
+	page := r.Actions["web.page"]
+	if page.Count != 9 || page.Failed != 1 || page.GivenUp != 1 || page.Unfinished != 1 || page.Planned.Count != 7 ||
+		page.Apdex != 3.0/8 || page.Planned.Max < time.Hour || page.Planned.Max > 61*time.Minute {
+		t.Errorf("%+v", page)
+	}
+	if differs(page.Planned.P50, 1001*ms) || differs(page.Service.P50, 901*ms) {
+		t.Errorf("%+v, %+v", page.Planned, page.Service)
+	}
+	if r.Actions["domain.ticket"].Apdex != -1 {
+		t.Error("an action without a target has a score")
+	}
+	if r.Lag.Count != 2 || differs(r.Lag.Max, 3*ms) {
+		t.Errorf("%+v", r.Lag)
+	}
+	if want := []Failure{{"refused", 2}, {"broken", 1}}; !reflect.DeepEqual(r.Failures, want) {
+		t.Errorf("%+v", r.Failures)
+	}
+	if c := r.Calls; c.Count != 2 || c.Lost != 0.25 || c.MOSP10 < 2.57 || c.MOSP10 > 2.59 || c.RP10 < 49.9 || c.RP10 > 50.1 {
+		t.Errorf("%+v", c)
+	}
+	if v := r.Videos; v.Count != 2 || v.Stalls != 2 || v.Stalled != 0.1 || differs(v.Start.Max, 300*ms) {
+		t.Errorf("%+v", v)
+	}
+}
+
+// differs reports whether a duration is not another one, to three digits.
+func differs(a, b time.Duration) bool { return a < b-b/500 || a > b+b/500 }
