@@ -14,7 +14,7 @@ func newCrowd(s *session) *cobra.Command {
 A scenario, which is YAML, says who they are and what they do. From it heddle draws
 a plan. Nothing is sent yet: a plan says what a crowd would do, and what it would
 need of this machine.`},
-		newCrowdExample(s), newCrowdCheck(s), newCrowdPlan(s), newCrowdRun(s))
+		newCrowdExample(s), newCrowdCheck(s), newCrowdPlan(s), newCrowdRun(s), newCrowdReport(s))
 }
 
 func newCrowdExample(s *session) *cobra.Command {

@@ -1,0 +1,113 @@
+// Package report is what a crowd's run amounts to: how people fared on each network mode, side by side.
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/bench"
+	"github.com/heddle-network/heddle/crowd/round"
+	"github.com/heddle-network/heddle/crowd/tally"
+)
+
+// Report is a run of a plan on several modes, in rounds.
+type Report struct {
+	Crowd string `json:"crowd"`
+	Seed  uint64 `json:"seed"`
+	Users int    `json:"users"`
+	// Length of a round, in nanoseconds.
+	Length time.Duration `json:"length"`
+	// SHA256 is the plan's.
+	SHA256 string `json:"sha256"`
+	// Modes are those asked for, in that order; LeftOut says of each that could not be played, why.
+	Modes   []string          `json:"modes"`
+	LeftOut map[string]string `json:"leftOut,omitempty"`
+	// Rounds are those played, one of each mode in a round, in the order of time.
+	Rounds []Round `json:"rounds"`
+	// Partial says why the run ended early; "" if it did not.
+	Partial string `json:"partial,omitempty"`
+}
+
+// Round is one mode in one round, from 1.
+type Round struct {
+	Number int `json:"number"`
+	round.Round
+}
+
+// Read reads a report that was written as JSON.
+func Read(file string) (r Report, err error) {
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(text, &r)
+	}
+	if err == nil && len(r.Rounds) == 0 {
+		err = fmt.Errorf("it has no rounds")
+	}
+	if err != nil {
+		return r, heddle.Wrap(heddle.BadArgument, "read report", file, err, "name a file that 'heddle crowd run --out' wrote")
+	}
+	return r, nil
+}
+
+// Of lists the rounds of a mode.
+func (r Report) Of(mode string) (all []Round) {
+	for _, one := range r.Rounds {
+		if one.Mode == mode {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// Median is that of a figure over the rounds of a mode; ok is false if no round has it.
+func (r Report) Median(mode string, figure func(Round) (float64, bool)) (median float64, ok bool) {
+	var all []float64
+	for _, one := range r.Of(mode) {
+		if v, has := figure(one); has {
+			all = append(all, v)
+		}
+	}
+	if len(all) == 0 {
+		return 0, false
+	}
+	return bench.Median(all), true
+}
+
+// Ratio is a figure of a mode divided by that of the first mode, in the same round.
+func (r Report) Ratio(mode string, figure func(Round) (float64, bool)) (bench.Ratio, bool) {
+	of := func(mode string) map[int]float64 {
+		all := map[int]float64{}
+		for _, one := range r.Of(mode) {
+			if v, has := figure(one); has {
+				all[one.Number] = v
+			}
+		}
+		return all
+	}
+	return bench.PairedRatio(of(mode), of(r.Modes[0]), r.Seed)
+}
+
+// Sessions are those of all behaviours.
+func (r Round) Sessions() (sum tally.Sessions) {
+	for _, s := range r.Behaviours {
+		sum = sum.Plus(s)
+	}
+	return sum
+}
+
+// Names lists the names of what some rounds have, in order.
+func Names[V any](r Report, of func(Round) map[string]V) (all []string) {
+	for _, one := range r.Rounds {
+		for name := range of(one) {
+			if !slices.Contains(all, name) {
+				all = append(all, name)
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}

@@ -1,0 +1,178 @@
+// Package rig makes what a crowd plays on: a lab host with a network in each mode under test, one after the other.
+package rig
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/crowd/round"
+	"github.com/heddle-network/heddle/door/client"
+	"github.com/heddle-network/heddle/lab"
+)
+
+// Rig is a lab of one host.
+type Rig struct {
+	Options
+	lab   *lab.Lab
+	agent *client.Client
+}
+
+// Options of a rig.
+type Options struct {
+	// Name is the lab's.
+	Name string
+	// Modes are those under test.
+	Modes []string
+	// Users is how many addresses a network needs, beside those of services.
+	Users int
+	// Text is the scenario, and Seed that of the plan.
+	Text []byte
+	Seed uint64
+	// Notes takes the words of the crowd's program.
+	Notes func(string)
+}
+
+// New makes the lab. A lab of the name must not exist.
+func New(ctx context.Context, o Options) (*Rig, error) {
+	t := lab.Topology{Name: o.Name, Hosts: []lab.Node{{Name: "host1", Spare: 1}}, Progress: func(string) {}}
+	for _, m := range o.Modes {
+		if m == "overlay" {
+			t.Store = lab.StoreEmbedded
+		}
+	}
+	l, err := lab.Raise(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	r := &Rig{Options: o, lab: l, agent: client.New(l.Hosts[0].Socket)}
+	if err := r.parentUp(ctx); err != nil {
+		return nil, errors.Join(err, r.Close(context.WithoutCancel(ctx)))
+	}
+	return r, nil
+}
+
+// parent is a NIC of the lab host that carries nothing else.
+var parent = lab.NICName(1)
+
+func (r *Rig) parentUp(ctx context.Context) error {
+	cmd, err := r.lab.Hosts[0].Command(ctx, "ip", "link", "set", parent, "up")
+	if err != nil {
+		return err
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return heddle.Wrap(heddle.LabFailed, "bring up NIC", parent, fmt.Errorf("%w: %s", err, out), "install iproute2")
+	}
+	return nil
+}
+
+// Close removes the lab.
+func (r *Rig) Close(ctx context.Context) error { return r.lab.Down(ctx) }
+
+// Play plays the plan on a new network of a mode, and removes the network.
+func (r *Rig) Play(ctx context.Context, mode string) (played round.Round, err error) {
+	n, err := r.network(mode)
+	if err != nil {
+		return played, err
+	}
+	if _, _, err = r.agent.CreateNetwork(ctx, n, false); err != nil {
+		return played, err
+	}
+	defer func() {
+		err = errors.Join(err, r.agent.DeleteNetwork(context.WithoutCancel(ctx), n.Name))
+	}()
+	return r.run(ctx, n.Name)
+}
+
+// network is that of a mode: with room for all users, in both families.
+func (r *Rig) network(mode string) (heddle.Network, error) {
+	n := heddle.Network{Name: "crowd-" + mode, Mode: mode}
+	bits := 24
+	for 1<<(32-bits) < r.Users+r.Users/8+100 {
+		bits--
+	}
+	if bits < 10 {
+		return n, heddle.Errorf(heddle.BadArgument, "make network for", strconv.Itoa(r.Users)+" users",
+			"one network has no room for them", "give fewer --users")
+	}
+	n.Subnets = []netip.Prefix{netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 128}), bits), netip.MustParsePrefix("fd99:128::/64")}
+	switch mode {
+	case "macvlan", "ipvlan":
+		n.Parent = parent
+	}
+	return n, nil
+}
+
+// run has the crowd's program play in the lab host.
+func (r *Rig) run(ctx context.Context, network string) (played round.Round, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return played, err
+	}
+	cmd, err := r.lab.Hosts[0].Command(ctx, self, "crowd", "run", "/dev/stdin", "--network", network, "-o", "json",
+		"--users", strconv.Itoa(r.Users), "--seed", strconv.FormatUint(r.Seed, 10))
+	if err != nil {
+		return played, err
+	}
+	var out bytes.Buffer
+	said := &lines{notes: r.Notes}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(r.Text), &out, said
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it clears up, and says what it has
+	cmd.WaitDelay = 5 * time.Minute
+	failed := said.orElse(cmd.Run(), network)
+	if out.Len() == 0 {
+		return played, failed
+	}
+	if err := json.Unmarshal(out.Bytes(), &played); err != nil {
+		return played, heddle.Wrap(heddle.CrowdFailed, "read figures of network", network, errors.Join(err, failed), "report it")
+	}
+	if played.Invalid != "" && errors.Is(failed, heddle.CrowdFailed.Sentinel()) {
+		return played, nil // the figures say so
+	}
+	return played, failed
+}
+
+// lines is what the crowd's program says: notes, a line each, and an error, which is a document.
+type lines struct {
+	notes func(string)
+	rest  []byte
+	other []byte
+}
+
+const noteMark = "heddle: "
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.rest = append(l.rest, b...)
+	for {
+		line, rest, whole := bytes.Cut(l.rest, []byte("\n"))
+		if !whole {
+			return len(b), nil
+		}
+		if note, is := bytes.CutPrefix(line, []byte(noteMark)); is {
+			l.notes(string(note))
+		} else {
+			l.other = append(append(l.other, line...), '\n')
+		}
+		l.rest = rest
+	}
+}
+
+// orElse is the error that the program wrote, if it failed; or how it ended.
+func (l *lines) orElse(failed error, network string) error {
+	if failed == nil {
+		return nil
+	}
+	e := &heddle.Error{}
+	if json.Unmarshal(l.other, e) == nil && e.Op != "" {
+		return e
+	}
+	return heddle.Wrap(heddle.CrowdFailed, "play crowd on network", network,
+		fmt.Errorf("%w: %s", failed, bytes.TrimSpace(append(l.other, l.rest...))), "see the message")
+}
