@@ -12,8 +12,8 @@ func newCrowd(s *session) *cobra.Command {
 	return newGroup(&cobra.Command{Use: "crowd", Short: "Crowds: people who use the network", GroupID: groupLabs,
 		Long: `A crowd is people who behave: they read pages and mail, talk, type, transfer files.
 A scenario, which is YAML, says who they are and what they do. From it heddle draws
-a plan. Nothing is sent yet: a plan says what a crowd would do, and what it would
-need of this machine.`},
+a plan: what they will do, and what that needs of this machine. A run plays the same
+plan on one network mode after the other, and reports how people fared.`},
 		newCrowdExample(s), newCrowdCheck(s), newCrowdPlan(s), newCrowdRun(s), newCrowdReport(s))
 }
 

@@ -118,6 +118,6 @@ func reason(err error) string {
 	if errors.As(err, &in) {
 		return in.Op + ": " + in.Err.Error()
 	}
-	text := err.Error()
-	return text[strings.LastIndex(text, ": ")+1:]
+	parts := strings.Split(err.Error(), ": ")
+	return parts[len(parts)-1]
 }
