@@ -26,8 +26,11 @@ func (l *Lab) Down(ctx context.Context) error {
 	if err != nil {
 		return heddle.Wrap(heddle.LabFailed, "lock folder", l.folder, err, "wait until no other 'heddle lab' works on it")
 	}
+	defer l.guard.release()
 	defer lock.Close()
-	*l = *read(l.folder)
+	found := read(l.folder)
+	found.guard = l.guard
+	*l = *found
 	return l.removeLocked(ctx)
 }
 

@@ -22,6 +22,7 @@ const (
 	argEmulate = "lab-emulate" // SOCKET COMMAND…: an emulator, started when its files are served
 
 	argRelay = "lab-relay" // PORT: a relay in a wire, started by the switch's init
+	argGuard = "lab-guard" // FOLDER: removes the lab when the process that raised it ends
 )
 
 // The init's two pipes.
@@ -39,6 +40,8 @@ func Dispatch(args []string) bool {
 		exit(joinGroupAndExec(args[1], args[2]))
 	case len(args) == 3 && args[0] == argHost:
 		exit(serve(args[1], args[2]))
+	case len(args) == 2 && args[0] == argGuard:
+		os.Exit(guardFolder(args[1]))
 	case len(args) == 2 && args[0] == argRelay:
 		fmt.Fprintln(os.Stderr, relay(args[1]))
 		os.Exit(1)

@@ -52,6 +52,7 @@ type Lab struct {
 	Routers  []*Host  `json:"routers,omitempty"`
 
 	folder string
+	guard  guard
 }
 
 // Host is one host of a lab.

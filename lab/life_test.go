@@ -1,6 +1,7 @@
 package lab_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -228,6 +229,33 @@ func TestKilledMaker(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d labs were finished before the kill", made, rounds)
+}
+
+// TestBound: a lab ends with the process that raised it, at whichever moment that is killed.
+func TestBound(t *testing.T) {
+	needRoot(t)
+	before, dir := survey(t), t.TempDir()
+	for _, wait := range []string{"starting", "wiring", "is up"} {
+		maker := exec.Command(os.Args[0], "test-bound", dir)
+		out, err := maker.StdoutPipe()
+		if err == nil {
+			err = maker.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for lines := bufio.NewScanner(out); lines.Scan() && !strings.Contains(lines.Text(), wait); {
+		}
+		if all, err := lab.List(dir); err != nil || len(all) != 1 {
+			t.Fatalf("%s: %v, %v", wait, all, err)
+		}
+		maker.Process.Kill()
+		maker.Wait()
+		noTrace(t, before, dir)
+		if t.Failed() {
+			t.Fatalf("killed at: %s", wait)
+		}
+	}
 }
 
 func TestManyHosts(t *testing.T) {

@@ -38,6 +38,8 @@ func TestMain(m *testing.M) {
 		sendDatagrams(args[1], args[2])
 	case len(args) == 1 && args[0] == "test-unstoppable":
 		waitForChild()
+	case len(args) == 2 && args[0] == "test-bound":
+		makeBoundLab(args[1])
 	case len(args) == 2 && args[0] == "test-up":
 		makeLab(args[1])
 	case os.Geteuid() == 0 && os.Getenv(quiet) == "":
@@ -184,6 +186,17 @@ func makeLab(options string) {
 		fmt.Println(err)
 		os.Exit(1)
 	}
+}
+
+// makeBoundLab waits to be killed.
+func makeBoundLab(dir string) {
+	t := lab.Topology{Name: "bound", Dir: dir, Bound: true, Hosts: []lab.Node{{Name: "host1"}, {Name: "host2", Router: true}},
+		Agent: lab.Agent{Command: []string{os.Args[0], "test-agent"}}, Progress: func(s string) { fmt.Println(s) }}
+	if _, err := lab.Raise(context.Background(), t); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	time.Sleep(time.Hour)
 }
 
 func testAgent(t testing.TB) []string {

@@ -31,10 +31,15 @@ func Raise(ctx context.Context, t Topology) (*Lab, error) {
 		return existing(folder, t)
 	}
 	l := &Lab{Name: t.Name, Boot: bootID(), Created: time.Now(), Topology: t, folder: folder}
-	if err := l.raise(ctx); err != nil {
+	if l.guard, err = startGuard(t, folder); err == nil {
+		err = l.raise(ctx)
+	}
+	if err != nil {
 		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
 		defer cancel()
 		l.removeLocked(undo)
+		lock.Close() // for which the guard waits
+		l.guard.release()
 		return nil, err
 	}
 	return l, nil

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -14,11 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/crowd/plan"
 	"github.com/heddle-network/heddle/crowd/report"
-	"github.com/heddle-network/heddle/crowd/rig"
-	"github.com/heddle-network/heddle/crowd/round"
-	"github.com/heddle-network/heddle/crowd/scenario"
 	"github.com/heddle-network/heddle/durable"
 )
 
@@ -40,8 +34,8 @@ it is planned. The services that people use are built in: they answer in the siz
 the plan, over TCP; calls go from user to user, over UDP.
 
 Without --network, run makes a lab host, and plays the same plan on a new network of
-each of the --modes, in --rounds; each round takes the modes in another order. The lab
-is removed afterwards. With --network, it plays once on that network of this host's agent.
+each of the --modes, in --rounds; each round begins with another mode. The lab is
+removed afterwards. With --network, it plays on that network of this host's agent.
 
 What is measured: how long people waited for each action, from when they wanted it
 (service: from when the crowd began it); Apdex, the share of satisfied people; how calls
@@ -56,12 +50,11 @@ network, and the command says so and ends with exit code 1 (HDL-9002).`,
 	g.IntVar(&f.users, "users", 0, "number of users (default: the scenario's)")
 	g.Uint64Var(&f.seed, "seed", 0, "seed of the plan (default: the scenario's)")
 	g.StringVar(&f.out, "out", "", "write the report to `FILE`, as JSON")
-	g.IntVar(&f.rounds, "rounds", 1, "how often each mode is played")
+	g.IntVar(&f.rounds, "rounds", 1, "how often each mode, or the network, is played")
 	g.StringVar(&f.network, "network", "", "play on that network of this host, which is there")
 	g.StringSliceVar(&f.modes, "modes", []string{"bridge", "routed", "macvlan", "overlay"}, "the modes to play on")
 	cmd.RegisterFlagCompletionFunc("modes", cobra.FixedCompletions(crowdModes(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("network", s.completeFrom(s.networkNames))
-	cmd.MarkFlagsMutuallyExclusive("network", "modes")
 	return cmd
 }
 
@@ -75,21 +68,24 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.rounds < 1 || f.rounds > 1000 {
+	switch {
+	case f.rounds < 1 || f.rounds > 1000:
 		return heddle.Errorf(heddle.BadArgument, "read flag", "--rounds", fmt.Sprintf("%d is none of 1 to 1000", f.rounds), "give 1 or more")
+	case f.network != "" && cmd.Flags().Changed("modes"):
+		return heddle.Errorf(heddle.BadArgument, "read flag", "--modes", "network "+f.network+" has its mode", "give --modes or --network")
 	}
+	var network heddle.Network
 	if f.network != "" {
-		return s.playHere(cmd.Context(), read, f.network)
+		if network, err = s.client().Network(cmd.Context(), f.network); err != nil {
+			return err
+		}
+		f.modes = []string{network.Mode}
 	}
 	for _, m := range f.modes {
 		if !slices.Contains(crowdModes(), m) {
-			return heddle.Errorf(heddle.BadArgument, "read flag", "--modes", "in mode "+m+" users have no addresses of their own, or a NIC each",
+			return heddle.Errorf(heddle.BadArgument, "play crowd in mode", m, "its users would have no addresses of their own, or a NIC each",
 				"choose from "+heddle.List(crowdModes()))
 		}
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return heddle.Wrap(heddle.BadArgument, "read scenario", file, err, "name a readable file")
 	}
 	drawn, err := s.drawPlan(cmd.Context(), read, "")
 	if err != nil {
@@ -98,77 +94,30 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 	if err := drawn.Refuse(drawn.Needs(machineLimits()), f.modes); err != nil {
 		return err
 	}
-	return s.playModes(cmd.Context(), read, drawn, text, f)
-}
-
-// playHere plays once, on a network of this host.
-func (s *session) playHere(ctx context.Context, read scenario.Scenario, network string) error {
-	n, err := s.client().Network(ctx, network)
-	if err != nil {
-		return err
-	}
-	raiseFileLimit()
-	r, err := round.Play(ctx, round.Options{Scenario: read, Agent: s.client(), Network: n, Progress: func(step string) { s.note("%s", step) }})
-	if err != nil && r.Users == 0 {
-		return err
-	}
-	one := report.Report{Crowd: read.Name, Seed: read.Seed, Users: r.Users, Length: r.Length, Modes: []string{r.Mode},
-		Rounds: []report.Round{{Number: 1, Round: r}}}
-	return errors.Join(s.emit("CrowdRound", r, func(w io.Writer) error { return s.reportScreen(w, one) }), err, invalid(one))
-}
-
-// playModes plays in a lab, each mode once in each round.
-func (s *session) playModes(ctx context.Context, read scenario.Scenario, drawn plan.Summary, text []byte, f runFlags) error {
 	out := report.Report{Crowd: read.Name, Seed: read.Seed, Users: read.Users, Length: time.Duration(read.Clock.Length),
 		SHA256: drawn.SHA256, Modes: f.modes, LeftOut: map[string]string{}}
-	r, err := rig.New(ctx, rig.Options{Name: fmt.Sprintf("crowd-%d", os.Getpid()), Modes: f.modes, Users: read.Users, Text: text,
-		Seed: read.Seed, Notes: func(line string) { s.note("%s", line) }})
-	if err != nil {
-		return err
+	if f.network != "" {
+		err = s.playHere(cmd.Context(), read, network, &out, f.rounds)
+	} else {
+		err = s.playModes(cmd.Context(), read, &out, f.rounds)
 	}
-	failed := s.playRounds(ctx, r, &out, f.rounds)
-	if err := r.Close(context.WithoutCancel(ctx)); err != nil {
-		failed = errors.Join(failed, err)
-	}
+	return s.endRun(out, err, f.out)
+}
+
+// endRun shows a run, and writes it to a file if there is a name. It returns why the run failed, or is not valid.
+func (s *session) endRun(out report.Report, failed error, file string) error {
 	if len(out.Rounds) == 0 {
 		return failed
 	}
 	if failed != nil {
 		out.Partial = failed.Error()
 	}
-	if f.out != "" {
-		if err := s.writeReport(f.out, out); err != nil {
+	if file != "" {
+		if err := s.writeReport(file, out); err != nil {
 			return errors.Join(failed, err)
 		}
 	}
 	return errors.Join(s.emit("CrowdReport", out, func(w io.Writer) error { return s.reportScreen(w, out) }), failed, invalid(out))
-}
-
-// playRounds plays the rounds, each with another mode first. A mode that this kernel does not have is left out.
-func (s *session) playRounds(ctx context.Context, r *rig.Rig, out *report.Report, rounds int) error {
-	for number := 1; number <= rounds; number++ {
-		for i := range out.Modes {
-			mode := out.Modes[(i+number-1)%len(out.Modes)]
-			if out.LeftOut[mode] != "" {
-				continue
-			}
-			s.note("round %d of %d: mode %s", number, rounds, mode)
-			played, err := r.Play(ctx, mode)
-			var known *heddle.Error
-			if number == 1 && errors.As(err, &known) && known.Code == heddle.NotOnKernel {
-				out.LeftOut[mode] = known.Error()
-				s.note("left out mode %s: %s", mode, known.Error())
-				continue
-			}
-			if played.Users > 0 {
-				out.Rounds = append(out.Rounds, report.Round{Number: number, Round: played})
-			}
-			if err != nil && (ctx.Err() != nil || played.Users == 0) {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 func (s *session) writeReport(file string, r report.Report) error {

@@ -14,7 +14,8 @@ var withoutDryRun = map[string]string{
 	"heddle peer *": showsOnly, "heddle status": showsOnly, "heddle lab list": showsOnly, "heddle version": showsOnly,
 	"heddle completion": showsOnly, "heddle doctor list": showsOnly,
 
-	"heddle crowd *":               "it prints what a crowd would do, and writes a file that the user names",
+	"heddle crowd *":               "it prints what a crowd would do, or did, and writes a file that the user names",
+	"heddle crowd run":             "'crowd plan' says what it would do; it works in a lab of its own, which it removes, or takes off the network whom it put there",
 	"heddle doctor":                "without --fix it changes nothing, and prints the commands that mend",
 	"heddle docs *":                "it writes pages into a folder that the user names",
 	"heddle host authority export": "it writes a file that the user names",

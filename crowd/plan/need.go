@@ -65,7 +65,7 @@ const fewer = "give fewer users"
 // Needs compares what the plan needs with what a machine bears.
 func (s Summary) Needs(l Limits) []Need {
 	users, open := int64(s.Users), s.Peak.Connections
-	files := users + open + baseFiles
+	files := users + 2*open + baseFiles
 	raise := roomFor(files)
 	if l.Files >= files { // no process may open more
 		raise = min(raise, l.Files)
@@ -82,8 +82,9 @@ func (s Summary) Needs(l Limits) []Need {
 			Remedy: fmt.Sprintf("as root: ulimit -Hn %d, or nofile in /etc/security/limits.conf", raise)},
 		{What: "ports", Need: s.Peak.Ports, Limit: l.Ports, Setting: "net.ipv4.ip_local_port_range", Modes: []string{"host"},
 			Remedy: ports},
-		// Files are those of the process that connects, ports those of its end, and the host tracks a connection
-		// once. Neighbours are of both ends: who talks has the other in the table, and both are on this machine.
+		// One process has a file for each user's namespace, and for both ends of each connection. Ports are those of
+		// the end that connects, and the host tracks a connection once. Neighbours are of both ends: who talks has the
+		// other in the table, and both are on this machine.
 		{What: "neighbours", Need: 2 * open, Limit: l.Neighbours, Setting: "net.ipv4.neigh.default.gc_thresh3",
 			Modes: []string{"bridge", "macvlan", "ipvlan"}, Remedy: sysctl("net.ipv4.neigh.default.gc_thresh3", 2*open) +
 				", and the same of net.ipv6"},

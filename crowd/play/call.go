@@ -35,8 +35,8 @@ func (s *session) call(ctx context.Context, step plan.Step, planned time.Time) e
 	defer far.Close()
 	var heard [2]leg
 	var listening sync.WaitGroup
-	for i, c := range []*net.UDPConn{near.UDPConn, far.UDPConn} {
-		listening.Go(func() { heard[i].listen(c, s.begun) })
+	for i, l := range []line{near, far} {
+		listening.Go(func() { heard[i].listen(l, s.begun) })
 	}
 	sent, err := s.talk(ctx, step, planned, near, far, &heard[0])
 	if err == nil {
@@ -101,15 +101,15 @@ type leg struct {
 	count atomic.Int64
 }
 
-// listen takes packets until the socket is closed.
-func (l *leg) listen(c *net.UDPConn, epoch time.Time) {
+// listen takes packets from the other end until the socket is closed. Others may be on the network, too.
+func (l *leg) listen(c line, epoch time.Time) {
 	var b [2048]byte
 	for {
-		n, _, err := c.ReadFromUDPAddrPort(b[:])
+		n, from, err := c.ReadFromUDPAddrPort(b[:])
 		if err != nil {
 			return
 		}
-		if n >= callHeader {
+		if from == c.to && n >= callHeader {
 			l.Arrive(time.Since(epoch) - time.Duration(binary.BigEndian.Uint64(b[:])))
 			l.count.Add(1)
 		}

@@ -42,7 +42,7 @@ type Options struct {
 
 // New makes the lab. A lab of the name must not exist.
 func New(ctx context.Context, o Options) (*Rig, error) {
-	t := lab.Topology{Name: o.Name, Hosts: []lab.Node{{Name: "host1", Spare: 1}}, Progress: func(string) {}}
+	t := lab.Topology{Name: o.Name, Bound: true, Hosts: []lab.Node{{Name: "host1", Spare: 1}}, Progress: func(string) {}}
 	for _, m := range o.Modes {
 		if m == "overlay" {
 			t.Store = lab.StoreEmbedded
@@ -130,9 +130,11 @@ func (r *Rig) run(ctx context.Context, network string) (played round.Round, err 
 	if out.Len() == 0 {
 		return played, failed
 	}
-	if err := json.Unmarshal(out.Bytes(), &played); err != nil {
+	var report struct{ Rounds []round.Round }
+	if err := json.Unmarshal(out.Bytes(), &report); err != nil || len(report.Rounds) != 1 {
 		return played, heddle.Wrap(heddle.CrowdFailed, "read figures of network", network, errors.Join(err, failed), "report it")
 	}
+	played = report.Rounds[0]
 	if played.Invalid != "" && errors.Is(failed, heddle.CrowdFailed.Sentinel()) {
 		return played, nil // the figures say so
 	}

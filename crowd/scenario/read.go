@@ -61,6 +61,7 @@ func Parse(text []byte) (Scenario, error) {
 	if p := s.check(); p != nil {
 		return s, fmt.Errorf("%s: %s", yamlfile.Where(text, p.keys...), p.why)
 	}
+	s.Text = text
 	return s, nil
 }
 

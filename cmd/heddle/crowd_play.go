@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/crowd/report"
+	"github.com/heddle-network/heddle/crowd/rig"
+	"github.com/heddle-network/heddle/crowd/round"
+	"github.com/heddle-network/heddle/crowd/scenario"
+)
+
+// playHere plays on a network of this host.
+func (s *session) playHere(ctx context.Context, read scenario.Scenario, n heddle.Network, out *report.Report, rounds int) error {
+	raiseFileLimit()
+	for number := 1; number <= rounds; number++ {
+		if rounds > 1 {
+			s.note("round %d of %d", number, rounds)
+		}
+		played, err := round.Play(ctx, round.Options{Scenario: read, Agent: s.client(), Network: n,
+			Progress: func(step string) { s.note("%s", step) }})
+		if played.Users > 0 {
+			out.Rounds = append(out.Rounds, report.Round{Number: number, Round: played})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// playModes plays in a lab, each mode once in each round.
+func (s *session) playModes(ctx context.Context, read scenario.Scenario, out *report.Report, rounds int) error {
+	r, err := rig.New(ctx, rig.Options{Name: fmt.Sprintf("crowd-%d", os.Getpid()), Modes: out.Modes, Users: read.Users, Text: read.Text,
+		Seed: read.Seed, Notes: func(line string) { s.note("%s", line) }})
+	if err != nil {
+		return err
+	}
+	err = s.playRounds(ctx, r, out, rounds)
+	return errors.Join(err, r.Close(context.WithoutCancel(ctx)))
+}
+
+// playRounds plays the rounds, each with another mode first. A mode that this kernel does not have is left out.
+func (s *session) playRounds(ctx context.Context, r *rig.Rig, out *report.Report, rounds int) error {
+	for number := 1; number <= rounds; number++ {
+		for i := range out.Modes {
+			mode := out.Modes[(i+number-1)%len(out.Modes)]
+			if out.LeftOut[mode] != "" {
+				continue
+			}
+			s.note("round %d of %d: mode %s", number, rounds, mode)
+			played, err := r.Play(ctx, mode)
+			var known *heddle.Error
+			if number == 1 && errors.As(err, &known) && known.Code == heddle.NotOnKernel {
+				out.LeftOut[mode] = known.Error()
+				s.note("left out mode %s: %s", mode, known.Error())
+				continue
+			}
+			if played.Users > 0 {
+				out.Rounds = append(out.Rounds, report.Round{Number: number, Round: played})
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
