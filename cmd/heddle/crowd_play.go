@@ -62,7 +62,7 @@ func (s *session) playRounds(ctx context.Context, r *rig.Rig, out *report.Report
 			if played.Users > 0 {
 				out.Rounds = append(out.Rounds, report.Round{Number: number, Round: played})
 			}
-			if err != nil {
+			if err = errors.Join(err, ctx.Err()); err != nil {
 				return err
 			}
 		}

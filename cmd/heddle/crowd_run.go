@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/crowd/report"
+	"github.com/heddle-network/heddle/crowd/rig"
 	"github.com/heddle-network/heddle/durable"
 )
 
@@ -21,6 +24,7 @@ type runFlags struct {
 	planFlags
 	network string
 	rounds  int
+	player  bool
 }
 
 func newCrowdRun(s *session) *cobra.Command {
@@ -53,6 +57,8 @@ network, and the command says so and ends with exit code 1 (HDL-9002).`,
 	g.IntVar(&f.rounds, "rounds", 1, "how often each mode, or the network, is played")
 	g.StringVar(&f.network, "network", "", "play on that network of this host, which is there")
 	g.StringSliceVar(&f.modes, "modes", []string{"bridge", "routed", "macvlan", "overlay"}, "the modes to play on")
+	g.BoolVar(&f.player, "player", false, "be a rig's player: tell remarks beside documents, and play until descriptor 3 ends")
+	g.MarkHidden("player")
 	cmd.RegisterFlagCompletionFunc("modes", cobra.FixedCompletions(crowdModes(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("network", s.completeFrom(s.networkNames))
 	return cmd
@@ -64,6 +70,12 @@ func crowdModes() []string {
 }
 
 func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
+	ctx := cmd.Context()
+	if s.notesToo = f.player; f.player {
+		var cancel func()
+		ctx, cancel = untilEnd(ctx, os.NewFile(rig.LeaveFD, "rig"))
+		defer cancel()
+	}
 	read, err := f.scenario(cmd, file)
 	if err != nil {
 		return err
@@ -76,7 +88,7 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 	}
 	var network heddle.Network
 	if f.network != "" {
-		if network, err = s.client().Network(cmd.Context(), f.network); err != nil {
+		if network, err = s.client().Network(ctx, f.network); err != nil {
 			return err
 		}
 		f.modes = []string{network.Mode}
@@ -87,7 +99,7 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 				"choose from "+heddle.List(crowdModes()))
 		}
 	}
-	drawn, err := s.drawPlan(cmd.Context(), read, "")
+	drawn, err := s.drawPlan(ctx, read, "")
 	if err != nil {
 		return err
 	}
@@ -97,11 +109,21 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 	out := report.Report{Crowd: read.Name, Seed: read.Seed, Users: read.Users, Length: time.Duration(read.Clock.Length),
 		SHA256: drawn.SHA256, Modes: f.modes, LeftOut: map[string]string{}}
 	if f.network != "" {
-		err = s.playHere(cmd.Context(), read, network, &out, f.rounds)
+		err = s.playHere(ctx, read, network, &out, f.rounds)
 	} else {
-		err = s.playModes(cmd.Context(), read, &out, f.rounds)
+		err = s.playModes(ctx, read, &out, f.rounds)
 	}
 	return s.endRun(out, err, f.out)
+}
+
+// untilEnd is a context that ends when a file does, such as a pipe whose other end is closed.
+func untilEnd(ctx context.Context, f io.ReadCloser) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		defer cancel()
+		io.Copy(io.Discard, f)
+	}()
+	return ctx, cancel
 }
 
 // endRun shows a run, and writes it to a file if there is a name. It returns why the run failed, or is not valid.
@@ -109,7 +131,9 @@ func (s *session) endRun(out report.Report, failed error, file string) error {
 	if len(out.Rounds) == 0 {
 		return failed
 	}
-	if failed != nil {
+	if errors.Is(failed, context.Canceled) {
+		out.Partial = "interrupted"
+	} else if failed != nil {
 		out.Partial = failed.Error()
 	}
 	if file != "" {

@@ -30,6 +30,8 @@ type session struct {
 	// argsAccepted says that cobra has accepted the arguments: errors from then on are not errors
 	// of usage.
 	argsAccepted bool
+	// notesToo has remarks printed beside documents: who calls tells them apart.
+	notesToo bool
 }
 
 const (
@@ -77,7 +79,7 @@ func (s *session) client() *client.Client { return client.New(s.socket) }
 // remark only on a terminal: another program finds nothing but documents on standard
 // error.
 func (s *session) note(format string, args ...any) {
-	if s.isText() || isTerminal(s.stderr) {
+	if s.isText() || s.notesToo || isTerminal(s.stderr) {
 		_ = printLine(s.stderr, "heddle: "+format+"\n", args...)
 	}
 }

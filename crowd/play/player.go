@@ -33,7 +33,7 @@ type Player struct {
 }
 
 // Play plays sessions, in the order of time, from now on. It returns when all have ended, or at the end of the grace, or
-// when the context ends. Done is called with how many sessions have begun, a few times a second.
+// when the context ends.
 func (p *Player) Play(ctx context.Context, starts []plan.Start) {
 	p.begun = time.Now()
 	ctx, cancel := context.WithDeadline(ctx, p.begun.Add(p.Length+p.Grace))

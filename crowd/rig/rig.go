@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -17,6 +18,9 @@ import (
 	"github.com/heddle-network/heddle/door/client"
 	"github.com/heddle-network/heddle/lab"
 )
+
+// LeaveFD is the player's descriptor of a pipe that ends when it shall leave.
+const LeaveFD = 3
 
 // Rig is a lab of one host.
 type Rig struct {
@@ -116,7 +120,7 @@ func (r *Rig) run(ctx context.Context, network string) (played round.Round, err 
 	if err != nil {
 		return played, err
 	}
-	cmd, err := r.lab.Hosts[0].Command(ctx, self, "crowd", "run", "/dev/stdin", "--network", network, "-o", "json",
+	cmd, err := r.lab.Hosts[0].Command(ctx, self, "crowd", "run", "/dev/stdin", "--network", network, "-o", "json", "--player",
 		"--users", strconv.Itoa(r.Users), "--seed", strconv.FormatUint(r.Seed, 10))
 	if err != nil {
 		return played, err
@@ -124,8 +128,17 @@ func (r *Rig) run(ctx context.Context, network string) (played round.Round, err 
 	var out bytes.Buffer
 	said := &lines{notes: r.Notes}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(r.Text), &out, said
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it clears up, and says what it has
-	cmd.WaitDelay = 5 * time.Minute
+	// A signal would end nsenter, and with it the player. At the end of the pipe the player clears up, and says
+	// what it has.
+	hear, leave, err := os.Pipe()
+	if err != nil {
+		return played, heddle.Wrap(heddle.CrowdFailed, "play crowd on network", network, err, "")
+	}
+	defer leave.Close()
+	defer hear.Close()
+	cmd.ExtraFiles = []*os.File{hear}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a terminal's Ctrl-C is for us
+	cmd.Cancel, cmd.WaitDelay = leave.Close, 5*time.Minute
 	failed := said.orElse(cmd.Run(), network)
 	if out.Len() == 0 {
 		return played, failed

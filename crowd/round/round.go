@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -76,7 +77,9 @@ func Play(ctx context.Context, o Options) (r Round, err error) {
 	t := tally.New(intended(drawn, starts))
 	use := beginUse(free)
 	player := &play.Player{Plan: drawn, Users: s.Users, Services: s.Services, Length: length, Grace: grace, Tally: t}
+	stop := progress(length, o.Progress)
 	player.Play(ctx, starts)
+	stop()
 	r = Round{Network: o.Network.Name, Mode: o.Network.Mode, Users: o.Scenario.Users, Length: length, Attached: s.Took}
 	use.end(&r)
 	r.Result = t.Result()
@@ -86,10 +89,33 @@ func Play(ctx context.Context, o Options) (r Round, err error) {
 	case lag > MaxLag:
 		r.Invalid = fmt.Sprintf("the crowd itself was late: p99 %s, and %s is allowed", lag.Round(100*time.Microsecond), MaxLag)
 	}
+	o.Progress("detaching all")
 	begun := time.Now()
 	err = s.Clear(context.WithoutCancel(ctx))
 	r.Detached = time.Since(begun)
 	return r, errors.Join(ctx.Err(), err)
+}
+
+// progress tells now and then how much has been played, until it is stopped.
+func progress(length time.Duration, tell func(string)) (stop func()) {
+	tell("playing for " + length.String())
+	begun, ticker, stopped := time.Now(), time.NewTicker(max(length/10, 10*time.Second)), make(chan struct{})
+	var telling sync.WaitGroup
+	telling.Go(func() {
+		for {
+			select {
+			case <-ticker.C:
+				tell(fmt.Sprintf("%s of %s", time.Since(begun).Round(time.Second), length))
+			case <-stopped:
+				return
+			}
+		}
+	})
+	return func() {
+		ticker.Stop()
+		close(stopped)
+		telling.Wait()
+	}
 }
 
 // intended counts the sessions of each behaviour.

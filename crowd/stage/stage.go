@@ -86,9 +86,14 @@ func (s *Stage) seat(ctx context.Context, container string) (play.Seat, error) {
 	}
 	id := heddle.EndpointID{Container: container, IfName: "eth0"}
 	s.mu.Lock()
-	s.spaces, s.all = append(s.spaces, n), append(s.all, id)
+	s.spaces = append(s.spaces, n)
 	s.mu.Unlock()
 	reply, err := s.agent.Attach(ctx, heddle.AttachRequest{Network: s.network, ID: id, Netns: n.Path(), Owner: Owner})
+	if !errors.Is(err, heddle.EndpointDiffers.Sentinel()) { // otherwise it is another crowd's
+		s.mu.Lock()
+		s.all = append(s.all, id)
+		s.mu.Unlock()
+	}
 	if err != nil {
 		return play.Seat{}, err
 	}
@@ -103,9 +108,11 @@ func (s *Stage) seat(ctx context.Context, container string) (play.Seat, error) {
 	return seat, nil
 }
 
-// Clear ends the services, detaches everybody, and lets go of the namespaces.
+// Clear ends the services, detaches everybody, and lets go of the namespaces. Whom an agent cannot detach now, it
+// removes by itself when the namespace has ended.
 func (s *Stage) Clear(ctx context.Context) error {
 	s.server.Close()
+	s.awaitAgent(ctx)
 	err := eachOf(ctx, len(s.all), func(i int) error {
 		_, err := s.agent.Detach(ctx, s.all[i])
 		return err
@@ -114,6 +121,23 @@ func (s *Stage) Clear(ctx context.Context) error {
 		n.Close()
 	}
 	return err
+}
+
+// awaitAgent waits a little for an agent that is being restarted.
+func (s *Stage) awaitAgent(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	for {
+		_, err := s.agent.Status(ctx)
+		if !errors.Is(err, heddle.AgentDown.Sentinel()) {
+			return
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // eachOf calls a function for each number below another one, a few at a time, until one fails. It returns the first
