@@ -47,7 +47,8 @@ func hierarchies() []mounted {
 	return all
 }
 
-// makeGroups makes a group for each host in each hierarchy that can be written.
+// makeGroups makes a group for each host in each hierarchy that can be written. Those of a
+// lab lie in one of its own, which is as nice as this process.
 func makeGroups(lab string, hosts []string) error {
 	for _, h := range hierarchies() {
 		for _, group := range append([]string{""}, hosts...) {
@@ -61,6 +62,7 @@ func makeGroups(lab string, hosts []string) error {
 			}
 			copyCpuset(dir)
 			if group == "" {
+				weigh(dir, niceness())
 				delegateControllers(dir)
 			}
 		}

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -26,5 +27,14 @@ func TestGroupName(t *testing.T) {
 	t.Cleanup(func() { unix.Unmount(parent, 0) })
 	if other := groupName(folder); other == name {
 		t.Errorf("both are %s", name)
+	}
+}
+
+// TestShares compares with the kernel's table (sched_prio_to_weight in kernel/sched/core.c).
+func TestShares(t *testing.T) {
+	for nice, want := range map[int]int{-20: 88761, -15: 29154, -10: 9548, -5: 3121, -1: 1277, 0: 1024, 1: 820, 5: 335, 10: 110, 15: 36, 19: 15} {
+		if got := shares(nice); math.Abs(float64(got-want)) > float64(want)/100 {
+			t.Errorf("niceness %d: %d, want %d within a hundredth", nice, got, want)
+		}
 	}
 }
