@@ -135,9 +135,11 @@ const (
 	// CreateTime bounds the answer to CreateNetwork. A person waits for it, nothing else of the
 	// engine's does, and the first network of a mode takes a trial of the mode.
 	CreateTime = 10 * time.Second
+	// reasonTime is how long a method may take to say why it did not come to its end in time.
+	reasonTime = answerTime / 20
 )
 
-// timeFor is the time for a call, less what reading and writing take.
+// timeFor is the time for a call, less what its reason, reading and writing take.
 func timeFor(call string) time.Duration {
 	limit := answerTime
 	if call == "CreateNetwork" {

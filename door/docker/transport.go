@@ -116,7 +116,8 @@ type result struct {
 	err    error
 }
 
-// callInTime waits for the method, for the time that the call has.
+// callInTime waits for the method, for the time that the call has, and for its reason when that
+// has ended.
 // Pools and addresses need no undoing: a repeated request by name gets the same ones, and
 // what the agent chose expires if no network or endpoint uses it, pools after 10 minutes
 // and addresses after 2.
@@ -144,6 +145,11 @@ func (s *Server) callInTime(ctx context.Context, name string, body []byte, m, un
 	case o := <-done:
 		return o.answer, o.err
 	case <-ctx.Done():
+	}
+	select {
+	case o := <-done: // it says what it was waiting for, which is worth more than that it took long
+		return o.answer, o.err
+	case <-time.After(reasonTime):
 		close(gone)
 		return nil, heddle.Errorf(heddle.Waited, "answer Docker's call", name,
 			fmt.Sprintf("it took longer than %s", timeFor(name)), "look at 'heddle status', and try again")

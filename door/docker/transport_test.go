@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -112,6 +113,22 @@ func TestTimeLimit(t *testing.T) {
 		t.Error("undone though nothing was made")
 	default:
 	}
+}
+
+// What a method waited for when its time ended is the answer, and not by chance: so each of many gets it.
+func TestReasonAtLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := bareServer(t)
+		waits := func(ctx context.Context, _ []byte) (any, error) {
+			<-ctx.Done()
+			return nil, heddle.Wrap(heddle.StoreDown, "ask for the state of", "the store", ctx.Err(), "try again")
+		}
+		for range 32 {
+			if _, err := s.callInTime(context.Background(), "RequestAddress", nil, waits, nil); !errors.Is(err, heddle.StoreDown.Sentinel()) {
+				t.Fatal(err)
+			}
+		}
+	})
 }
 
 // A call that is repeated while the first one is still under way has its own outcome:

@@ -2,11 +2,9 @@ package docker_test
 
 import (
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/docker"
 	"github.com/heddle-network/heddle/test/guide"
@@ -31,7 +29,7 @@ func follow(t *testing.T, name, lab string) {
 	t.Cleanup(down)
 	typist := guide.Typist{Fewest: 4, Limit: 5 * time.Minute, Path: bin, Unset: []string{"DOCKER_HOST", "DOCKER_CONTEXT"}}
 	err := typist.Try(t, name)
-	for again := 0; again < 2 && err != nil && late(err); again++ {
+	for again := 0; again < 2 && err != nil && docker.Late(err.Error()); again++ {
 		t.Logf("typed again, since Docker was answered late: %v", err)
 		down()
 		err = typist.Try(t, name)
@@ -39,10 +37,4 @@ func follow(t *testing.T, name, lab string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-// late reports whether the driver's answer, or the store's that it needs, was not ready in the time that a
-// call of Docker's has. On a machine with more to do than it can, a reader is told to try again.
-func late(err error) bool {
-	return strings.Contains(err.Error(), string(heddle.Waited)) || strings.Contains(err.Error(), string(heddle.StoreDown))
 }

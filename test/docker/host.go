@@ -80,7 +80,7 @@ func (h *Host) TryDocker(args ...string) (out string, err error) {
 	late := false
 	for range 10 {
 		out, err = h.TryRun(append([]string{"docker"}, args...)...)
-		late = late || strings.Contains(out, string(heddle.Waited))
+		late = late || Late(out)
 		if err == nil || !late {
 			break
 		}
@@ -90,6 +90,12 @@ func (h *Host) TryDocker(args ...string) (out string, err error) {
 		time.Sleep(2 * time.Second)
 	}
 	return out, err
+}
+
+// Late reports whether a text tells that the driver's answer, or the store's that it needs, was not ready
+// in the time that a call of Docker's has.
+func Late(text string) bool {
+	return strings.Contains(text, string(heddle.Waited)) || strings.Contains(text, string(heddle.StoreDown))
 }
 
 // Heddle runs the heddle command against the host's agent.
