@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"time"
 
@@ -38,9 +39,13 @@ type figure struct {
 
 // reportScreen shows how people fared in each mode, side by side: medians over the rounds.
 func (s *session) reportScreen(w io.Writer, r report.Report) error {
-	if err := fieldTable(w, s.width(), [2]string{"crowd", r.Crowd}, [2]string{"seed", strconv.FormatUint(r.Seed, 10)},
-		[2]string{"sha256", r.SHA256}, [2]string{"users", fmt.Sprintf("%d, for %s", r.Users, shortDuration(r.Length))},
-		[2]string{"rounds", fmt.Sprint(r.Rounds[len(r.Rounds)-1].Number)}, [2]string{"ended early", r.Partial}); err != nil {
+	fields := [][2]string{{"crowd", r.Crowd}, {"seed", strconv.FormatUint(r.Seed, 10)}, {"sha256", r.SHA256},
+		{"users", fmt.Sprintf("%d, for %s", r.Users, shortDuration(r.Length))},
+		{"rounds", fmt.Sprint(r.Rounds[len(r.Rounds)-1].Number)}, {"ended early", r.Partial}}
+	for _, m := range r.Modes {
+		fields = append(fields, [2]string{"left out", r.LeftOut[m]})
+	}
+	if err := fieldTable(w, s.width(), fields...); err != nil {
 		return err
 	}
 	for _, part := range [][]figure{sessionFigures(r), actionFigures(r, s.isWide()), crowdFigures()} {
@@ -53,18 +58,16 @@ func (s *session) reportScreen(w io.Writer, r report.Report) error {
 }
 
 func (s *session) figureTable(w io.Writer, r report.Report, all []figure) error {
-	head, rows := []string{all[0].name}, [][]string{}
-	for _, m := range r.Modes {
-		head = append(head, m)
-	}
+	played := slices.DeleteFunc(slices.Clone(r.Modes), func(m string) bool { return len(r.Of(m)) == 0 })
+	head, rows := append([]string{all[0].name}, played...), [][]string{}
 	for _, f := range all[1:] {
 		row := []string{f.name}
-		for _, m := range r.Modes {
+		for _, m := range played {
 			text := "-"
 			if v, ok := r.Median(m, f.of); ok {
 				text = f.text(v)
 			}
-			if ratio, ok := r.Ratio(m, f.of); ok && s.isWide() && ratio.N > 1 && m != r.Modes[0] {
+			if ratio, ok := r.Ratio(m, f.of); ok && s.isWide() && ratio.N > 1 && m != played[0] {
 				text += fmt.Sprintf(" (%.2f [%.2f, %.2f])", ratio.Median, ratio.Low, ratio.High)
 			}
 			row = append(row, text)
@@ -140,8 +143,8 @@ func crowdFigures() []figure {
 		of("detached in", func(r report.Round) float64 { return float64(r.Detached) }, nil, durationText),
 		of("processors, crowd", func(r report.Round) float64 { return r.Processor }, nil, scoreText),
 		of("processors, machine", func(r report.Round) float64 { return r.Machine }, nil, scoreText),
-		of("memory a user", func(r report.Round) float64 { return float64(r.MemoryPerUser) }, nil,
-			func(v float64) string { return plan.FormatBytes(int64(v)) }),
+		of("memory a user", func(r report.Round) float64 { return float64(r.MemoryPerUser) },
+			func(r report.Round) bool { return r.MemoryPerUser > 0 }, func(v float64) string { return plan.FormatBytes(int64(v)) }),
 		of("crowd's lag p99", func(r report.Round) float64 { return float64(r.Lag.P99) }, nil, durationText),
 	}
 }

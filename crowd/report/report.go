@@ -77,7 +77,7 @@ func (r Report) Median(mode string, figure func(Round) (float64, bool)) (median 
 	return bench.Median(all), true
 }
 
-// Ratio is a figure of a mode divided by that of the first mode, in the same round.
+// Ratio is a figure of a mode divided by that of the first mode that was played, in the same round.
 func (r Report) Ratio(mode string, figure func(Round) (float64, bool)) (bench.Ratio, bool) {
 	of := func(mode string) map[int]float64 {
 		all := map[int]float64{}
@@ -88,7 +88,7 @@ func (r Report) Ratio(mode string, figure func(Round) (float64, bool)) (bench.Ra
 		}
 		return all
 	}
-	return bench.PairedRatio(of(mode), of(r.Modes[0]), r.Seed)
+	return bench.PairedRatio(of(mode), of(r.Rounds[0].Mode), r.Seed)
 }
 
 // Sessions are those of all behaviours.

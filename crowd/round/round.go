@@ -41,8 +41,9 @@ type Round struct {
 	Processor float64 `json:"processor"`
 	Machine   float64 `json:"machine"`
 	// MemoryPerUser is how much less memory the machine had for each user while the crowd played, in bytes: of the
-	// crowd's program, the kernel and the agent.
-	MemoryPerUser int64 `json:"memoryPerUser"`
+	// crowd's program, the kernel and the agent. It is 0 with fewer than 500 users: what else the machine does takes
+	// as much.
+	MemoryPerUser int64 `json:"memoryPerUser,omitempty"`
 	tally.Result
 	// Invalid says why the figures say nothing about the network; "" if they do.
 	Invalid string `json:"invalid,omitempty"`

@@ -24,7 +24,9 @@ func (u use) end(r *Round) {
 	passed := time.Since(u.at)
 	r.Processor = float64(ownTime()-u.own) / float64(passed)
 	r.Machine = float64(machineTime()-u.machine) / float64(passed)
-	r.MemoryPerUser = max(0, u.free-freeMemory()) / int64(r.Users)
+	if r.Users >= 500 {
+		r.MemoryPerUser = max(0, u.free-freeMemory()) / int64(r.Users)
+	}
 }
 
 // ownTime is the processor time that this program has used.
