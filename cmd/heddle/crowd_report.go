@@ -54,6 +54,10 @@ func (s *session) reportScreen(w io.Writer, r report.Report) error {
 			return err
 		}
 	}
+	if failures := failureFigures(r); len(failures) > 1 {
+		fmt.Fprintln(w)
+		return s.figureTable(w, r, failures)
+	}
 	return nil
 }
 
@@ -147,4 +151,20 @@ func crowdFigures() []figure {
 			func(r report.Round) bool { return r.MemoryPerUser > 0 }, func(v float64) string { return plan.FormatBytes(int64(v)) }),
 		of("crowd's lag p99", func(r report.Round) float64 { return float64(r.Lag.P99) }, nil, durationText),
 	}
+}
+
+// failureFigures are why steps failed.
+func failureFigures(r report.Report) []figure {
+	count := func(one report.Round) map[string]int64 {
+		all := map[string]int64{}
+		for _, f := range one.Failures {
+			all[f.Why] = f.Count
+		}
+		return all
+	}
+	all := []figure{{name: "steps failed"}}
+	for _, why := range report.Names(r, count) {
+		all = append(all, figure{why, func(one report.Round) (float64, bool) { return float64(count(one)[why]), true }, countText})
+	}
+	return all
 }

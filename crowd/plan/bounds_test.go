@@ -181,7 +181,7 @@ behaviours:
 	}
 	// A connection is tracked for two minutes more, and holds a port for one: 100 and 50 of them.
 	p := peak["false"]
-	if p.Connections > 12 || p.Tracked < 85 || p.Tracked > 150 || p.Ports < 40 || p.Ports > 90 {
+	if p.Connections > 12 || p.Neighbours <= p.Connections || p.Neighbours > p.Ports || p.Tracked < 85 || p.Tracked > 150 || p.Ports < 40 || p.Ports > 90 {
 		t.Errorf("not kept: %+v", p)
 	}
 }

@@ -29,6 +29,9 @@ type Summary struct {
 type Peak struct {
 	Sessions    int64 `json:"sessions"`    // that are going on
 	Connections int64 `json:"connections"` // that are open
+	// Neighbours are connections that are open, or have been until up to five seconds ago: longer the kernel keeps no
+	// entry of a full table (neigh_forced_gc).
+	Neighbours int64 `json:"neighbours"`
 	// Tracked connections are open, or have been until up to two minutes ago
 	// (nf_conntrack_tcp_timeout_time_wait).
 	Tracked int64 `json:"tracked"`
@@ -37,8 +40,9 @@ type Peak struct {
 }
 
 const (
-	trackedAfter = 120 // seconds
-	portAfter    = 60  // seconds
+	neighbourAfter = 5   // seconds
+	trackedAfter   = 120 // seconds
+	portAfter      = 60  // seconds
 )
 
 // forecast adds diaries up.
@@ -140,6 +144,7 @@ func (f *forecast) summary(sum string) Summary {
 	}
 	if len(all) > 0 {
 		f.Peak.Connections, f.Peak.Tracked = peak(0, all...), peak(trackedAfter, all...)
+		f.Peak.Neighbours = peak(neighbourAfter, all...)
 	}
 	return f.Summary
 }

@@ -84,9 +84,9 @@ func (s Summary) Needs(l Limits) []Need {
 			Remedy: ports},
 		// One process has a file for each user's namespace, and for both ends of each connection. Ports are those of
 		// the end that connects, and the host tracks a connection once. Neighbours are of both ends: who talks has the
-		// other in the table, and both are on this machine.
-		{What: "neighbours", Need: 2 * open, Limit: l.Neighbours, Setting: "net.ipv4.neigh.default.gc_thresh3",
-			Modes: []string{"bridge", "macvlan", "ipvlan"}, Remedy: sysctl("net.ipv4.neigh.default.gc_thresh3", 2*open) +
+		// other in the table, which all namespaces of a machine share.
+		{What: "neighbours", Need: 2 * s.Peak.Neighbours, Limit: l.Neighbours, Setting: "net.ipv4.neigh.default.gc_thresh3",
+			Modes: []string{"bridge", "macvlan", "ipvlan"}, Remedy: sysctl("net.ipv4.neigh.default.gc_thresh3", 2*s.Peak.Neighbours) +
 				", and the same of net.ipv6"},
 		{What: "conntrack", Need: s.Peak.Tracked, Limit: l.Tracked, Setting: "net.netfilter.nf_conntrack_max",
 			Modes:  []string{"host", "bridge", "routed", "overlay"},
