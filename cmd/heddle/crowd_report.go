@@ -125,7 +125,9 @@ func actionFigures(r report.Report, wide bool) []figure {
 			of("service p50", func(a tally.Steps) float64 { return float64(a.Service.P50) }, durationText)
 			of("service p99", func(a tally.Steps) float64 { return float64(a.Service.P99) }, durationText)
 		}
-		of("Apdex", func(a tally.Steps) float64 { return a.Apdex }, scoreText)
+		if tally.Targets[name] > 0 {
+			of("Apdex", func(a tally.Steps) float64 { return a.Apdex }, scoreText)
+		}
 	}
 	return all
 }

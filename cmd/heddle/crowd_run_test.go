@@ -90,7 +90,7 @@ func checkRound(t *testing.T, r report.Round) {
 		}
 	}
 	if len(r.Behaviours) != 4 || len(r.Failures) > 0 || r.Calls.Count == 0 || r.Calls.MOSP50 < 1 || r.Videos.Count == 0 ||
-		r.Actions["web.page"].Planned.P50 <= 0 || r.Attached <= 0 || r.Detached <= 0 || r.Users != 12 {
+		r.Actions["web.page"].Planned.P50 <= 0 || r.Actions["dns.query"].Count == 0 || r.Actions["dns.query"].Failed > 0 || r.Attached <= 0 || r.Detached <= 0 || r.Users != 12 {
 		t.Errorf("%+v", r)
 	}
 }

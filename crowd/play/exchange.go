@@ -3,7 +3,6 @@ package play
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/netip"
 	"os"
@@ -62,16 +61,16 @@ func (s *session) play(ctx context.Context, step plan.Step, planned time.Time) e
 // error ends the others.
 func (s *session) withConnections(ctx context.Context, step plan.Step, do func(net.Conn, *atomic.Int64) error) error {
 	name := step.Do.Service()
-	seat, there := s.Services[name]
-	if !there {
-		return fmt.Errorf("there is no service %s", name)
-	}
-	to := netip.AddrPortFrom(s.address(seat), service.Port)
 	old := s.kept[name]
 	var next atomic.Int64
 	if len(old) > 0 && step.Connections == 0 {
 		return s.over(ctx, old[0], &next, do)
 	}
+	at, err := s.find(ctx, name)
+	if err != nil {
+		return err
+	}
+	to := netip.AddrPortFrom(at, service.Port)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	opened := make([]net.Conn, max(1, step.Connections))
@@ -90,7 +89,7 @@ func (s *session) withConnections(ctx context.Context, step plan.Step, do func(n
 		})
 	}
 	running.Wait()
-	err := first(errs)
+	err = first(errs)
 	for _, c := range opened {
 		if c != nil && step.Keep && err == nil {
 			s.kept[name] = append(s.kept[name], c)

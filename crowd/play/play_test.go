@@ -25,7 +25,7 @@ func seats(t *testing.T, users int, services ...string) (all []Seat, by map[stri
 	if out, err := exec.Command("nsenter", "--net="+n.Path(), "ip", "link", "set", "lo", "up").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	seat := Seat{n, []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("::1")}}
+	seat := Seat{Namespace: n, Addrs: []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("::1")}}
 	server := &service.Server{}
 	for _, a := range seat.Addrs {
 		l, err := n.Listen(netip.AddrPortFrom(a, service.Port))
@@ -127,7 +127,7 @@ func TestPlay(t *testing.T) {
 func TestFails(t *testing.T) {
 	users, services := seats(t, 8)
 	gone, _ := seats(t, 1)
-	services["web"] = Seat{users[0].Namespace, []netip.Addr{netip.MustParseAddr("127.0.0.2")}} // nobody listens
+	services["web"] = Seat{Namespace: users[0].Namespace, Addrs: []netip.Addr{netip.MustParseAddr("127.0.0.2")}} // nobody listens
 	for _, n := range []socket.Namespace{users[0].Namespace, gone[0].Namespace} {
 		silent, err := n.Listen(netip.MustParseAddrPort("127.0.0.3:7600"))
 		if err != nil {
@@ -136,7 +136,7 @@ func TestFails(t *testing.T) {
 		defer silent.Close()
 	}
 	for _, name := range []string{"chat", "video"} {
-		services[name] = Seat{users[0].Namespace, []netip.Addr{netip.MustParseAddr("127.0.0.3")}}
+		services[name] = Seat{Namespace: users[0].Namespace, Addrs: []netip.Addr{netip.MustParseAddr("127.0.0.3")}}
 	}
 	for i := range users {
 		if i%2 == 1 { // the others of pairs are not on this network

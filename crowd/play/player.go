@@ -17,6 +17,10 @@ type Seat struct {
 	Namespace socket.Namespace
 	// Addrs are its addresses, at most one of each family.
 	Addrs []netip.Addr
+	// Name is the name by which a service is found, and Resolvers are where a user asks for it. Without them nobody
+	// asks.
+	Name      string
+	Resolvers []netip.Addr
 }
 
 // Player plays a plan. One goroutine waits for the next session; a person who does nothing has none.

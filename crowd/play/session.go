@@ -21,10 +21,12 @@ type session struct {
 	seat Seat
 	// kept are the connections that stay open until the session ends, by service.
 	kept map[string][]net.Conn
+	// found are the addresses of services that were asked for.
+	found map[string]netip.Addr
 }
 
 func (p *Player) session(s plan.Session) *session {
-	return &session{Player: p, Session: s, seat: p.Users[s.User-1], kept: map[string][]net.Conn{}}
+	return &session{Player: p, Session: s, seat: p.Users[s.User-1], kept: map[string][]net.Conn{}, found: map[string]netip.Addr{}}
 }
 
 // run does the steps one after the other. A step that fails, or that the person is tired of waiting for, ends the
@@ -66,9 +68,6 @@ func (s *session) close() {
 
 // step does one step, and says what became of it.
 func (s *session) step(ctx context.Context, step plan.Step, planned time.Time) (tally.Outcome, error) {
-	if step.Mistake == scenario.MistakeName {
-		return tally.Achieved, nil // a name that is not there is not connected to
-	}
 	all := ctx
 	if s.Patience > 0 && step.Lasts == 0 {
 		var cancel func()
@@ -92,6 +91,8 @@ var errTired = errors.New("the person gave up")
 
 func (s *session) do(ctx context.Context, step plan.Step, planned time.Time) error {
 	switch {
+	case step.Mistake == scenario.MistakeName:
+		return s.mistype(ctx, step.Do)
 	case step.Do.Service() == "voice" && step.Every > 0:
 		return s.call(ctx, step, planned)
 	case step.Every > 0:

@@ -80,6 +80,15 @@ func (n Namespace) Listen(at netip.AddrPort) (l *net.TCPListener, err error) {
 	return l, err
 }
 
+// DialUDP opens a UDP socket that sends to an address from the namespace.
+func (n Namespace) DialUDP(to netip.AddrPort) (c *net.UDPConn, err error) {
+	err = n.Do(func() (err error) {
+		c, err = net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(to))
+		return err
+	})
+	return c, err
+}
+
 // ListenUDP opens a UDP socket at an address of the namespace; port 0 is any.
 func (n Namespace) ListenUDP(at netip.AddrPort) (c *net.UDPConn, err error) {
 	err = n.Do(func() (err error) {

@@ -51,7 +51,7 @@ func Set(ctx context.Context, agent *client.Client, network string, services []s
 
 func (s *Stage) set(ctx context.Context, services []string, attached func(int)) error {
 	for _, name := range services {
-		seat, err := s.seat(ctx, "crowd-service-"+name)
+		seat, err := s.seat(ctx, "crowd-service-"+name, "crowd-"+name)
 		if err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ func (s *Stage) set(ctx context.Context, services []string, attached func(int)) 
 	}
 	count := 0
 	return eachOf(ctx, len(s.Users), func(i int) error {
-		seat, err := s.seat(ctx, fmt.Sprintf("crowd-user-%d", i+1))
+		seat, err := s.seat(ctx, fmt.Sprintf("crowd-user-%d", i+1), "")
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.Users[i] = seat
@@ -77,8 +77,8 @@ func (s *Stage) set(ctx context.Context, services []string, attached func(int)) 
 	})
 }
 
-// seat makes a namespace and attaches it.
-func (s *Stage) seat(ctx context.Context, container string) (play.Seat, error) {
+// seat makes a namespace and attaches it. Services have names.
+func (s *Stage) seat(ctx context.Context, container, name string) (play.Seat, error) {
 	n, err := socket.NewNamespace()
 	if err != nil {
 		return play.Seat{}, heddle.Wrap(heddle.CrowdFailed, "make network namespace of", container, err,
@@ -88,7 +88,7 @@ func (s *Stage) seat(ctx context.Context, container string) (play.Seat, error) {
 	s.mu.Lock()
 	s.spaces = append(s.spaces, n)
 	s.mu.Unlock()
-	reply, err := s.agent.Attach(ctx, heddle.AttachRequest{Network: s.network, ID: id, Netns: n.Path(), Owner: Owner})
+	reply, err := s.agent.Attach(ctx, heddle.AttachRequest{Network: s.network, ID: id, Netns: n.Path(), Name: name, Owner: Owner})
 	if !errors.Is(err, heddle.EndpointDiffers.Sentinel()) { // otherwise it is another crowd's
 		s.mu.Lock()
 		s.all = append(s.all, id)
@@ -97,7 +97,10 @@ func (s *Stage) seat(ctx context.Context, container string) (play.Seat, error) {
 	if err != nil {
 		return play.Seat{}, err
 	}
-	seat := play.Seat{Namespace: n}
+	seat := play.Seat{Namespace: n, Resolvers: reply.Resolvers}
+	if name != "" && len(reply.Search) > 0 {
+		seat.Name = name + "." + reply.Search[0]
+	}
 	for _, p := range reply.Endpoint.Addrs {
 		seat.Addrs = append(seat.Addrs, p.Addr())
 	}
