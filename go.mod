@@ -35,7 +35,7 @@ require (
 	github.com/miekg/dns v1.1.73
 )
 
-require github.com/HdrHistogram/hdrhistogram-go v1.4.0 // indirect
+require github.com/HdrHistogram/hdrhistogram-go v1.4.0
 
 require (
 	github.com/BurntSushi/toml v1.6.0 // indirect

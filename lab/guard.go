@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -55,8 +56,12 @@ func (g guard) release() {
 // in its folder is another's.
 func guardFolder(folder string) int {
 	f, err := os.Open(folder)
-	if err != nil {
+	if errors.Is(err, os.ErrNotExist) {
 		return 0
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
 	}
 	io.Copy(io.Discard, os.Stdin)
 	if !sameFile(f, folder) {

@@ -37,7 +37,8 @@ type Topology struct {
 	Hosts []Node `json:"hosts" yaml:"hosts"`
 	// Dir holds the labs' folders; DefaultDir.
 	Dir string `json:"dir" yaml:"-"`
-	// Bound removes the lab when the process that raised it ends, however it ends.
+	// Bound removes the lab when the process that raised it ends, however it ends. A lab that is up already is
+	// not taken.
 	Bound bool `json:"-" yaml:"-"`
 	// Progress is called at each step.
 	Progress func(string) `json:"-" yaml:"-"`

@@ -14,7 +14,7 @@ import (
 const undoTime = 20 * time.Second
 
 // Raise makes a lab or nothing. If the lab is up already with the same topology, Raise returns
-// it. If the calling process dies in the middle, the hosts made so far end with it; Down
+// it, unless the lab shall be bound. If the calling process dies in the middle, the hosts made so far end with it; Down
 // removes the folders.
 func Raise(ctx context.Context, t Topology) (*Lab, error) {
 	t, err := t.makeable()
@@ -83,7 +83,7 @@ func (t Topology) makeable() (Topology, error) {
 func existing(folder string, t Topology) (*Lab, error) {
 	l := read(folder)
 	switch {
-	case l.Alive() && l.Topology.equals(t):
+	case l.Alive() && l.Topology.equals(t) && !t.Bound:
 		return l, nil
 	case l.Alive():
 		return nil, heddle.Errorf(heddle.LabFailed, "make lab", t.Name,

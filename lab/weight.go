@@ -12,7 +12,7 @@ import (
 // weigh gives the lab's group the weight of one process as nice as its maker. To the kernel a group is
 // one process of niceness 0, whatever is in it: the niceness of what is inside counts inside only. The
 // number of hosts does not matter. A large lab would leave the machine's user nothing otherwise, and
-// who wants more for it says so with nice. The hosts share what the lab gets.
+// nice gives it more. The hosts share what the lab gets.
 //
 // Without a cpu controller there is no such file, and niceness counts as everywhere.
 func weigh(group string, nice int) {

@@ -62,7 +62,7 @@ func portsOf(proc fs.FS) int64 {
 }
 
 // raiseFileLimit lets this process have as many open files as it may: each user needs one for its namespace, and
-// one for each connection. Who may not raise the limit keeps it.
+// each connection two. Who may not raise the limit keeps it.
 func raiseFileLimit() {
 	most := uint64(procField(os.DirFS("/proc"), "sys/fs/nr_open", ""))
 	var now unix.Rlimit

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -77,9 +78,8 @@ func (f planFlags) scenario(cmd *cobra.Command, file string) (read scenario.Scen
 	if read, err = scenario.Read(file); err != nil {
 		return read, err
 	}
-	if sameFile(file, f.out) {
-		return read, heddle.Errorf(heddle.BadArgument, "read flag", "--out", "it is the scenario's own file",
-			"name another file")
+	if err := checkOut(f.out, file); err != nil {
+		return read, err
 	}
 	if cmd.Flags().Changed("seed") {
 		read.Seed = f.seed
@@ -88,6 +88,25 @@ func (f planFlags) scenario(cmd *cobra.Command, file string) (read scenario.Scen
 		read, err = read.Resize(f.users)
 	}
 	return read, err
+}
+
+// checkOut refuses a file that cannot be written, before anything is done. None is always right.
+func checkOut(out, scenario string) error {
+	if out == "" {
+		return nil
+	}
+	if sameFile(scenario, out) {
+		return heddle.Errorf(heddle.BadArgument, "read flag", "--out", "it is the scenario's own file", "name another file")
+	}
+	if is, err := os.Stat(out); err == nil && !is.Mode().IsRegular() {
+		return heddle.Errorf(heddle.BadArgument, "write file", out, "it is there, and no regular file", "name another file")
+	}
+	trial, err := os.CreateTemp(filepath.Dir(out), ".heddle-*")
+	if err != nil {
+		return heddle.Wrap(heddle.BadArgument, "write file", out, err, "name a file that can be written")
+	}
+	trial.Close()
+	return os.Remove(trial.Name())
 }
 
 // sameFile reports whether two names are of one file that is there.
@@ -124,10 +143,6 @@ func (s *session) drawPlan(ctx context.Context, read scenario.Scenario, file str
 	defer s.showProgress(fmt.Sprintf("planning %d users", read.Users))()
 	if file == "" {
 		return plan.New(read).Write(ctx, io.Discard)
-	}
-	if is, err := os.Stat(file); err == nil && !is.Mode().IsRegular() {
-		return drawn, heddle.Errorf(heddle.BadArgument, "write plan", file,
-			"it is there, and no regular file", "name another file")
 	}
 	err = durable.Stream(file, 0o644, func(w io.Writer) (err error) {
 		drawn, err = plan.New(read).Write(ctx, w)

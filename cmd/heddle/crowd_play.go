@@ -15,7 +15,6 @@ import (
 
 // playHere plays on a network of this host.
 func (s *session) playHere(ctx context.Context, read scenario.Scenario, n heddle.Network, out *report.Report, rounds int) error {
-	raiseFileLimit()
 	for number := 1; number <= rounds; number++ {
 		if rounds > 1 {
 			s.note("round %d of %d", number, rounds)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -17,15 +18,17 @@ import (
 func newCrowdReport(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use: "report FILE", Args: withArgs("FILE"),
-		Short:   "Show a report again",
-		Long:    "report shows what 'heddle crowd run --out FILE' wrote.",
+		Short: "Show a report again",
+		Long: `report shows what 'heddle crowd run --out FILE' wrote: medians over the rounds. Rounds that
+are not valid do not count where a mode has others. If there are any, the command says so,
+and ends with exit code 1 (HDL-9002).`,
 		Example: "  heddle crowd report report.json",
 		RunE: func(_ *cobra.Command, args []string) error {
 			r, err := report.Read(args[0])
 			if err != nil {
 				return err
 			}
-			return s.emit("CrowdReport", r, func(w io.Writer) error { return s.reportScreen(w, r) })
+			return errors.Join(s.emit("CrowdReport", r, func(w io.Writer) error { return s.reportScreen(w, r) }), invalid(r))
 		},
 	}
 }
@@ -48,7 +51,7 @@ func (s *session) reportScreen(w io.Writer, r report.Report) error {
 	if err := fieldTable(w, s.width(), fields...); err != nil {
 		return err
 	}
-	for _, part := range [][]figure{sessionFigures(r), actionFigures(r, s.isWide()), crowdFigures()} {
+	for _, part := range [][]figure{achievedFigures(r), sessionFigures(), actionFigures(r, s.isWide()), crowdFigures()} {
 		fmt.Fprintln(w)
 		if err := s.figureTable(w, r, part); err != nil {
 			return err
@@ -63,20 +66,28 @@ func (s *session) reportScreen(w io.Writer, r report.Report) error {
 
 func (s *session) figureTable(w io.Writer, r report.Report, all []figure) error {
 	played := slices.DeleteFunc(slices.Clone(r.Modes), func(m string) bool { return len(r.Of(m)) == 0 })
-	head, rows := append([]string{all[0].name}, played...), [][]string{}
+	head, rows := []string{all[0].name}, [][]string{}
+	for _, m := range played {
+		if !r.Valid(m) {
+			m += " (not valid)"
+		}
+		head = append(head, m)
+	}
 	for _, f := range all[1:] {
-		row := []string{f.name}
+		row, has := []string{f.name}, false
 		for _, m := range played {
 			text := "-"
 			if v, ok := r.Median(m, f.of); ok {
-				text = f.text(v)
+				text, has = f.text(v), true
 			}
 			if ratio, ok := r.Ratio(m, f.of); ok && s.isWide() && ratio.N > 1 && m != played[0] {
 				text += fmt.Sprintf(" (%.2f [%.2f, %.2f])", ratio.Median, ratio.Low, ratio.High)
 			}
 			row = append(row, text)
 		}
-		rows = append(rows, row)
+		if has {
+			rows = append(rows, row)
+		}
 	}
 	return writeTable(w, s.width(), head, rows)
 }
@@ -86,8 +97,8 @@ func countText(v float64) string    { return strconv.FormatFloat(v, 'f', -1, 64)
 func shareText(v float64) string    { return strconv.FormatFloat(100*v, 'f', 2, 64) + "%" }
 func scoreText(v float64) string    { return strconv.FormatFloat(v, 'f', 2, 64) }
 
-// sessionFigures are what became of the sessions.
-func sessionFigures(r report.Report) []figure {
+// achievedFigures are the shares of the planned sessions whose steps were all done.
+func achievedFigures(r report.Report) []figure {
 	all := []figure{{name: "sessions achieved"}}
 	for _, name := range report.Names(r, func(one report.Round) map[string]tally.Sessions { return one.Behaviours }) {
 		all = append(all, figure{name, func(one report.Round) (float64, bool) {
@@ -95,14 +106,22 @@ func sessionFigures(r report.Report) []figure {
 			return float64(s.Achieved) / float64(max(1, s.Intended)), s.Intended > 0
 		}, shareText})
 	}
+	return all
+}
+
+// sessionFigures are what became of all sessions.
+func sessionFigures() []figure {
 	count := func(name string, of func(tally.Sessions) int64) figure {
 		return figure{name, func(one report.Round) (float64, bool) { return float64(of(one.Sessions())), true }, countText}
 	}
-	return append(all, count("intended", func(s tally.Sessions) int64 { return s.Intended }),
-		count("late", func(s tally.Sessions) int64 { return s.Late }),
+	return []figure{{name: "sessions"},
+		count("intended", func(s tally.Sessions) int64 { return s.Intended }),
+		count("achieved", func(s tally.Sessions) int64 { return s.Achieved }),
 		count("failed", func(s tally.Sessions) int64 { return s.Failed }),
 		count("gave up", func(s tally.Sessions) int64 { return s.GivenUp }),
-		count("unfinished", func(s tally.Sessions) int64 { return s.Unfinished }))
+		count("unfinished", func(s tally.Sessions) int64 { return s.Unfinished }),
+		count("never began", func(s tally.Sessions) int64 { return s.Intended - s.Started }),
+		count("began late", func(s tally.Sessions) int64 { return s.Late })}
 }
 
 // actionFigures are how long people waited, and how satisfied they are.
@@ -144,6 +163,8 @@ func crowdFigures() []figure {
 		of("calls, MOS p50", func(r report.Round) float64 { return r.Calls.MOSP50 }, calls, scoreText),
 		of("calls, lost", func(r report.Round) float64 { return r.Calls.Lost }, calls, shareText),
 		of("videos, start p50", func(r report.Round) float64 { return float64(r.Videos.Start.P50) }, videos, durationText),
+		of("videos, never began", func(r report.Round) float64 { return float64(r.Videos.Never) },
+			func(r report.Round) bool { return r.Videos.Count+r.Videos.Never > 0 }, countText),
 		of("videos, stalled", func(r report.Round) float64 { return r.Videos.Stalled }, videos, shareText),
 		of("attached in", func(r report.Round) float64 { return float64(r.Attached) }, nil, durationText),
 		of("detached in", func(r report.Round) float64 { return float64(r.Detached) }, nil, durationText),
@@ -151,7 +172,7 @@ func crowdFigures() []figure {
 		of("processors, machine", func(r report.Round) float64 { return r.Machine }, nil, scoreText),
 		of("memory a user", func(r report.Round) float64 { return float64(r.MemoryPerUser) },
 			func(r report.Round) bool { return r.MemoryPerUser > 0 }, func(v float64) string { return plan.FormatBytes(int64(v)) }),
-		of("crowd's lag p99", func(r report.Round) float64 { return float64(r.Lag.P99) }, nil, durationText),
+		of("crowd's lag p99", func(r report.Round) float64 { return float64(max(r.Lag.P99, r.Paced.P99)) }, nil, durationText),
 	}
 }
 

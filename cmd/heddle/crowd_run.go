@@ -93,21 +93,31 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 		}
 		f.modes = []string{network.Mode}
 	}
-	for _, m := range f.modes {
+	if len(f.modes) == 0 {
+		return heddle.Errorf(heddle.BadArgument, "read flag", "--modes", "it is empty", "choose from "+heddle.List(crowdModes()))
+	}
+	for i, m := range f.modes {
+		if slices.Contains(f.modes[:i], m) {
+			return heddle.Errorf(heddle.BadArgument, "read flag", "--modes", m+" is there twice", "name it once, and give --rounds")
+		}
 		if !slices.Contains(crowdModes(), m) {
 			return heddle.Errorf(heddle.BadArgument, "play crowd in mode", m, "its users would have no addresses of their own, or a NIC each",
 				"choose from "+heddle.List(crowdModes()))
 		}
 	}
-	drawn, err := s.drawPlan(ctx, read, "")
-	if err != nil {
-		return err
-	}
-	if err := drawn.Refuse(drawn.Needs(machineLimits()), f.modes); err != nil {
-		return err
-	}
+	raiseFileLimit()
 	out := report.Report{Crowd: read.Name, Seed: read.Seed, Users: read.Users, Length: time.Duration(read.Clock.Length),
-		SHA256: drawn.SHA256, Modes: f.modes, LeftOut: map[string]string{}}
+		Modes: f.modes, LeftOut: map[string]string{}}
+	if !f.player { // the rig's caller has drawn the plan
+		drawn, err := s.drawPlan(ctx, read, "")
+		if err != nil {
+			return err
+		}
+		if err := drawn.Refuse(drawn.Needs(machineLimits()), f.modes); err != nil {
+			return err
+		}
+		out.SHA256 = drawn.SHA256
+	}
 	if f.network != "" {
 		err = s.playHere(ctx, read, network, &out, f.rounds)
 	} else {
@@ -129,19 +139,28 @@ func untilEnd(ctx context.Context, f io.ReadCloser) (context.Context, func()) {
 // endRun shows a run, and writes it to a file if there is a name. It returns why the run failed, or is not valid.
 func (s *session) endRun(out report.Report, failed error, file string) error {
 	if len(out.Rounds) == 0 {
-		return failed
+		return errors.Join(failed, nothingPlayed(out))
 	}
 	if errors.Is(failed, context.Canceled) {
 		out.Partial = "interrupted"
 	} else if failed != nil {
 		out.Partial = failed.Error()
 	}
+	shown := s.emit("CrowdReport", out, func(w io.Writer) error { return s.reportScreen(w, out) })
 	if file != "" {
-		if err := s.writeReport(file, out); err != nil {
-			return errors.Join(failed, err)
+		shown = errors.Join(shown, s.writeReport(file, out))
+	}
+	return errors.Join(shown, failed, invalid(out))
+}
+
+// nothingPlayed is the error of a run whose modes were all left out.
+func nothingPlayed(r report.Report) error {
+	for _, m := range r.Modes {
+		if why := r.LeftOut[m]; why != "" {
+			return heddle.Errorf(heddle.CrowdFailed, "play crowd", r.Crowd, "no mode could be played: "+why, "choose other --modes")
 		}
 	}
-	return errors.Join(s.emit("CrowdReport", out, func(w io.Writer) error { return s.reportScreen(w, out) }), failed, invalid(out))
+	return nil
 }
 
 func (s *session) writeReport(file string, r report.Report) error {

@@ -30,7 +30,7 @@ type session struct {
 	// argsAccepted says that cobra has accepted the arguments: errors from then on are not errors
 	// of usage.
 	argsAccepted bool
-	// notesToo has remarks printed beside documents: who calls tells them apart.
+	// notesToo prints remarks on standard error beside documents, too: the caller separates them.
 	notesToo bool
 }
 

@@ -32,7 +32,7 @@ func (p *Plan) Starts(ctx context.Context, from, to int) (all []Start, err error
 	return all, nil
 }
 
-// Session draws the session that begins so.
+// Session draws the session of a Start.
 func (p *Plan) Session(at Start) Session {
 	name, user := p.behaviours[at.behaviour], int(at.User)
 	s, _ := p.session(Session{User: user, Persona: p.persona(user), Behaviour: name, Number: int(at.Number), Start: at.At},
@@ -40,5 +40,8 @@ func (p *Plan) Session(at Start) Session {
 	return s
 }
 
-// Behaviour is what the session is one of.
+// Behaviour is the name of the session's behaviour.
 func (p *Plan) Behaviour(at Start) string { return p.behaviours[at.behaviour] }
+
+// Between reports whether users do what goes to a service with each other: then a step's To is a user's number.
+func (p *Plan) Between(service string) bool { return p.scenario.Services[service].Between > 0 }

@@ -17,11 +17,11 @@ import (
 // callHeader is the least size of a packet: when it was sent, since the crowd began, in nanoseconds.
 const callHeader = 8
 
-// call has two users talk: packets of sound go both ways, as the clock says. If the other user is not in this crowd,
-// the service stands in.
-func (s *session) call(ctx context.Context, step plan.Step, planned time.Time) error {
+// call has two users talk: packets of sound go both ways, as the clock says. If the other user is not in this crowd, or
+// calls go to sites, the service stands in.
+func (s *session) call(ctx context.Context, step plan.Step) error {
 	other, there := s.Services["voice"]
-	if step.To <= len(s.Users) {
+	if s.Plan.Between("voice") && step.To <= len(s.Users) {
 		other, there = s.Users[step.To-1], true
 	}
 	if !there {
@@ -38,14 +38,15 @@ func (s *session) call(ctx context.Context, step plan.Step, planned time.Time) e
 	for i, l := range []line{near, far} {
 		listening.Go(func() { heard[i].listen(l, s.begun) })
 	}
-	sent, err := s.talk(ctx, step, planned, near, far, &heard[0])
-	if err == nil {
-		time.Sleep(voice.Buffer) // the last packets are on their way
+	sent, err := s.talk(ctx, step, near, far, &heard[0])
+	if err == nil { // the last packets are on their way
+		slowest := max(heard[0].slowest.Load(), heard[1].slowest.Load())
+		sleepUntil(ctx, time.Now().Add(voice.Buffer+min(time.Duration(slowest), time.Second)))
 	}
 	near.Close()
 	far.Close()
 	listening.Wait()
-	if err == nil || ctx.Err() != nil {
+	if sent > 0 {
 		s.rate(heard[:], sent)
 	}
 	return err
@@ -76,21 +77,31 @@ func (s *session) lines(other Seat) (near, far line, err error) {
 }
 
 // talk sends a packet each way each time, until the call ends. Somebody who hears nothing gives up.
-func (s *session) talk(ctx context.Context, step plan.Step, planned time.Time, near, far line, hears *leg) (sent int, err error) {
-	packet := make([]byte, max(callHeader, step.Sends))
-	end := s.ends(step, planned)
-	for at := planned; at.Before(end); at = at.Add(step.Every) {
-		if !sleepUntil(ctx, at) {
+func (s *session) talk(ctx context.Context, step plan.Step, near, far line, hears *leg) (sent int, err error) {
+	back := step.Sends
+	if len(step.Receives) > 0 {
+		back = step.Receives[0]
+	}
+	packets := []struct {
+		line
+		sound []byte
+	}{{near, make([]byte, max(callHeader, step.Sends))}, {far, make([]byte, max(callHeader, back))}}
+	end := s.ends(step)
+	for at := s.planned; at.Before(end); at = at.Add(step.Every) {
+		if !s.await(ctx, at) {
 			return sent, ctx.Err()
 		}
-		for _, l := range []line{near, far} {
-			binary.BigEndian.PutUint64(packet, uint64(time.Since(s.begun)))
-			l.WriteToUDPAddrPort(packet, l.to) // a packet that cannot be sent is a lost one
+		for _, p := range packets {
+			binary.BigEndian.PutUint64(p.sound, uint64(time.Since(s.begun)))
+			p.WriteToUDPAddrPort(p.sound, p.to) // a packet that cannot be sent is a lost one
 		}
 		sent++
-		if s.Patience > 0 && time.Since(planned) > s.Patience && hears.count.Load() == 0 {
+		if s.Patience > 0 && time.Since(s.planned) > s.Patience && hears.count.Load() == 0 {
 			return sent, errTired
 		}
+	}
+	if sent == 0 {
+		return 0, errEnded
 	}
 	return sent, nil
 }
@@ -98,7 +109,8 @@ func (s *session) talk(ctx context.Context, step plan.Step, planned time.Time, n
 // leg is what one end hears.
 type leg struct {
 	voice.Leg
-	count atomic.Int64
+	count   atomic.Int64
+	slowest atomic.Int64 // delay, in nanoseconds
 }
 
 // listen takes packets from the other end until the socket is closed. Others may be on the network, too.
@@ -109,19 +121,29 @@ func (l *leg) listen(c line, epoch time.Time) {
 		if err != nil {
 			return
 		}
-		if from == c.to && n >= callHeader {
-			l.Arrive(time.Since(epoch) - time.Duration(binary.BigEndian.Uint64(b[:])))
+		if from != c.to || n < callHeader {
+			continue
+		}
+		now := time.Since(epoch)
+		if sent := binary.BigEndian.Uint64(b[:]); sent <= uint64(now) { // otherwise it is forged
+			delay := now - time.Duration(sent)
+			l.Arrive(delay)
 			l.count.Add(1)
+			l.slowest.Store(max(l.slowest.Load(), int64(delay)))
 		}
 	}
 }
 
-// rate counts a call as its worse direction.
+// rate counts a call as its worse direction. Who hears nothing has no call.
 func (s *session) rate(heard []leg, sent int) {
 	r, lost := 100.0, 0.0
 	for i := range heard {
 		delay, gone := heard[i].Heard(sent)
-		if one := voice.R(delay, gone); one < r {
+		one := voice.R(delay, gone)
+		if gone == 1 {
+			one = 0
+		}
+		if one < r {
 			r, lost = one, gone
 		}
 	}

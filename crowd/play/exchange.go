@@ -30,61 +30,37 @@ func (s *session) exchange(ctx context.Context, step plan.Step) error {
 	})
 }
 
-// play makes a request each time the clock says, and takes what comes for a video.
-func (s *session) play(ctx context.Context, step plan.Step, planned time.Time) error {
-	return s.withConnections(ctx, step, func(c net.Conn, next *atomic.Int64) error {
-		if next.Add(1) > 1 {
-			return nil // one connection is enough
-		}
-		end := s.ends(step, planned)
-		v := playback{each: step.Every}
-		for at := planned; at.Before(end); at = at.Add(step.Every) {
-			if !sleepUntil(ctx, at) {
-				return ctx.Err()
-			}
-			if s.Patience > 0 {
-				c.SetDeadline(at.Add(s.Patience + step.Every))
-			}
-			if err := service.Ask(c, service.Request{Size: step.Sends, Answer: step.Receives[0]}); err != nil {
-				return err
-			}
-			v.arrive(time.Since(planned))
-		}
-		if v.segments > 0 {
-			s.Tally.Video(v.start, v.stalls, v.stalled, time.Duration(v.segments)*step.Every+v.stalled)
-		}
-		return nil
-	})
-}
-
 // withConnections runs a function for each connection of a step, all at once; they count requests together. The first
-// error ends the others.
+// error ends the others. A step that opens none uses the first one that was kept.
 func (s *session) withConnections(ctx context.Context, step plan.Step, do func(net.Conn, *atomic.Int64) error) error {
 	name := step.Do.Service()
 	old := s.kept[name]
 	var next atomic.Int64
 	if len(old) > 0 && step.Connections == 0 {
-		return s.over(ctx, old[0], &next, do)
+		return over(ctx, old[0], func() error { return do(old[0], &next) })
 	}
-	at, err := s.find(ctx, name)
+	waits, cancel := s.patient(ctx, s.planned) // for a connection, also where the step lasts longer
+	defer cancel()
+	at, err := s.find(waits, name)
 	if err != nil {
 		return err
 	}
 	to := netip.AddrPortFrom(at, service.Port)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, end := context.WithCancel(ctx)
+	defer end()
 	opened := make([]net.Conn, max(1, step.Connections))
 	errs := make([]error, len(opened))
 	var running sync.WaitGroup
 	for i := range opened {
 		running.Go(func() {
-			c, err := s.seat.Namespace.Dial(ctx, to)
+			c, err := s.seat.Namespace.Dial(waits, to)
 			if err == nil {
 				opened[i] = c
-				err = s.over(ctx, c, &next, do)
+				err = over(ctx, c, func() error { return do(c, &next) })
 			}
 			if errs[i] = err; err != nil {
 				cancel()
+				end()
 			}
 		})
 	}
@@ -100,17 +76,17 @@ func (s *session) withConnections(ctx context.Context, step plan.Step, do func(n
 	return err
 }
 
-// over uses a connection as long as the context lasts.
-func (s *session) over(ctx context.Context, c net.Conn, next *atomic.Int64, do func(net.Conn, *atomic.Int64) error) error {
+// over uses a connection as long as the context lasts. Nothing else sets deadlines.
+func over(ctx context.Context, c net.Conn, do func() error) error {
 	stop := context.AfterFunc(ctx, func() { c.SetDeadline(time.Unix(1, 0)) })
-	err := do(c, next)
+	err := do()
 	if stop() {
 		c.SetDeadline(time.Time{})
 	}
 	return err
 }
 
-// first is the error that came before the others were ended for it.
+// first returns the error that caused the others.
 func first(errs []error) (one error) {
 	for _, err := range errs {
 		if err != nil && (one == nil || isEnd(one)) {

@@ -104,7 +104,10 @@ func (s *session) ask(ctx context.Context, name string, kind uint16) (answer *dn
 			break
 		}
 	}
-	if ctx.Err() == nil && errors.Is(err, os.ErrDeadlineExceeded) { // which is not the person's patience
+	switch {
+	case err != nil && ctx.Err() != nil:
+		err = ctx.Err()
+	case errors.Is(err, os.ErrDeadlineExceeded): // which is not the person's patience
 		err = errors.New("ask for a name: no answer")
 	}
 	return answer, err

@@ -81,9 +81,8 @@ behaviours:
 	if get.Started == 0 || get.GivenUp != get.Started {
 		t.Errorf("get: %+v", get)
 	}
-	typos := r.Actions["web.page"].Count - 2*read.Started
-	asked := r.Actions[query]
-	if typos < 1 || asked.Count != read.Started+typos+write.Started+get.Started || asked.Unfinished != get.Started || asked.Planned.P50 <= 0 {
+	typos, asked := r.Actions["mistake.name"].Count, r.Actions[query]
+	if typos < 1 || r.Actions["web.page"].Count != 2*read.Started || asked.Count != read.Started+typos+write.Started+get.Started || asked.Unfinished != get.Started || asked.Planned.P50 <= 0 {
 		t.Errorf("%d mistyped: %+v", typos, asked)
 	}
 }

@@ -1,8 +1,20 @@
 package play
 
-import "time"
+import (
+	"context"
+	"errors"
+	"net"
+	"sync/atomic"
+	"time"
 
-// playback is a video that is watched while it arrives, in segments that each last so long. It begins with the first
+	"github.com/heddle-network/heddle/crowd/plan"
+	"github.com/heddle-network/heddle/crowd/service"
+)
+
+// ahead is how many segments a player has at most that are not shown yet. No source: a guess.
+const ahead = 3
+
+// playback is a video that is shown while it arrives, in segments that each last so long. It begins with the first
 // segment, and stands still when the next one is not there in time.
 type playback struct {
 	each     time.Duration
@@ -12,13 +24,93 @@ type playback struct {
 	stalled  time.Duration
 }
 
+// needed is when the next segment must be there.
+func (p *playback) needed() time.Duration {
+	return p.start + time.Duration(p.segments)*p.each + p.stalled
+}
+
+// wanted is when the player asks for the next segment: when it has fewer than it may have.
+func (p *playback) wanted() time.Duration {
+	if p.segments == 0 {
+		return 0
+	}
+	return p.needed() - ahead*p.each
+}
+
 // arrive takes a segment that is there so long after the person wanted to watch.
 func (p *playback) arrive(at time.Duration) {
 	if p.segments == 0 {
 		p.start = at
-	} else if needed := p.start + time.Duration(p.segments)*p.each + p.stalled; at > needed {
+	} else if needed := p.needed(); at > needed {
 		p.stalls++
 		p.stalled += at - needed
 	}
 	p.segments++
+}
+
+// end is for a video that got no more segments until then: it may be standing still.
+func (p *playback) end(at time.Duration) {
+	if needed := p.needed(); p.segments > 0 && at > needed {
+		p.stalls++
+		p.stalled += at - needed
+	}
+}
+
+// watch asks for the segments of a video, and counts how it played.
+func (s *session) watch(ctx context.Context, step plan.Step) error {
+	v := playback{each: step.Every}
+	err := s.withConnections(ctx, step, func(c net.Conn, next *atomic.Int64) error {
+		if next.Add(1) > 1 {
+			return nil // one connection is enough
+		}
+		return s.stream(ctx, step, c, &v)
+	})
+	switch {
+	case v.segments > 0:
+		if err != nil {
+			v.end(time.Since(s.planned))
+		}
+		s.Tally.Video(v.start, v.stalls, v.stalled, time.Duration(v.segments)*v.each+v.stalled)
+	case err != nil && ctx.Err() == nil && !errors.Is(err, errEnded):
+		s.Tally.NoVideo()
+	}
+	return err
+}
+
+// stream gets segments until those that are there last until the video's end, and then waits for the end.
+func (s *session) stream(ctx context.Context, step plan.Step, c net.Conn, v *playback) error {
+	end := s.ends(step)
+	for s.planned.Add(time.Duration(v.segments) * v.each).Before(end) {
+		at := s.planned.Add(v.wanted())
+		if !at.Before(end) {
+			break
+		}
+		if !s.await(ctx, later(at, time.Now())) {
+			return ctx.Err()
+		}
+		waits, cancel := s.patient(ctx, later(s.planned, s.planned.Add(v.needed())))
+		err := over(waits, c, func() error {
+			return service.Ask(c, service.Request{Size: step.Sends, Answer: step.Receives[0]})
+		})
+		cancel()
+		if err != nil {
+			return err
+		}
+		v.arrive(time.Since(s.planned))
+	}
+	if v.segments == 0 {
+		return errEnded
+	}
+	if !sleepUntil(ctx, end) {
+		return ctx.Err()
+	}
+	return nil
+}
+
+// later is the later one of two times.
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
 }

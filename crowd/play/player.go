@@ -29,7 +29,7 @@ type Player struct {
 	// Users are the seats of all users, the first one that of user 1. Services are those of services, by name.
 	Users    []Seat
 	Services map[string]Seat
-	// Length is how long the crowd plays. Who is in the middle of a session then may end it within the grace.
+	// Length is how long the crowd plays. Sessions that are open then may go on for Grace.
 	Length, Grace time.Duration
 	Tally         *tally.Tally
 

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/heddle-network/heddle/crowd/plan"
@@ -14,11 +15,13 @@ import (
 	"github.com/heddle-network/heddle/crowd/tally"
 )
 
-// session is one that is going on.
+// session is a session that is being played.
 type session struct {
 	*Player
 	plan.Session
 	seat Seat
+	// planned is when the present step was to begin.
+	planned time.Time
 	// kept are the connections that stay open until the session ends, by service.
 	kept map[string][]net.Conn
 	// found are the addresses of services that were asked for.
@@ -37,25 +40,36 @@ func (s *session) run(ctx context.Context) {
 	end := s.begun.Add(s.Start)
 	s.Tally.Begin(s.Behaviour, time.Since(end))
 	for _, step := range s.Steps {
-		planned := end.Add(step.Pause)
-		if !sleepUntil(ctx, planned) {
+		s.planned = end.Add(step.Pause)
+		if !sleepUntil(ctx, s.planned) {
 			outcome = tally.Unfinished
 			break
 		}
 		begun := time.Now()
-		s.Tally.Lag(begun.Sub(planned))
+		s.Tally.Lag(begun.Sub(s.planned))
 		var err error
-		outcome, err = s.step(ctx, step, planned)
+		outcome, err = s.step(ctx, step)
 		end = time.Now()
-		s.Tally.Step(string(step.Do), outcome, end.Sub(planned), end.Sub(begun))
+		s.Tally.Step(counted(step), outcome, end.Sub(s.planned), end.Sub(begun))
 		if outcome == tally.Failed {
 			s.Tally.Failure(string(step.Do) + ": " + reason(err))
 		}
 		if outcome != tally.Achieved {
 			break
 		}
+		if step.Every == 0 && step.Lasts > 0 && sleepUntil(ctx, s.ends(step)) {
+			end = time.Now()
+		}
 	}
 	s.Tally.End(s.Behaviour, outcome)
+}
+
+// counted is the name under which a step is counted. A mistake is no example of its action.
+func counted(step plan.Step) string {
+	if step.Mistake != "" {
+		return "mistake." + string(step.Mistake)
+	}
+	return string(step.Do)
 }
 
 func (s *session) close() {
@@ -67,20 +81,20 @@ func (s *session) close() {
 }
 
 // step does one step, and says what became of it.
-func (s *session) step(ctx context.Context, step plan.Step, planned time.Time) (tally.Outcome, error) {
+func (s *session) step(ctx context.Context, step plan.Step) (tally.Outcome, error) {
 	all := ctx
-	if s.Patience > 0 && step.Lasts == 0 {
+	if step.Lasts == 0 {
 		var cancel func()
-		ctx, cancel = context.WithDeadline(ctx, planned.Add(s.Patience))
+		ctx, cancel = s.patient(ctx, s.planned)
 		defer cancel()
 	}
-	err := s.do(ctx, step, planned)
+	err := s.do(ctx, step)
 	switch {
 	case err == nil:
 		return tally.Achieved, nil
-	case all.Err() != nil:
+	case all.Err() != nil, errors.Is(err, errEnded):
 		return tally.Unfinished, err
-	case ctx.Err() != nil, errors.Is(err, errTired), errors.Is(err, os.ErrDeadlineExceeded):
+	case ctx.Err() != nil, errors.Is(err, errTired), errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
 		return tally.GivenUp, err
 	}
 	return tally.Failed, err
@@ -89,35 +103,55 @@ func (s *session) step(ctx context.Context, step plan.Step, planned time.Time) (
 // errTired ends a step that somebody has waited for long enough.
 var errTired = errors.New("the person gave up")
 
-func (s *session) do(ctx context.Context, step plan.Step, planned time.Time) error {
+// errEnded ends a step that could not begin before the run's end.
+var errEnded = errors.New("the run has ended")
+
+// patient is a context that ends when the person is tired of waiting for something that was wanted at a time.
+func (s *session) patient(ctx context.Context, since time.Time) (context.Context, context.CancelFunc) {
+	if s.Patience == 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, since.Add(s.Patience))
+}
+
+func (s *session) do(ctx context.Context, step plan.Step) error {
 	switch {
 	case step.Mistake == scenario.MistakeName:
 		return s.mistype(ctx, step.Do)
 	case step.Do.Service() == "voice" && step.Every > 0:
-		return s.call(ctx, step, planned)
+		return s.call(ctx, step)
 	case step.Every > 0:
-		return s.play(ctx, step, planned)
+		return s.watch(ctx, step)
 	}
 	return s.exchange(ctx, step)
 }
 
 // ends is when a step that lasts ends: with the plan, at the latest.
-func (s *session) ends(step plan.Step, planned time.Time) time.Time {
-	end, last := planned.Add(step.Lasts), s.begun.Add(s.Length)
+func (s *session) ends(step plan.Step) time.Time {
+	end, last := s.planned.Add(step.Lasts), s.begun.Add(s.Length)
 	if last.Before(end) {
 		return last
 	}
 	return end
 }
 
-// address is where a seat is reached. Half of a user's sessions use IPv6, if the network has both.
+// await waits for a time at which the clock has something sent, and counts by how much the crowd is late.
+func (s *session) await(ctx context.Context, at time.Time) bool {
+	if !sleepUntil(ctx, at) {
+		return false
+	}
+	s.Tally.Paced(time.Since(at))
+	return true
+}
+
+// address is where a seat is reached. Half of all sessions use IPv6, if the network has both.
 func (s *session) address(of Seat) netip.Addr { return of.Addrs[(s.User+s.Number)%len(of.Addrs)] }
 
 // reason is an error without what differs each time, such as addresses and ports.
 func reason(err error) string {
-	var in *net.OpError
-	if errors.As(err, &in) {
-		return in.Op + ": " + in.Err.Error()
+	var kernel syscall.Errno
+	if errors.As(err, &kernel) {
+		return kernel.Error()
 	}
 	parts := strings.Split(err.Error(), ": ")
 	return parts[len(parts)-1]

@@ -53,14 +53,27 @@ func Read(file string) (r Report, err error) {
 	return r, nil
 }
 
-// Of lists the rounds of a mode.
-func (r Report) Of(mode string) (all []Round) {
+// Of lists the rounds of a mode: those that are valid, or all if none is.
+func (r Report) Of(mode string) []Round {
+	var valid, all []Round
 	for _, one := range r.Rounds {
-		if one.Mode == mode {
-			all = append(all, one)
+		if one.Mode != mode {
+			continue
+		}
+		all = append(all, one)
+		if one.Invalid == "" {
+			valid = append(valid, one)
 		}
 	}
+	if len(valid) > 0 {
+		return valid
+	}
 	return all
+}
+
+// Valid reports whether a mode has valid rounds.
+func (r Report) Valid(mode string) bool {
+	return slices.ContainsFunc(r.Rounds, func(one Round) bool { return one.Mode == mode && one.Invalid == "" })
 }
 
 // Median is that of a figure over the rounds of a mode; ok is false if no round has it.

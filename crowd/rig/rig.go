@@ -82,10 +82,7 @@ func (r *Rig) Close(ctx context.Context) error { return r.lab.Down(ctx) }
 
 // Play plays the plan on a new network of a mode, and removes the network.
 func (r *Rig) Play(ctx context.Context, mode string) (played round.Round, err error) {
-	n, err := r.network(mode)
-	if err != nil {
-		return played, err
-	}
+	n := r.network(mode)
 	if _, _, err = r.agent.CreateNetwork(ctx, n, false); err != nil {
 		return played, err
 	}
@@ -96,22 +93,18 @@ func (r *Rig) Play(ctx context.Context, mode string) (played round.Round, err er
 }
 
 // network is that of a mode: with room for all users, in both families.
-func (r *Rig) network(mode string) (heddle.Network, error) {
+func (r *Rig) network(mode string) heddle.Network {
 	n := heddle.Network{Name: "crowd-" + mode, Mode: mode}
 	bits := 24
 	for 1<<(32-bits) < r.Users+r.Users/8+100 {
 		bits--
-	}
-	if bits < 10 {
-		return n, heddle.Errorf(heddle.BadArgument, "make network for", strconv.Itoa(r.Users)+" users",
-			"one network has no room for them", "give fewer --users")
 	}
 	n.Subnets = []netip.Prefix{netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 128}), bits), netip.MustParsePrefix("fd99:128::/64")}
 	switch mode {
 	case "macvlan", "ipvlan":
 		n.Parent = parent
 	}
-	return n, nil
+	return n
 }
 
 // run has the crowd's program play in the lab host.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -40,9 +41,9 @@ type Round struct {
 	// one processor.
 	Processor float64 `json:"processor"`
 	Machine   float64 `json:"machine"`
-	// MemoryPerUser is how much less memory the machine had for each user while the crowd played, in bytes: of the
-	// crowd's program, the kernel and the agent. It is 0 with fewer than 500 users: what else the machine does takes
-	// as much.
+	// MemoryPerUser is how much less memory the machine had for each user at most, in bytes, while the crowd played:
+	// of the crowd's program, the kernel and the agent. It is 0 with fewer than 500 users: what else the machine does
+	// takes as much.
 	MemoryPerUser int64 `json:"memoryPerUser,omitempty"`
 	tally.Result
 	// Invalid says why the figures say nothing about the network; "" if they do.
@@ -64,6 +65,7 @@ func Play(ctx context.Context, o Options) (r Round, err error) {
 	if err != nil {
 		return r, err
 	}
+	debug.FreeOSMemory() // what an earlier round left
 	free := freeMemory()
 	s, err := stage.Set(ctx, o.Agent, o.Network.Name, o.Scenario.Uses(), o.Scenario.Users, func(n int) {
 		if n%1000 == 0 && n < o.Scenario.Users {
@@ -84,17 +86,22 @@ func Play(ctx context.Context, o Options) (r Round, err error) {
 	r = Round{Network: o.Network.Name, Mode: o.Network.Mode, Users: o.Scenario.Users, Length: length, Attached: s.Took}
 	use.end(&r)
 	r.Result = t.Result()
-	switch lag := r.Lag.P99; {
-	case ctx.Err() != nil:
+	if r.Invalid = invalid(r.Result); ctx.Err() != nil {
 		r.Invalid = "it was broken off"
-	case lag > MaxLag:
-		r.Invalid = fmt.Sprintf("the crowd itself was late: p99 %s, and %s is allowed", lag.Round(100*time.Microsecond), MaxLag)
 	}
 	o.Progress("detaching all")
 	begun := time.Now()
 	err = s.Clear(context.WithoutCancel(ctx))
 	r.Detached = time.Since(begun)
 	return r, errors.Join(ctx.Err(), err)
+}
+
+// invalid says why figures say nothing about the network; "" if they do.
+func invalid(r tally.Result) string {
+	if lag := max(r.Lag.P99, r.Paced.P99); lag > MaxLag {
+		return fmt.Sprintf("the crowd itself was late: p99 %s, and %s is allowed", lag.Round(100*time.Microsecond), MaxLag)
+	}
+	return ""
 }
 
 // progress tells now and then how much has been played, until it is stopped.

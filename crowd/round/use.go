@@ -15,17 +15,40 @@ type use struct {
 	at           time.Time
 	own, machine time.Duration
 	free         int64 // before anybody was attached
+	least        chan int64
+	stop         chan struct{}
 }
 
-func beginUse(free int64) use { return use{time.Now(), ownTime(), machineTime(), free} }
+func beginUse(free int64) use {
+	u := use{time.Now(), ownTime(), machineTime(), free, make(chan int64, 1), make(chan struct{})}
+	go u.watch()
+	return u
+}
 
-// end takes the difference, while all connections may still be open.
+// watch looks for the least free memory, each second.
+func (u use) watch() {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	least := freeMemory()
+	for {
+		select {
+		case <-ticker.C:
+			least = min(least, freeMemory())
+		case <-u.stop:
+			u.least <- min(least, freeMemory())
+			return
+		}
+	}
+}
+
+// end takes the difference.
 func (u use) end(r *Round) {
 	passed := time.Since(u.at)
 	r.Processor = float64(ownTime()-u.own) / float64(passed)
 	r.Machine = float64(machineTime()-u.machine) / float64(passed)
-	if r.Users >= 500 {
-		r.MemoryPerUser = max(0, u.free-freeMemory()) / int64(r.Users)
+	close(u.stop)
+	if least := <-u.least; r.Users >= 500 {
+		r.MemoryPerUser = max(0, u.free-least) / int64(r.Users)
 	}
 }
 
@@ -43,7 +66,7 @@ func machineTime() (busy time.Duration) {
 	text, _ := os.ReadFile("/proc/stat")
 	line, _, _ := strings.Cut(string(text), "\n")
 	for i, field := range strings.Fields(line) {
-		if i == 0 || i == 4 || i == 5 || i > 8 { // the name, idle, iowait, and guests, which user has already
+		if i == 0 || i == 4 || i == 5 || i > 7 { // the name, idle, iowait, steal, and guests, which user has already
 			continue
 		}
 		ticks, _ := strconv.ParseInt(field, 10, 64)

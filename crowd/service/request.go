@@ -1,5 +1,5 @@
 // Package service is the built-in service of a crowd: it takes requests and answers of the sizes that a plan says,
-// over TCP. It stands where a real service is not wanted, such as in tests.
+// over TCP.
 package service
 
 import (
@@ -14,11 +14,8 @@ const Port = 7600
 // HeaderSize is the least size of a request in bytes.
 const HeaderSize = 12
 
-// MaxAnswer is the largest answer in bytes.
-const MaxAnswer = 1<<40 - 1
-
-// MaxRequest is the largest request in bytes.
-const MaxRequest = 1<<40 - 1
+// MaxSize is the size of the largest request, and of the largest answer, in bytes: that of a scenario.
+const MaxSize = 16 << 30
 
 // Request asks for an answer of a size. On the wire it is a header of two sizes, each of six bytes, most significant
 // first, and as many bytes more as the size says. The answer has no header.
@@ -45,7 +42,7 @@ func readRequest(from io.Reader) (r Request, err error) {
 	}
 	r.Size = int64(binary.BigEndian.Uint16(b[:]))<<32 | int64(binary.BigEndian.Uint32(b[2:]))
 	r.Answer = int64(binary.BigEndian.Uint16(b[6:]))<<32 | int64(binary.BigEndian.Uint32(b[8:]))
-	if r.Size < HeaderSize || r.Size > MaxRequest || r.Answer < 1 || r.Answer > MaxAnswer {
+	if r.Size < HeaderSize || r.Size > MaxSize || r.Answer < 1 || r.Answer > MaxSize {
 		return r, fmt.Errorf("read request: it says %d bytes, and an answer of %d", r.Size, r.Answer)
 	}
 	return r, nil

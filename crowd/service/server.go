@@ -3,20 +3,35 @@ package service
 import (
 	"errors"
 	"net"
+	"net/netip"
 	"sync"
 	"time"
 )
 
-// Server answers requests. Its zero value is ready.
+// Server answers requests of those that it admits. Its zero value is ready, and admits nobody.
 type Server struct {
 	mu        sync.Mutex
 	closed    bool
+	admitted  map[netip.Addr]struct{}
 	listeners []net.Listener
 	open      map[net.Conn]struct{}
 	running   sync.WaitGroup
 }
 
-// Serve takes connections from a listener until the server is closed, or the listener fails. It returns at once.
+// Admit has the server answer those who have these addresses. Others may be on the network, too: their connections are
+// closed.
+func (s *Server) Admit(addrs ...netip.Addr) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.admitted == nil {
+		s.admitted = map[netip.Addr]struct{}{}
+	}
+	for _, a := range addrs {
+		s.admitted[a] = struct{}{}
+	}
+}
+
+// Serve takes connections from a listener until the server is closed. It returns at once.
 func (s *Server) Serve(l net.Listener) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -40,7 +55,7 @@ func (s *Server) accept(l net.Listener) {
 		}
 		if !s.add(c) {
 			c.Close()
-			return
+			continue
 		}
 		s.running.Go(func() {
 			defer s.remove(c)
@@ -49,16 +64,22 @@ func (s *Server) accept(l net.Listener) {
 	}
 }
 
+// add reports whether the server answers a connection.
 func (s *Server) add(c net.Conn) bool {
+	from, is := c.RemoteAddr().(*net.TCPAddr)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.closed || !is {
+		return false
+	}
+	if _, admitted := s.admitted[from.AddrPort().Addr().Unmap()]; !admitted {
+		return false
+	}
 	if s.open == nil {
 		s.open = map[net.Conn]struct{}{}
 	}
-	if !s.closed {
-		s.open[c] = struct{}{}
-	}
-	return !s.closed
+	s.open[c] = struct{}{}
+	return true
 }
 
 func (s *Server) remove(c net.Conn) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/netip"
 	"os"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ func start(t *testing.T) (*Server, string) {
 		t.Fatal(err)
 	}
 	s := &Server{}
+	s.Admit(netip.MustParseAddr("127.0.0.1"))
 	s.Serve(l)
 	t.Cleanup(s.Close)
 	return s, l.Addr().String()
@@ -67,7 +69,7 @@ func TestAsk(t *testing.T) {
 			t.Errorf("%+v: %d bytes were sent, %d received", x.r, c.sent, c.received)
 		}
 	}
-	for _, r := range []Request{{1<<32 + 5, 1<<40 - 1}, {HeaderSize, 1}} {
+	for _, r := range []Request{{1<<32 + 5, MaxSize}, {HeaderSize, 1}} {
 		h := r.header()
 		if got, err := readRequest(bytes.NewReader(h[:])); err != nil || got != r {
 			t.Errorf("%+v is read as %+v, %v", r, got, err)
@@ -109,5 +111,23 @@ func TestClose(t *testing.T) {
 	}
 	if len(s.open) != 0 {
 		t.Errorf("%d connections are left", len(s.open))
+	}
+}
+
+// TestAdmit: who is not admitted gets no answer, and others still do.
+func TestAdmit(t *testing.T) {
+	_, to := start(t)
+	stranger := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
+	c, err := stranger.Dial("tcp", to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(30 * time.Second))
+	if err := Ask(c, Request{}); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("a stranger: %v", err)
+	}
+	if err := Ask(dial(t, to), Request{}); err != nil {
+		t.Error(err)
 	}
 }

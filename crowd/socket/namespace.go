@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -43,19 +44,20 @@ func (n Namespace) Do(f func() error) error {
 	})
 }
 
+// home is this process's own namespace.
+var home = sync.OnceValues(func() (*os.File, error) { return os.Open("/proc/self/ns/net") })
+
 // apart runs a function on a thread that may leave its namespace, and takes the thread back. A thread that cannot
 // come back ends.
 func apart(f func() error) error {
+	home, err := home()
+	if err != nil {
+		return err
+	}
 	done := make(chan error)
 	go func() {
 		runtime.LockOSThread()
-		home, err := os.Open("/proc/thread-self/ns/net")
-		if err != nil {
-			done <- err
-			return
-		}
-		defer home.Close()
-		err = f()
+		err := f()
 		if unix.Setns(int(home.Fd()), unix.CLONE_NEWNET) == nil {
 			runtime.UnlockOSThread()
 		}

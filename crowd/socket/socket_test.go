@@ -16,6 +16,9 @@ import (
 
 func namespace(t *testing.T) Namespace {
 	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("making namespaces needs root")
+	}
 	n, err := NewNamespace()
 	if err != nil {
 		t.Fatal(err)

@@ -104,6 +104,7 @@ func (s *Stage) seat(ctx context.Context, container, name string) (play.Seat, er
 	for _, p := range reply.Endpoint.Addrs {
 		seat.Addrs = append(seat.Addrs, p.Addr())
 	}
+	s.server.Admit(seat.Addrs...)
 	if len(seat.Addrs) == 0 {
 		return seat, heddle.Errorf(heddle.CrowdFailed, "attach user", container,
 			"network "+s.network+" gives no addresses of its own", "choose a network of another mode")
@@ -111,19 +112,30 @@ func (s *Stage) seat(ctx context.Context, container, name string) (play.Seat, er
 	return seat, nil
 }
 
-// Clear ends the services, detaches everybody, and lets go of the namespaces. Whom an agent cannot detach now, it
-// removes by itself when the namespace has ended.
-func (s *Stage) Clear(ctx context.Context) error {
+// Clear ends the services, detaches everybody, and lets go of the namespaces. Users that cannot be detached now are
+// removed by the agent after their namespace has ended. It returns the first error of any.
+func (s *Stage) Clear(ctx context.Context) (first error) {
 	s.server.Close()
 	s.awaitAgent(ctx)
-	err := eachOf(ctx, len(s.all), func(i int) error {
+	down := eachOf(ctx, len(s.all), func(i int) error {
 		_, err := s.agent.Detach(ctx, s.all[i])
-		return err
+		if errors.Is(err, heddle.AgentDown.Sentinel()) {
+			return err // so it is for all others
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if first == nil {
+			first = err
+		}
+		return nil
 	})
 	for _, n := range s.spaces {
 		n.Close()
 	}
-	return err
+	if first == nil {
+		first = down
+	}
+	return first
 }
 
 // awaitAgent waits a little for an agent that is being restarted.

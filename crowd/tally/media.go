@@ -26,6 +26,8 @@ type Videos struct {
 	// Stalled is the share of the time for which pictures stood still, of all videos.
 	Stalled float64 `json:"stalled"`
 	Stalls  int64   `json:"stalls"`
+	// Never is how many more never began.
+	Never int64 `json:"never"`
 }
 
 // calls counts thousandths of R and MOS.
@@ -57,7 +59,7 @@ func (c calls) result() Calls {
 
 type videos struct {
 	start             *hdrhistogram.Histogram
-	stalls            int64
+	stalls, never     int64
 	stalled, together time.Duration
 }
 
@@ -74,8 +76,15 @@ func (t *Tally) Video(start time.Duration, stalls int, stalled, lasted time.Dura
 	t.videos.together += lasted
 }
 
+// NoVideo counts a video of which nothing was seen.
+func (t *Tally) NoVideo() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.videos.never++
+}
+
 func (v videos) result() Videos {
-	r := Videos{Count: v.start.TotalCount(), Start: durations(v.start), Stalls: v.stalls}
+	r := Videos{Count: v.start.TotalCount(), Start: durations(v.start), Stalls: v.stalls, Never: v.never}
 	if v.together > 0 {
 		r.Stalled = float64(v.stalled) / float64(v.together)
 	}

@@ -31,7 +31,7 @@ type Tally struct {
 	actions    map[string]*action
 	calls      calls
 	videos     videos
-	lag        *hdrhistogram.Histogram
+	lag, paced *hdrhistogram.Histogram
 	failures   map[string]int64
 }
 
@@ -46,7 +46,7 @@ type action struct {
 // New returns a tally of a plan of which so many sessions of each behaviour are intended.
 func New(intended map[string]int64) *Tally {
 	t := &Tally{behaviours: map[string]*Sessions{}, actions: map[string]*action{}, calls: newCalls(), videos: newVideos(),
-		lag: histogram(), failures: map[string]int64{}}
+		lag: histogram(), paced: histogram(), failures: map[string]int64{}}
 	for name, n := range intended {
 		t.behaviours[name] = &Sessions{Intended: n}
 	}
@@ -127,6 +127,13 @@ func (t *Tally) Lag(d time.Duration) {
 	record(t.lag, d)
 }
 
+// Paced counts by how much the crowd was late with what goes by the clock: a packet of sound, a segment of a video.
+func (t *Tally) Paced(d time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	record(t.paced, d)
+}
+
 // Failure counts why a step failed. Only so many reasons are kept.
 func (t *Tally) Failure(why string) {
 	const most = 100
@@ -141,7 +148,7 @@ func (t *Tally) Failure(why string) {
 func (t *Tally) Result() Result {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := Result{Behaviours: map[string]Sessions{}, Actions: map[string]Steps{}, Lag: durations(t.lag),
+	r := Result{Behaviours: map[string]Sessions{}, Actions: map[string]Steps{}, Lag: durations(t.lag), Paced: durations(t.paced),
 		Calls: t.calls.result(), Videos: t.videos.result(), Failures: []Failure{}}
 	for name, s := range t.behaviours {
 		r.Behaviours[name] = *s

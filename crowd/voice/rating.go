@@ -11,7 +11,7 @@ import (
 const concealed = 25.1
 
 // R is the transmission rating of a call, 0 to 93.2: what the mouth-to-ear delay and the share of lost packets, 0 to
-// 1, leave of it. All other impairments have their default values (G.107, clause 7).
+// 1, leave of it. Echo is taken as cancelled (Idte and Idle are 0); all else has its default value (G.107, clause 7).
 func R(delay time.Duration, lost float64) float64 {
 	percent := 100 * lost
 	equipment := 95 * percent / (percent + concealed) // Ie,eff with Ie = 0 and BurstR = 1 (clause 7.4)

@@ -1,0 +1,62 @@
+package report
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle/crowd/round"
+	"github.com/heddle-network/heddle/crowd/tally"
+)
+
+// one is a round in which people waited for so long, unless nobody did.
+func one(number int, mode, invalid string, waited time.Duration) Round {
+	r := Round{Number: number, Round: round.Round{Mode: mode, Invalid: invalid}}
+	if waited > 0 {
+		r.Actions = map[string]tally.Steps{"web.page": {Planned: tally.Durations{P50: waited}}}
+	}
+	return r
+}
+
+func waited(r Round) (float64, bool) {
+	a, has := r.Actions["web.page"]
+	return float64(a.Planned.P50), has
+}
+
+// TestFigures: invalid rounds count where there are no others, and ratios are of rounds that have both modes.
+func TestFigures(t *testing.T) {
+	r := Report{Seed: 1, Modes: []string{"bridge", "routed", "macvlan", "overlay"}, Rounds: []Round{
+		one(1, "bridge", "", 100), one(1, "routed", "", 50), one(1, "macvlan", "late", 7),
+		one(2, "routed", "", 150), one(2, "macvlan", "late", 9), one(2, "bridge", "late", 900),
+		one(3, "macvlan", "late", 8), one(3, "bridge", "", 200), one(3, "routed", "", 0),
+		one(4, "bridge", "", 300), one(4, "routed", "", 90),
+	}}
+	for mode, want := range map[string]float64{"bridge": 200, "routed": 90, "macvlan": 8} {
+		if got, ok := r.Median(mode, waited); !ok || got != want || r.Valid(mode) != (mode != "macvlan") {
+			t.Errorf("%s: %v, %v, valid %v", mode, got, ok, r.Valid(mode))
+		}
+	}
+	if got, ok := r.Median("overlay", waited); ok || r.Valid("overlay") {
+		t.Errorf("a mode that was not played has %v", got)
+	}
+	ratio, ok := r.Ratio("routed", waited) // rounds 1 and 4 have both
+	if !ok || ratio.N != 2 || ratio.Low < 0.29 || ratio.High > 0.51 || ratio.Median < 0.39 || ratio.Median > 0.41 {
+		t.Errorf("%+v, %v", ratio, ok)
+	}
+}
+
+// TestRead refuses what is no report.
+func TestRead(t *testing.T) {
+	for text, want := range map[string]string{"{": "unexpected end", "{}": "no rounds", `{"rounds":[{"number":1,"mode":"bridge"}]}`: ""} {
+		file := filepath.Join(t.TempDir(), "report.json")
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Read(file)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
