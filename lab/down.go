@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	deathTime = time.Minute      // a host full of containers takes a while
-	strayTime = 3 * time.Second  // for processes that end a little after the init
-	groupTime = 10 * time.Second // a killed process leaves its group when it has ended
+	deathTime = time.Minute     // a host full of containers takes a while
+	strayTime = 3 * time.Second // for processes that end a little after the init
+	groupTime = time.Minute     // a killed process leaves its group when it has ended, which takes one with many files a while
 )
 
 // Down removes the lab in any state. It is no error if the lab is gone already.
