@@ -45,6 +45,7 @@ func (l *records) put(r record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.byID[r.Endpoint.ID] = r
+	l.names.endpointChanged(r.Endpoint.Network, r.Endpoint.ID)
 }
 
 // add adds a record, with the unfinished operation on it.
@@ -65,7 +66,7 @@ func (l *records) add(r record, op string) {
 func (l *records) remove(r record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	defer l.names.endpointsChanged(r.Endpoint.Network)
+	defer l.names.endpointChanged(r.Endpoint.Network, r.Endpoint.ID)
 	delete(l.byID, r.Endpoint.ID)
 	delete(l.pending, r.Endpoint.ID)
 	delete(l.inPods[r.Inode], r.Endpoint.ID)
@@ -88,7 +89,7 @@ func (l *records) setPendingLocked(id heddle.EndpointID, op string) {
 		l.pending[id] = op
 	}
 	if r, known := l.byID[id]; known {
-		l.names.endpointsChanged(r.Endpoint.Network)
+		l.names.endpointChanged(r.Endpoint.Network, id)
 	}
 }
 
@@ -97,6 +98,14 @@ func (l *records) pendingOf(id heddle.EndpointID) string {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return l.pending[id]
+}
+
+// withOperation returns an endpoint's record, and the unfinished operation on it.
+func (l *records) withOperation(id heddle.EndpointID) (r record, op string, known bool) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	r, known = l.byID[id]
+	return r, l.pending[id], known
 }
 
 // unfinished are the endpoints with an unfinished operation.
