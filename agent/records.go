@@ -20,11 +20,14 @@ type records struct {
 	pending map[heddle.EndpointID]string
 	// inPods lists the endpoints in each container's namespace (by inode).
 	inPods map[uint64]map[heddle.EndpointID]bool
+	// macs and cookies count the endpoints with a MAC address, and in a namespace (by cookie).
+	macs    map[heddle.MAC]int
+	cookies map[uint64]int
 }
 
 func newRecords(w *wantedObjects, names *nameTables) *records {
 	return &records{wanted: w, names: names, byID: map[heddle.EndpointID]record{}, pending: map[heddle.EndpointID]string{},
-		inPods: map[uint64]map[heddle.EndpointID]bool{}}
+		inPods: map[uint64]map[heddle.EndpointID]bool{}, macs: map[heddle.MAC]int{}, cookies: map[uint64]int{}}
 }
 
 func (l *records) get(id heddle.EndpointID) (record, bool) {
@@ -44,8 +47,29 @@ func (l *records) replace(old, next record) {
 func (l *records) put(r record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.byID[r.Endpoint.ID] = r
+	l.putLocked(r)
 	l.names.endpointChanged(r.Endpoint.Network, r.Endpoint.ID)
+}
+
+func (l *records) putLocked(r record) {
+	l.dropLocked(r.Endpoint.ID)
+	l.byID[r.Endpoint.ID] = r
+	l.macs[r.Endpoint.MAC]++
+	l.cookies[r.Cookie]++
+}
+
+func (l *records) dropLocked(id heddle.EndpointID) {
+	was, known := l.byID[id]
+	if !known {
+		return
+	}
+	delete(l.byID, id)
+	if l.macs[was.Endpoint.MAC]--; l.macs[was.Endpoint.MAC] == 0 {
+		delete(l.macs, was.Endpoint.MAC)
+	}
+	if l.cookies[was.Cookie]--; l.cookies[was.Cookie] == 0 {
+		delete(l.cookies, was.Cookie)
+	}
 }
 
 // add adds a record, with the unfinished operation on it.
@@ -53,7 +77,7 @@ func (l *records) add(r record, op string) {
 	defer l.wanted.addRecord(r)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.byID[r.Endpoint.ID] = r
+	l.putLocked(r)
 	if r.Inode != 0 && !r.Endpoint.Handover { // an engine manages the default routes itself
 		if l.inPods[r.Inode] == nil {
 			l.inPods[r.Inode] = map[heddle.EndpointID]bool{}
@@ -67,7 +91,7 @@ func (l *records) remove(r record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	defer l.names.endpointChanged(r.Endpoint.Network, r.Endpoint.ID)
-	delete(l.byID, r.Endpoint.ID)
+	l.dropLocked(r.Endpoint.ID)
 	delete(l.pending, r.Endpoint.ID)
 	delete(l.inPods[r.Inode], r.Endpoint.ID)
 	if len(l.inPods[r.Inode]) == 0 {
@@ -187,6 +211,19 @@ func (l *records) givenNICs() (all []kernel.GivenNIC) {
 		}
 	})
 	return all
+}
+
+// hasMAC reports whether an endpoint has the MAC address, hasContainer whether one is in the namespace with the cookie.
+func (l *records) hasMAC(mac heddle.MAC) bool {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.macs[mac] > 0
+}
+
+func (l *records) hasContainer(cookie uint64) bool {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.cookies[cookie] > 0
 }
 
 // addresses returns the addresses of all endpoints, by network.
