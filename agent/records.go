@@ -23,11 +23,13 @@ type records struct {
 	// macs and cookies count the endpoints with a MAC address, and in a namespace (by cookie).
 	macs    map[heddle.MAC]int
 	cookies map[uint64]int
+	// offered are the endpoints whose links no engine has moved yet.
+	offered map[heddle.EndpointID]bool
 }
 
 func newRecords(w *wantedObjects, names *nameTables) *records {
 	return &records{wanted: w, names: names, byID: map[heddle.EndpointID]record{}, pending: map[heddle.EndpointID]string{},
-		inPods: map[uint64]map[heddle.EndpointID]bool{}, macs: map[heddle.MAC]int{}, cookies: map[uint64]int{}}
+		inPods: map[uint64]map[heddle.EndpointID]bool{}, macs: map[heddle.MAC]int{}, cookies: map[uint64]int{}, offered: map[heddle.EndpointID]bool{}}
 }
 
 func (l *records) get(id heddle.EndpointID) (record, bool) {
@@ -56,6 +58,9 @@ func (l *records) putLocked(r record) {
 	l.byID[r.Endpoint.ID] = r
 	l.macs[r.Endpoint.MAC]++
 	l.cookies[r.Cookie]++
+	if r.offered() {
+		l.offered[r.Endpoint.ID] = true
+	}
 }
 
 func (l *records) dropLocked(id heddle.EndpointID) {
@@ -64,6 +69,7 @@ func (l *records) dropLocked(id heddle.EndpointID) {
 		return
 	}
 	delete(l.byID, id)
+	delete(l.offered, id)
 	if l.macs[was.Endpoint.MAC]--; l.macs[was.Endpoint.MAC] == 0 {
 		delete(l.macs, was.Endpoint.MAC)
 	}
@@ -161,6 +167,18 @@ func (l *records) filter(is func(r record, op string) bool) (all []record) {
 			all = append(all, r)
 		}
 	})
+	return all
+}
+
+// allOffered lists the endpoints whose links no engine has moved yet and that have no unfinished operation.
+func (l *records) allOffered() (all []record) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	for id := range l.offered {
+		if l.pending[id] == "" {
+			all = append(all, l.byID[id])
+		}
+	}
 	return all
 }
 
