@@ -20,8 +20,6 @@ const (
 	// GroupBase is the first interface group of ours; a network's number is
 	// added to it.
 	GroupBase uint32 = 0x68000000
-	// DeletedGroup is the interface group in which there is only what is being deleted.
-	DeletedGroup = GroupBase + 1
 	// PrefixBridge, PrefixPort, PrefixTrunk and PrefixShim start the names of
 	// our links: bridges, the host ends of the containers' links, the pairs that
 	// join two bridges of one network, and the host's own ends on parents with
@@ -57,15 +55,7 @@ func (n Network) Group() uint32 {
 
 func group(parts ...string) uint32 {
 	h := digest(append([]string{"group"}, parts...)...)
-	return unreserved(GroupBase | uint32(h[0])<<16 | uint32(h[1])<<8 | uint32(h[2]))
-}
-
-// unreserved returns another group in place of the one for what is being deleted.
-func unreserved(group uint32) uint32 {
-	if group == DeletedGroup {
-		return group + 1
-	}
-	return group
+	return GroupBase | uint32(h[0])<<16 | uint32(h[1])<<8 | uint32(h[2])
 }
 
 // BridgeName names the network's bridge; shards after the first are leaves.

@@ -51,7 +51,9 @@ type Kernel struct {
 	// has sockets of its own, and no attach waits for it.
 	rt, nft         *conn
 	listRt, listNft *conn
-	deletions       *deletions
+	// deleters delete links; idle hands out the deleters that are not in use.
+	deleters []*conn
+	idle     chan *conn
 	// stripped holds the NICs on the host whose stacked devices have been removed, and whose return
 	// is not complete.
 	stripped sync.Map
@@ -59,13 +61,16 @@ type Kernel struct {
 	fast     fastPath
 }
 
+// deletersMany is how many links can be deleted at the same time.
+const deletersMany = 16
+
 // Open returns a handle on the calling thread's network namespace.
 func Open() (*Kernel, error) {
 	home, err := OpenNetns("/proc/thread-self/ns/net")
 	if err != nil {
 		return nil, err
 	}
-	k := &Kernel{home: home}
+	k := &Kernel{home: home, idle: make(chan *conn, deletersMany)}
 	// All sockets are dialled inside home: the goroutine may have changed
 	// threads since, and another thread may be elsewhere.
 	err = home.Do(func() (err error) {
@@ -81,8 +86,7 @@ func Open() (*Kernel, error) {
 				return err
 			}
 		}
-		k.deletions, err = newDeletions()
-		return err
+		return k.dialDeleters()
 	})
 	if err != nil {
 		err = heddle.Wrap(heddle.NoPermission, "open", "netlink sockets", err, "give the agent CAP_NET_ADMIN and CAP_SYS_ADMIN")
@@ -91,10 +95,22 @@ func Open() (*Kernel, error) {
 	return k, nil
 }
 
+func (k *Kernel) dialDeleters() error {
+	for range deletersMany {
+		c, err := dial(unix.NETLINK_ROUTE)
+		if err != nil {
+			return err
+		}
+		k.deleters = append(k.deleters, c)
+		k.idle <- c
+	}
+	return nil
+}
+
 // Close closes the handle. Objects stay.
 func (k *Kernel) Close() error {
 	var err error
-	for _, c := range append([]*conn{k.rt, k.nft, k.listRt, k.listNft}, k.deletions.conns()...) {
+	for _, c := range append([]*conn{k.rt, k.nft, k.listRt, k.listNft}, k.deleters...) {
 		if c != nil {
 			err = errors.Join(err, c.close())
 		}

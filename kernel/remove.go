@@ -39,9 +39,7 @@ func (k *Kernel) Remove(p heddle.Plan, pod Pod, wanted func(key string) bool) er
 	if wanted == nil {
 		wanted = func(string) bool { return false }
 	}
-	host := k.hostSession()
-	host.rt = k.deletions.rt
-	r := &removal{k: k, host: host, pod: inPod, keep: wanted, dying: map[string]bool{}, far: map[string]bool{}}
+	r := &removal{k: k, host: k.hostSession(), pod: inPod, keep: wanted, dying: map[string]bool{}, far: map[string]bool{}}
 	p = k.feasible(p)
 	r.findDying(p)
 	for phase := heddle.FastPath; phase >= heddle.Frame; phase-- {

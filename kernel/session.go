@@ -13,13 +13,12 @@ type session struct {
 	rt, nft *conn
 	pod     bool
 	held    []heldFolder
-	// deletions is nil in a container.
-	deletions *deletions
-	index     map[string]int
+	idle    chan *conn
+	index   map[string]int
 }
 
 func (k *Kernel) hostSession() *session {
-	return &session{ns: k.home, rt: k.rt, nft: k.nft, held: k.held, deletions: k.deletions, index: map[string]int{}}
+	return &session{ns: k.home, rt: k.rt, nft: k.nft, held: k.held, idle: k.idle, index: map[string]int{}}
 }
 
 // listing is hostSite with the sockets for listings.
@@ -77,12 +76,17 @@ func (s *session) ifindex(name string) (int, error) {
 	return i, nil
 }
 
-// delete deletes an interface.
+// delete deletes an interface. Before it answers, and after it has released its lock, the kernel
+// waits until nobody can be using the interface any more (rcu_barrier in netdev_run_todo). That
+// takes 20 ms or more, and would block all users of a shared socket. Concurrent waits take no
+// longer than one.
 func (s *session) delete(index int) error {
-	if s.deletions == nil {
+	if s.idle == nil {
 		return s.rt.execute(deleteLink(index))
 	}
-	return s.deletions.delete(index)
+	c := <-s.idle
+	defer func() { s.idle <- c }()
+	return c.execute(deleteLink(index))
 }
 
 // isUp reads the interface's administrative state.

@@ -14,8 +14,6 @@ import (
 // the errno of each nftables message. Messages are encoded and decoded with the library's package
 // nl.
 type conn struct {
-	// gate, if set, is held for each exchange.
-	gate sync.Locker
 	mu   sync.Mutex
 	fd   int
 	next uint32 // sequence number of the next request
@@ -95,10 +93,6 @@ func (c *conn) get(req *nl.NetlinkRequest, each func(kind uint16, payload []byte
 // exchange is like execute, and passes messages other than acknowledgements to each; interrupted
 // says that objects changed during a dump.
 func (c *conn) exchange(each func(uint16, []byte), reqs ...*nl.NetlinkRequest) (interrupted bool, err error) {
-	if c.gate != nil {
-		c.gate.Lock()
-		defer c.gate.Unlock()
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	first := c.next

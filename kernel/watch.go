@@ -80,7 +80,7 @@ func (k *Kernel) Watch(ctx context.Context) (<-chan Change, error) {
 // ports are the port numbers of our sockets at the kernel.
 func (k *Kernel) ports() (map[uint32]bool, error) {
 	own := map[uint32]bool{}
-	for _, c := range append([]*conn{k.rt, k.nft}, k.deletions.conns()...) {
+	for _, c := range append([]*conn{k.rt, k.nft}, k.deleters...) {
 		a, err := unix.Getsockname(c.fd)
 		if err != nil {
 			return nil, err
