@@ -147,7 +147,7 @@ const engineHeadStart = time.Second
 // whose addresses have to be announced on a LAN.
 func (o *handovers) completeHandovers(age time.Duration) {
 	var noticed []<-chan struct{}
-	for _, r := range o.records.filter(func(r record, op string) bool { return r.offered() && op == "" }) {
+	for _, r := range o.records.allOffered() {
 		id := r.Endpoint.ID
 		if time.Since(r.Endpoint.Created) < age && !o.onLAN(r) {
 			continue

@@ -42,15 +42,11 @@ func (e *lanDevices) noteParent(r *record) (err error) {
 	if r.OtherMACs, r.ParentIndex, err = e.kernel.Heard(r.parent()); err != nil {
 		return err
 	}
-	others, containers := map[heddle.MAC]bool{}, map[uint64]bool{}
-	e.records.each(func(other record, _ string) {
-		others[other.Endpoint.MAC], containers[other.Cookie] = true, true
-	})
-	r.OtherMACs = slices.DeleteFunc(r.OtherMACs, func(mac heddle.MAC) bool { return others[mac] })
+	r.OtherMACs = slices.DeleteFunc(r.OtherMACs, e.records.hasMAC)
 	if len(r.OtherMACs) == 0 {
 		return nil
 	}
-	theirs, err := e.kernel.MACsOfContainers(r.parent(), r.OtherMACs, func(cookie uint64) bool { return containers[cookie] })
+	theirs, err := e.kernel.MACsOfContainers(r.parent(), r.OtherMACs, e.records.hasContainer)
 	if err != nil {
 		return err
 	}

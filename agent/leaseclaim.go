@@ -29,11 +29,15 @@ func (a *Agent) claimLeased(n *network, req heddle.AttachRequest) (addrs []netip
 	if addrs, is = n.leasedAddresses(req.IPs); !is {
 		return nil, false, nil
 	}
-	for _, e := range a.endpointsOn(n.ID) {
-		has := slices.IndexFunc(e.Addrs, func(p netip.Prefix) bool { return slices.Contains(addrs, p) })
-		if has >= 0 && e.ID != req.ID && !a.makeRoomFor(e, req) {
+	taken := func(e heddle.Endpoint) int {
+		return slices.IndexFunc(e.Addrs, func(p netip.Prefix) bool { return slices.Contains(addrs, p) })
+	}
+	for _, r := range a.records.filter(func(r record, _ string) bool {
+		return r.Endpoint.Network == n.ID && r.Endpoint.ID != req.ID && taken(r.Endpoint) >= 0
+	}) {
+		if e := r.Endpoint; !a.makeRoomFor(e, req) {
 			return nil, true, heddle.Errorf(heddle.AddressTaken, "lease address",
-				e.Addrs[has].Addr().String()+" to endpoint "+req.ID.String(),
+				e.Addrs[taken(e)].Addr().String()+" to endpoint "+req.ID.String(),
 				"endpoint "+e.ID.String()+" has the address",
 				"detach that endpoint first, or choose another address")
 		}

@@ -260,12 +260,23 @@ func (l *ledger) endpoints() (all []record, intents map[string]string, err error
 		if err != nil {
 			return err
 		}
-		return tx.Bucket(bucketEndpoints).ForEach(func(k, v []byte) error {
-			var r record
-			err := read(k, v, &r)
-			all = append(all, r)
-			return err
+		var keys, values [][]byte // they hold as long as the transaction
+		err = tx.Bucket(bucketEndpoints).ForEach(func(k, v []byte) error {
+			keys, values = append(keys, k), append(values, v)
+			return nil
 		})
+		if err != nil {
+			return err
+		}
+		all = make([]record, len(keys))
+		failed := make([]error, len(keys))
+		inParallel(len(keys), func(i int) { failed[i] = read(keys[i], values[i], &all[i]) })
+		for _, err := range failed {
+			if err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	return all, intents, err
 }

@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,8 +16,8 @@ import (
 // namesDir is the folder of the tables' files, below the run folder.
 const namesDir = "names"
 
-// nameFile is the form of a table's file: the network's ID.
-var nameFile = regexp.MustCompile(`^([0-9a-f]{16})\.json(\.new)?$`)
+// nameFile is the form of a table's files: the network's ID, and the number of a part.
+var nameFile = regexp.MustCompile(`^([0-9a-f]{16})(?:-[0-9a-f]{2})?\.json(\.new)?$`)
 
 // open makes the folder, and removes what earlier agents have left: files of networks that are
 // gone, and those that were not finished.
@@ -59,8 +60,9 @@ func (t *nameTables) writeForwards() error {
 
 func (t *nameTables) path(network string) string { return filepath.Join(t.dir, network+".json") }
 
-// write replaces a network's file.
-func (t *nameTables) write(n names.Network) error { return t.replace(t.path(n.ID), n) }
+func (t *nameTables) partPath(network string, part int) string {
+	return filepath.Join(t.dir, fmt.Sprintf("%s-%02x.json", network, part))
+}
 
 func (t *nameTables) replace(path string, content any) error {
 	text, err := json.Marshal(content)
@@ -83,17 +85,40 @@ func removeFile(path string) error {
 	return nil
 }
 
+// removeFiles removes the files of a network that has so many parts.
+func (t *nameTables) removeFiles(network string, parts int) error {
+	if parts > 1 {
+		if err := t.removeParts(network); err != nil {
+			return err
+		}
+	}
+	return removeFile(t.path(network))
+}
+
+func (t *nameTables) removeParts(network string) error {
+	for part := range nameParts {
+		if err := removeFile(t.partPath(network, part)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // readOthers returns what an earlier agent knew of a network's endpoints on other hosts: that goes
 // on to hold until the store was seen.
-func (t *nameTables) readOthers(network string) []names.Endpoint {
-	text, err := os.ReadFile(t.path(network))
-	if err != nil {
-		return nil
+func (t *nameTables) readOthers(network string) (all []names.Endpoint) {
+	parts, _ := filepath.Glob(filepath.Join(t.dir, network+"-*.json"))
+	for _, path := range append(parts, t.path(network)) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		var was names.Network
+		if err := json.Unmarshal(text, &was); err != nil {
+			t.log.Warn("a file of names cannot be read; it is written anew", "file", path, "error", err)
+			continue
+		}
+		all = append(all, slices.DeleteFunc(was.Endpoints, func(e names.Endpoint) bool { return e.Host == "" })...)
 	}
-	var was names.Network
-	if err := json.Unmarshal(text, &was); err != nil {
-		t.log.Warn("a file of names cannot be read; it is written anew", "file", t.path(network), "error", err)
-		return nil
-	}
-	return slices.DeleteFunc(was.Endpoints, func(e names.Endpoint) bool { return e.Host == "" })
+	return all
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/netip"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -25,7 +25,7 @@ const (
 )
 
 // nameTables are the names of the endpoints of this host's networks, on all hosts: one table for
-// each network, and a file of the same content for the resolver. They follow in the background.
+// each network, and files of the same content for the resolver. They follow in the background.
 type nameTables struct {
 	dir string
 	// resolver is the program that answers containers; "" if none does.
@@ -42,9 +42,12 @@ type nameTables struct {
 	// Their capacity is one.
 	again, askedSignal chan struct{}
 
+	// own are the endpoints of this host, by the ID of their network. They belong to who follows.
+	own map[string]*ownNames
+
 	mu mutex[atNames]
-	// stale are the IDs of the networks whose endpoints on this host have changed.
-	stale  map[string]bool
+	// stale are the endpoints on this host that have changed, by the ID of their network.
+	stale  map[string]changed
 	tables map[string]nameTable
 	// served are the addresses at which the resolver has answered.
 	served map[netip.Addr]bool
@@ -52,26 +55,31 @@ type nameTables struct {
 	failed, resolverFailed error
 }
 
-// nameTable is the table of one network.
+// nameTable is the table of one network, as it was written.
 type nameTable struct {
-	is names.Network
-	// listen are the addresses at which containers ask, of the plans of this host's endpoints.
-	listen []netip.Addr
-	// own are the endpoints of this host, others those of other hosts: from is what the cluster
-	// says, nil if they were read from an earlier agent's file.
-	own, others []names.Endpoint
-	from        *cluster.NetworkNames
+	// is has no endpoints: those are in parts, one if there are few (see fewNames), or nameParts.
+	is    names.Network
+	parts [][]names.Endpoint
+	// others are the endpoints of other hosts, from what the cluster says of them, nil if they
+	// were read from an earlier agent's files.
+	others []names.Endpoint
+	from   *cluster.NetworkNames
 }
 
 func newNameTables() *nameTables {
-	return &nameTables{again: make(chan struct{}, 1), askedSignal: make(chan struct{}, 1), stale: map[string]bool{}, tables: map[string]nameTable{},
-		served: map[netip.Addr]bool{}}
+	return &nameTables{again: make(chan struct{}, 1), askedSignal: make(chan struct{}, 1), own: map[string]*ownNames{},
+		stale: map[string]changed{}, tables: map[string]nameTable{}, served: map[netip.Addr]bool{}}
 }
 
-// endpointsChanged notes that the endpoints of a network on this host have changed.
-func (t *nameTables) endpointsChanged(network string) {
+// endpointChanged notes that an endpoint on this host has changed.
+func (t *nameTables) endpointChanged(network string, id heddle.EndpointID) {
 	t.mu.Lock()
-	t.stale[network] = true
+	c := t.stale[network]
+	if c.ids == nil {
+		c.ids = map[heddle.EndpointID]bool{}
+	}
+	c.ids[id] = true
+	t.stale[network] = c
 	t.mu.Unlock()
 	signal(t.again)
 }
@@ -113,7 +121,14 @@ func (t *nameTables) follow(ctx context.Context) {
 func (t *nameTables) update() error {
 	networks := t.networks.copies()
 	stale := t.takeStale(networks)
-	own, made := t.endpoints(stale)
+	made := map[string][]names.Endpoint{}
+	for id, c := range stale {
+		t.followRecords(id, c)
+		made[id] = nil
+		if t.cluster != nil {
+			made[id] = t.own[id].made()
+		}
+	}
 	if t.cluster != nil && (len(stale) > 0 || !t.told) {
 		t.cluster.SetNames(made)
 		t.told = true
@@ -122,10 +137,11 @@ func (t *nameTables) update() error {
 	current := map[string]bool{}
 	for _, n := range networks {
 		current[n.ID] = true
-		if err := t.updateOne(n, stale[n.ID], own[n.ID]); err != nil {
+		if err := t.updateOne(n, stale[n.ID]); err != nil {
 			failed = err
 		}
 	}
+	maps.DeleteFunc(t.own, func(id string, _ *ownNames) bool { return !current[id] })
 	for _, id := range t.ids() {
 		if !current[id] {
 			if err := t.drop(id); err != nil {
@@ -137,78 +153,24 @@ func (t *nameTables) update() error {
 	return failed
 }
 
-// takeStale returns the networks whose endpoints have to be listed, also those without a table.
-func (t *nameTables) takeStale(networks []*network) map[string]bool {
+// takeStale returns the endpoints that have changed, and all of networks without a table.
+func (t *nameTables) takeStale(networks []*network) map[string]changed {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	stale := t.stale
-	t.stale = map[string]bool{}
+	t.stale = map[string]changed{}
 	for _, n := range networks {
 		if _, there := t.tables[n.ID]; !there {
-			stale[n.ID] = true
+			stale[n.ID] = changed{all: true}
 		}
 	}
 	return stale
 }
 
-// ownEndpoints are the endpoints of a network on this host, and where they ask for names.
-type ownEndpoints struct {
-	all    []names.Endpoint
-	listen []netip.Addr
-}
-
-// endpoints lists this host's endpoints on the given networks, and separately those that are
-// made: the others hear of no name before. One that is being made may ask already.
-func (t *nameTables) endpoints(on map[string]bool) (all map[string]ownEndpoints, made map[string][]names.Endpoint) {
-	all, made = map[string]ownEndpoints{}, map[string][]names.Endpoint{}
-	for id := range on {
-		made[id] = nil
-	}
-	if len(on) == 0 {
-		return all, made
-	}
-	t.records.each(func(r record, op string) {
-		e := r.Endpoint
-		if !on[e.Network] || op == intentDetach {
-			return
-		}
-		listed := names.Endpoint{ID: e.ID, Name: e.Name, Aliases: e.Aliases, Ports: names.Ports(e.Ports)}
-		if e.Handover {
-			listed.Pod = r.Request.Netns // a path, which no container's ID is
-		}
-		for _, p := range e.Addrs {
-			if !slices.ContainsFunc(listed.Addrs, heddle.FamilyOf(p.Addr()).Has) { // a NIC may have several
-				listed.Addrs = append(listed.Addrs, p.Addr())
-			}
-		}
-		if len(listed.Addrs) == 0 { // its container asks by another network, and nobody finds it by a name
-			listed.Name, listed.Aliases, listed.Ports = "", nil, nil
-		}
-		own := all[e.Network]
-		own.all = append(own.all, listed)
-		for _, a := range r.Plan.Host.Addresses {
-			if !slices.Contains(own.listen, a.Prefix.Addr()) {
-				own.listen = append(own.listen, a.Prefix.Addr())
-			}
-		}
-		all[e.Network] = own
-		if op != intentAttach {
-			made[e.Network] = append(made[e.Network], listed)
-		}
-	})
-	for _, own := range all {
-		slices.SortFunc(own.all, func(a, b names.Endpoint) int { return strings.Compare(a.ID.String(), b.ID.String()) })
-	}
-	return all, made
-}
-
-// updateOne brings a network's table in line, and its file.
-func (t *nameTables) updateOne(n *network, stale bool, own ownEndpoints) error {
+// updateOne brings a network's table in line, and its files.
+func (t *nameTables) updateOne(n *network, c changed) error {
 	old, there := t.table(n.ID)
-	next := old
-	if stale {
-		next.own, next.listen = own.all, own.listen
-	}
+	next, own := old, t.own[n.ID]
 	if t.cluster != nil {
 		if !there && n.Shared {
 			next.others = t.readOthers(n.ID)
@@ -217,20 +179,19 @@ func (t *nameTables) updateOne(n *network, stale bool, own ownEndpoints) error {
 			next.from, next.others = is, is.Endpoints
 		}
 	}
-	next.is = names.Network{ID: n.ID, Name: n.Name, Internal: n.Internal, Subnets: ownNamed(n), Endpoints: old.is.Endpoints,
-		Listen: t.resolversOf(n.Network, n.plan.Host, func(a netip.Addr) bool { return slices.Contains(next.listen, a) })}
-	if stale || next.from != old.from || !there {
-		next.is.Endpoints = slices.Concat(next.own, next.others)
-	} else if next.is.Equal(old.is) {
+	next.is = names.Network{ID: n.ID, Name: n.Name, Internal: n.Internal, Subnets: ownNamed(n),
+		Listen: t.resolversOf(n.Network, n.plan.Host, func(a netip.Addr) bool { return own.listen[a] > 0 })}
+	if there && next.from == old.from && len(c.ids) == 0 && !c.all && next.is.Equal(old.is) {
 		return nil
 	}
-	if !there || !next.is.Equal(old.is) {
-		if err := t.write(next.is); err != nil {
-			t.mu.Lock()
-			defer t.mu.Unlock()
-			t.stale[n.ID] = true // as long as the file is not written
-			return err
-		}
+	if next.from != old.from {
+		c.all = true
+	}
+	if err := t.writeParts(&next, old, own, c); err != nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.stale[n.ID] = changed{all: true} // as long as the files are not written
+		return err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -246,9 +207,10 @@ func (t *nameTables) updateOne(n *network, stale bool, own ownEndpoints) error {
 	return nil
 }
 
-// drop removes the table and the file of a network that is gone.
+// drop removes the table and the files of a network that is gone.
 func (t *nameTables) drop(id string) error {
-	if err := removeFile(t.path(id)); err != nil {
+	one, _ := t.table(id)
+	if err := t.removeFiles(id, len(one.parts)); err != nil {
 		return err
 	}
 	t.mu.Lock()
@@ -296,7 +258,9 @@ func (t *nameTables) all() (all []names.Network, failed error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, one := range t.tables {
-		all = append(all, one.is)
+		n := one.is
+		n.Endpoints = slices.Concat(one.parts...)
+		all = append(all, n)
 	}
 	return all, errors.Join(t.failed, t.resolverFailed)
 }

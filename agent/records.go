@@ -20,11 +20,16 @@ type records struct {
 	pending map[heddle.EndpointID]string
 	// inPods lists the endpoints in each container's namespace (by inode).
 	inPods map[uint64]map[heddle.EndpointID]bool
+	// macs and cookies count the endpoints with a MAC address, and in a namespace (by cookie).
+	macs    map[heddle.MAC]int
+	cookies map[uint64]int
+	// offered are the endpoints whose links no engine has moved yet.
+	offered map[heddle.EndpointID]bool
 }
 
 func newRecords(w *wantedObjects, names *nameTables) *records {
 	return &records{wanted: w, names: names, byID: map[heddle.EndpointID]record{}, pending: map[heddle.EndpointID]string{},
-		inPods: map[uint64]map[heddle.EndpointID]bool{}}
+		inPods: map[uint64]map[heddle.EndpointID]bool{}, macs: map[heddle.MAC]int{}, cookies: map[uint64]int{}, offered: map[heddle.EndpointID]bool{}}
 }
 
 func (l *records) get(id heddle.EndpointID) (record, bool) {
@@ -44,7 +49,33 @@ func (l *records) replace(old, next record) {
 func (l *records) put(r record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.putLocked(r)
+	l.names.endpointChanged(r.Endpoint.Network, r.Endpoint.ID)
+}
+
+func (l *records) putLocked(r record) {
+	l.dropLocked(r.Endpoint.ID)
 	l.byID[r.Endpoint.ID] = r
+	l.macs[r.Endpoint.MAC]++
+	l.cookies[r.Cookie]++
+	if r.offered() {
+		l.offered[r.Endpoint.ID] = true
+	}
+}
+
+func (l *records) dropLocked(id heddle.EndpointID) {
+	was, known := l.byID[id]
+	if !known {
+		return
+	}
+	delete(l.byID, id)
+	delete(l.offered, id)
+	if l.macs[was.Endpoint.MAC]--; l.macs[was.Endpoint.MAC] == 0 {
+		delete(l.macs, was.Endpoint.MAC)
+	}
+	if l.cookies[was.Cookie]--; l.cookies[was.Cookie] == 0 {
+		delete(l.cookies, was.Cookie)
+	}
 }
 
 // add adds a record, with the unfinished operation on it.
@@ -52,7 +83,7 @@ func (l *records) add(r record, op string) {
 	defer l.wanted.addRecord(r)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.byID[r.Endpoint.ID] = r
+	l.putLocked(r)
 	if r.Inode != 0 && !r.Endpoint.Handover { // an engine manages the default routes itself
 		if l.inPods[r.Inode] == nil {
 			l.inPods[r.Inode] = map[heddle.EndpointID]bool{}
@@ -65,8 +96,8 @@ func (l *records) add(r record, op string) {
 func (l *records) remove(r record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	defer l.names.endpointsChanged(r.Endpoint.Network)
-	delete(l.byID, r.Endpoint.ID)
+	defer l.names.endpointChanged(r.Endpoint.Network, r.Endpoint.ID)
+	l.dropLocked(r.Endpoint.ID)
 	delete(l.pending, r.Endpoint.ID)
 	delete(l.inPods[r.Inode], r.Endpoint.ID)
 	if len(l.inPods[r.Inode]) == 0 {
@@ -88,7 +119,7 @@ func (l *records) setPendingLocked(id heddle.EndpointID, op string) {
 		l.pending[id] = op
 	}
 	if r, known := l.byID[id]; known {
-		l.names.endpointsChanged(r.Endpoint.Network)
+		l.names.endpointChanged(r.Endpoint.Network, id)
 	}
 }
 
@@ -97,6 +128,14 @@ func (l *records) pendingOf(id heddle.EndpointID) string {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return l.pending[id]
+}
+
+// withOperation returns an endpoint's record, and the unfinished operation on it.
+func (l *records) withOperation(id heddle.EndpointID) (r record, op string, known bool) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	r, known = l.byID[id]
+	return r, l.pending[id], known
 }
 
 // unfinished are the endpoints with an unfinished operation.
@@ -128,6 +167,18 @@ func (l *records) filter(is func(r record, op string) bool) (all []record) {
 			all = append(all, r)
 		}
 	})
+	return all
+}
+
+// allOffered lists the endpoints whose links no engine has moved yet and that have no unfinished operation.
+func (l *records) allOffered() (all []record) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	for id := range l.offered {
+		if l.pending[id] == "" {
+			all = append(all, l.byID[id])
+		}
+	}
 	return all
 }
 
@@ -178,6 +229,19 @@ func (l *records) givenNICs() (all []kernel.GivenNIC) {
 		}
 	})
 	return all
+}
+
+// hasMAC reports whether an endpoint has the MAC address, hasContainer whether one is in the namespace with the cookie.
+func (l *records) hasMAC(mac heddle.MAC) bool {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.macs[mac] > 0
+}
+
+func (l *records) hasContainer(cookie uint64) bool {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.cookies[cookie] > 0
 }
 
 // addresses returns the addresses of all endpoints, by network.

@@ -37,11 +37,14 @@ func (a *Agent) recover() error {
 	if err := a.names.open(); err != nil {
 		return err
 	}
-	for i, r := range was.endpoints {
+	inParallel(len(was.endpoints), func(i int) {
+		r := was.endpoints[i]
 		if a.opt.Resolver == "" {
 			r = withoutAsks(r)
 		}
 		was.endpoints[i] = a.upToDate(r)
+	})
+	for i, r := range was.endpoints {
 		a.records.add(was.endpoints[i], undoable(was.intents[r.Endpoint.ID.String()]))
 	}
 	for _, r := range was.endpoints {

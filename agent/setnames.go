@@ -38,7 +38,6 @@ func (a *Agent) SetNames(id heddle.EndpointID, name string, aliases []string) er
 		return err
 	}
 	a.records.put(next)
-	a.names.endpointsChanged(next.Endpoint.Network)
 	a.networks.endpointEvent(events.Updated, next.Endpoint)
 	return nil
 }

@@ -78,7 +78,7 @@ func (h *Host) nameTables() (all []names.Network, err error) {
 		}
 		all = append(all, n)
 	}
-	return all, err
+	return names.JoinAll(all), err
 }
 
 // asked are the addresses where containers ask, with the names of their networks.

@@ -24,6 +24,8 @@ type differ struct {
 	k     *Kernel
 	s     *session
 	links map[string]linkState
+	// names has the names of the links by index.
+	names map[int]string
 	found []Difference
 }
 
@@ -71,9 +73,9 @@ func (d *differ) readLinks(want *heddle.State) error {
 		return nil
 	}
 	live, err := d.s.links()
-	d.links = make(map[string]linkState, len(live))
+	d.links, d.names = make(map[string]linkState, len(live)), make(map[int]string, len(live))
 	for _, l := range live {
-		d.links[l.name] = l
+		d.links[l.name], d.names[l.index] = l, l.name
 		d.s.index[l.name] = l.index
 	}
 	return err
@@ -97,10 +99,8 @@ func (d *differ) nameOf(index int) string {
 	if index == 0 {
 		return ""
 	}
-	for _, l := range d.links {
-		if l.index == index {
-			return l.name
-		}
+	if name, there := d.names[index]; there {
+		return name
 	}
 	return fmt.Sprintf("#%d", index)
 }

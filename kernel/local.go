@@ -46,7 +46,9 @@ func rest() { unix.Nanosleep(&unix.Timespec{Nsec: 100_000}, nil) }
 
 // taken reports whether the kernel would accept a packet to the address.
 func (l localAddress) taken() (bool, error) {
-	r := request(unix.RTM_GETROUTE, 0, &nl.RtMsg{RtMsg: unix.RtMsg{Family: unix.AF_INET6, Dst_len: 128}})
+	// Asked for the route that fits (RTM_F_FIB_MATCH), the kernel does not look for a source among all
+	// addresses of the namespace (ip6_route_get_saddr).
+	r := request(unix.RTM_GETROUTE, 0, &nl.RtMsg{RtMsg: unix.RtMsg{Family: unix.AF_INET6, Dst_len: 128, Flags: unix.RTM_F_FIB_MATCH}})
 	r.AddData(nl.NewRtAttr(unix.RTA_DST, l.addr.AsSlice()))
 	if l.index != 0 {
 		r.AddData(numberAttr(unix.RTA_OIF, uint32(l.index)))

@@ -1,6 +1,8 @@
 package kernel
 
 import (
+	"bytes"
+	"net"
 	"os"
 	"slices"
 	"strconv"
@@ -170,9 +172,32 @@ func (s *session) listenedMACs(l linkState) ([]heddle.MAC, error) {
 	return list(s.rt, func() *nl.NetlinkRequest {
 		return request(unix.RTM_GETNEIGH, 0, &netlink.Ndmsg{Family: unix.AF_BRIDGE, Index: uint32(l.index)})
 	}, func(b []byte) (heddle.MAC, bool) {
-		e, ok := decodeEntry(b)
-		return e.mac, ok && e.self && e.index == l.index && e.mac != l.mac && unicast(e.mac)
+		mac := listenedMAC(b, l.index)
+		return mac, mac != "" && mac != l.mac
 	})
+}
+
+// listenedMAC returns the unicast MAC address of an entry of the device's own; "" if the entry is another one.
+// It reads no more than it needs: a parent has an entry for each of thousands of containers.
+func listenedMAC(b []byte, index int) heddle.MAC {
+	if len(b) < sizeofNdmsg || b[10]&netlink.NTF_SELF == 0 || int(number(b[4:])) != index {
+		return ""
+	}
+	for b = b[sizeofNdmsg:]; len(b) >= unix.SizeofRtAttr; {
+		size := int(nl.NativeEndian().Uint16(b))
+		if size < unix.SizeofRtAttr || size > len(b) {
+			return ""
+		}
+		value := net.HardwareAddr(b[unix.SizeofRtAttr:size])
+		if nl.NativeEndian().Uint16(b[2:]) == netlink.NDA_LLADDR {
+			if len(value) != 6 || value[0]&1 != 0 || bytes.Equal(value, make([]byte, 6)) {
+				return ""
+			}
+			return heddle.MAC(value.String())
+		}
+		b = b[min((size+3)&^3, len(b)):]
+	}
+	return ""
 }
 
 // addSockets adds the namespaces that are kept alive only by a socket (SIOCGSKNS of

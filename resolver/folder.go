@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,16 +23,21 @@ const maxFile = 64 << 20
 type folder struct {
 	dir   string
 	files map[string]*file
+	// indexes are the networks, by ID, of which no file has changed since.
+	indexes map[string]*names.Index
 }
 
-// file is a network's file. If it cannot be read, index is what it said before.
+// file is one of a network's files. If it cannot be read, network is what it said before, nil if
+// nothing.
 type file struct {
-	info  fs.FileInfo
-	index *names.Index
-	err   error
+	info    fs.FileInfo
+	network *names.Network
+	err     error
 }
 
-func newFolder(dir string) *folder { return &folder{dir: dir, files: map[string]*file{}} }
+func newFolder(dir string) *folder {
+	return &folder{dir: dir, files: map[string]*file{}, indexes: map[string]*names.Index{}}
+}
 
 // scan reads the files that are new or have changed, and reports whether there were any, or some
 // have gone.
@@ -53,16 +59,26 @@ func (f *folder) scan() (changed bool) {
 		there[name] = true
 		if was := f.files[name]; was == nil || !same(was.info, info) {
 			f.files[name] = read(filepath.Join(f.dir, name), info, was)
+			f.forget(was)
+			f.forget(f.files[name])
 			changed = true
 		}
 	}
 	for name := range f.files {
 		if !there[name] {
+			f.forget(f.files[name])
 			delete(f.files, name)
 			changed = true
 		}
 	}
 	return changed
+}
+
+// forget forgets the index of a file's network, as the file has changed.
+func (f *folder) forget(one *file) {
+	if one != nil && one.network != nil {
+		delete(f.indexes, one.network.ID)
+	}
 }
 
 // ofNetwork reports whether a file of the folder is a network's.
@@ -79,9 +95,9 @@ func read(path string, info fs.FileInfo, was *file) *file {
 	n, err := readNetwork(path)
 	switch {
 	case err == nil:
-		now.index = names.NewIndex(n)
+		now.network = &n
 	case was != nil:
-		now.index, now.err = was.index, err
+		now.network, now.err = was.network, err
 	default:
 		now.err = err
 	}
@@ -106,11 +122,18 @@ func readNetwork(path string) (n names.Network, err error) {
 
 // table is the table of all networks that were read.
 func (f *folder) table() *names.Table {
-	var all []*names.Index
-	for _, file := range f.files {
-		if file.index != nil {
-			all = append(all, file.index)
+	files := map[string][]names.Network{}
+	for _, name := range slices.Sorted(maps.Keys(f.files)) {
+		if n := f.files[name].network; n != nil {
+			files[n.ID] = append(files[n.ID], *n)
 		}
+	}
+	var all []*names.Index
+	for id, parts := range files {
+		if f.indexes[id] == nil {
+			f.indexes[id] = names.NewIndex(names.Join(parts))
+		}
+		all = append(all, f.indexes[id])
 	}
 	return names.NewTable(all...)
 }

@@ -122,6 +122,29 @@ func TestUnreadable(t *testing.T) {
 	s.says(t, "all are read", func(st process.Status) bool { return len(st.Unread) == 0 && st.Networks == 2 })
 }
 
+// TestParts: a network is what all its files say, whichever of them changes or goes.
+func TestParts(t *testing.T) {
+	s := newScene(t).start(t)
+	first := appNetwork()
+	second := first
+	first.Endpoints, second.Endpoints = first.Endpoints[:1], append(second.Endpoints[1:len(second.Endpoints):len(second.Endpoints)],
+		endpoint("host2", "late", "late", nil, "10.1.0.77"))
+	s.writeAs(t, second.ID+"-07.json", second)
+	s.write(t, first)
+	s.becomes(t, s.c1, "late", "10.1.0.77")
+	says(t, s.c1, app4, "web A", "10.1.0.2")
+	second.Endpoints[len(second.Endpoints)-1].Addrs = addrs("10.1.0.78")
+	s.writeAs(t, second.ID+"-07.json", second)
+	s.becomes(t, s.c1, "late", "10.1.0.78")
+	says(t, s.c1, app4, "web A", "10.1.0.2")
+	cell.Must(t, os.Remove(filepath.Join(s.dir, second.ID+"-07.json")))
+	s.says(t, "there are two networks", func(st process.Status) bool { return st.Networks == 2 })
+	poll.For(t, patience, time.Millisecond, "the part's name is gone", func() bool {
+		return text(exchange(t, s.c1, "udp", app4, query("late A"))) == "NXDOMAIN"
+	})
+	says(t, s.c1, app4, "web A", "10.1.0.2")
+}
+
 // TestFolderReplaced: also the folder may go and come back.
 func TestFolderReplaced(t *testing.T) {
 	s := newScene(t).start(t)

@@ -148,9 +148,15 @@ func backNetwork() names.Network {
 // write replaces a network's file, as the agent does.
 func (s *scene) write(t testing.TB, n names.Network) {
 	t.Helper()
+	s.writeAs(t, n.ID+".json", n)
+}
+
+// writeAs writes a file of a network under a name of its own.
+func (s *scene) writeAs(t testing.TB, name string, n names.Network) {
+	t.Helper()
 	text, err := json.Marshal(n)
 	cell.Must(t, err)
-	path := filepath.Join(s.dir, n.ID+".json")
+	path := filepath.Join(s.dir, name)
 	cell.Must(t, os.WriteFile(path+".new", text, 0o600))
 	cell.Must(t, os.Rename(path+".new", path))
 }

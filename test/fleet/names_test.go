@@ -1,6 +1,7 @@
 package fleet_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,13 +24,23 @@ func called(name string, aliases ...string) world.PodOption {
 	return func(q *heddle.AttachRequest) { q.Name, q.Aliases = name, aliases }
 }
 
-// table reads the file of a network's names.
+// table reads the files of a network's names.
 func (h *host) table(id string) (n names.Network, err error) {
-	text, err := os.ReadFile(filepath.Join(filepath.Dir(h.Socket), "names", id+".json"))
-	if err == nil {
-		err = json.Unmarshal(text, &n)
+	paths, err := filepath.Glob(filepath.Join(filepath.Dir(h.Socket), "names", id+"*.json"))
+	if err != nil || len(paths) == 0 {
+		return n, cmp.Or(err, os.ErrNotExist)
 	}
-	return n, err
+	files := make([]names.Network, len(paths))
+	for i, path := range paths {
+		text, err := os.ReadFile(path)
+		if err == nil {
+			err = json.Unmarshal(text, &files[i])
+		}
+		if err != nil {
+			return n, err
+		}
+	}
+	return names.Join(files), nil
 }
 
 // knows reports why a host's table does not say that a pod, on the host of that name ("" for the

@@ -1,0 +1,21 @@
+package agent
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// inParallel calls do for each number below n, on all processors, and returns when all calls have.
+func inParallel(n int, do func(i int)) {
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		all.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				do(i)
+			}
+		})
+	}
+	all.Wait()
+}
