@@ -38,7 +38,7 @@ func partsRecord(i int) record {
 		Addrs: []netip.Prefix{netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)}), 16)}}}
 }
 
-// files are a folder's files with what tells a file from the one that it has replaced, and the networks in them.
+// readParts returns a folder's files with what tells a file from the one that it has replaced, and the networks in them.
 func readParts(t *testing.T, dir string) (files map[string]os.FileInfo, joined []names.Network) {
 	t.Helper()
 	files = map[string]os.FileInfo{}

@@ -14,8 +14,8 @@ import (
 const undoTime = 20 * time.Second
 
 // Raise makes a lab or nothing. If the lab is up already with the same topology, Raise returns
-// it, unless the lab shall be bound. If the calling process dies in the middle, the hosts made so far end with it; Down
-// removes the folders.
+// it, unless the lab shall be bound. If the calling process dies in the middle, the hosts made so
+// far end with it; Down removes the folders.
 func Raise(ctx context.Context, t Topology) (*Lab, error) {
 	t, err := t.makeable()
 	if err != nil {

@@ -93,17 +93,8 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 		}
 		f.modes = []string{network.Mode}
 	}
-	if len(f.modes) == 0 {
-		return heddle.Errorf(heddle.BadArgument, "read flag", "--modes", "it is empty", "choose from "+heddle.List(crowdModes()))
-	}
-	for i, m := range f.modes {
-		if slices.Contains(f.modes[:i], m) {
-			return heddle.Errorf(heddle.BadArgument, "read flag", "--modes", m+" is there twice", "name it once, and give --rounds")
-		}
-		if !slices.Contains(crowdModes(), m) {
-			return heddle.Errorf(heddle.BadArgument, "play crowd in mode", m, "its users would have no addresses of their own, or a NIC each",
-				"choose from "+heddle.List(crowdModes()))
-		}
+	if err := checkModes(f.modes); err != nil {
+		return err
 	}
 	raiseFileLimit()
 	out := report.Report{Crowd: read.Name, Seed: read.Seed, Users: read.Users, Length: time.Duration(read.Clock.Length),
@@ -124,6 +115,23 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 		err = s.playModes(ctx, read, &out, f.rounds)
 	}
 	return s.endRun(out, err, f.out)
+}
+
+// checkModes refuses modes in which no crowd can play, and those that are not there once.
+func checkModes(modes []string) error {
+	if len(modes) == 0 {
+		return heddle.Errorf(heddle.BadArgument, "read flag", "--modes", "it is empty", "choose from "+heddle.List(crowdModes()))
+	}
+	for i, m := range modes {
+		if slices.Contains(modes[:i], m) {
+			return heddle.Errorf(heddle.BadArgument, "read flag", "--modes", m+" is there twice", "name it once, and give --rounds")
+		}
+		if !slices.Contains(crowdModes(), m) {
+			return heddle.Errorf(heddle.BadArgument, "play crowd in mode", m, "its users would have no addresses of their own, or a NIC each",
+				"choose from "+heddle.List(crowdModes()))
+		}
+	}
+	return nil
 }
 
 // untilEnd is a context that ends when a file does, such as a pipe whose other end is closed.

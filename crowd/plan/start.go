@@ -16,9 +16,9 @@ type Start struct {
 	behaviour int16 // in Plan.behaviours
 }
 
-// Starts lists when the sessions of the users from one number to another begin, in the order of time.
-func (p *Plan) Starts(ctx context.Context, from, to int) (all []Start, err error) {
-	for number := from; number <= to; number++ {
+// Starts lists when the sessions of all users begin, in the order of time.
+func (p *Plan) Starts(ctx context.Context) (all []Start, err error) {
+	for number := 1; number <= p.scenario.Users; number++ {
 		d, err := p.User(ctx, number)
 		if err != nil {
 			return nil, err

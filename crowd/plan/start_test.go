@@ -11,13 +11,14 @@ import (
 
 // TestStarts: sessions that are drawn one by one, as they begin, are those of the diaries.
 func TestStarts(t *testing.T) {
-	p := plan.New(example(t, "small"))
-	starts, err := p.Starts(context.Background(), 3, 12)
+	s := example(t, "small")
+	p := plan.New(s)
+	starts, err := p.Starts(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
 	var want []plan.Session
-	for number := 3; number <= 12; number++ {
+	for number := 1; number <= s.Users; number++ {
 		d, err := p.User(context.Background(), number)
 		if err != nil {
 			t.Fatal(err)

@@ -3,6 +3,7 @@ package play
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"net"
 	"net/netip"
 	"sync"
@@ -25,7 +26,7 @@ func (s *session) call(ctx context.Context, step plan.Step) error {
 		other, there = s.Users[step.To-1], true
 	}
 	if !there {
-		return net.UnknownNetworkError("the other user")
+		return errors.New("there is no service voice")
 	}
 	near, far, err := s.lines(other)
 	if err != nil {

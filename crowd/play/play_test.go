@@ -58,7 +58,7 @@ func played(t *testing.T, text string, users []Seat, services map[string]Seat, g
 		t.Fatal(err)
 	}
 	p := plan.New(s)
-	starts, err := p.Starts(context.Background(), 1, s.Users)
+	starts, err := p.Starts(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -47,10 +48,8 @@ type Options struct {
 // New makes the lab. A lab of the name must not exist.
 func New(ctx context.Context, o Options) (*Rig, error) {
 	t := lab.Topology{Name: o.Name, Bound: true, Hosts: []lab.Node{{Name: "host1", Spare: 1}}, Progress: func(string) {}}
-	for _, m := range o.Modes {
-		if m == "overlay" {
-			t.Store = lab.StoreEmbedded
-		}
+	if slices.Contains(o.Modes, "overlay") {
+		t.Store = lab.StoreEmbedded
 	}
 	l, err := lab.Raise(ctx, t)
 	if err != nil {
@@ -100,8 +99,7 @@ func (r *Rig) network(mode string) heddle.Network {
 		bits--
 	}
 	n.Subnets = []netip.Prefix{netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 128}), bits), netip.MustParsePrefix("fd99:128::/64")}
-	switch mode {
-	case "macvlan", "ipvlan":
+	if mode == "macvlan" || mode == "ipvlan" {
 		n.Parent = parent
 	}
 	return n

@@ -50,9 +50,9 @@ type Round struct {
 	Invalid string `json:"invalid,omitempty"`
 }
 
-// MaxLag is how late the crowd may be, in one of a hundred steps, before its figures say more about itself than
+// maxLag is how late the crowd may be, in one of a hundred steps, before its figures say more about itself than
 // about the network.
-const MaxLag = 10 * time.Millisecond
+const maxLag = 10 * time.Millisecond
 
 // grace is how long sessions may go on after the plan has ended.
 const grace = 30 * time.Second
@@ -61,7 +61,7 @@ const grace = 30 * time.Second
 // until then are returned with the error.
 func Play(ctx context.Context, o Options) (r Round, err error) {
 	drawn := plan.New(o.Scenario)
-	starts, err := drawn.Starts(ctx, 1, o.Scenario.Users)
+	starts, err := drawn.Starts(ctx)
 	if err != nil {
 		return r, err
 	}
@@ -98,8 +98,8 @@ func Play(ctx context.Context, o Options) (r Round, err error) {
 
 // invalid says why figures say nothing about the network; "" if they do.
 func invalid(r tally.Result) string {
-	if lag := max(r.Lag.P99, r.Paced.P99); lag > MaxLag {
-		return fmt.Sprintf("the crowd itself was late: p99 %s, and %s is allowed", lag.Round(100*time.Microsecond), MaxLag)
+	if lag := max(r.Lag.P99, r.Paced.P99); lag > maxLag {
+		return fmt.Sprintf("the crowd itself was late: p99 %s, and %s is allowed", lag.Round(100*time.Microsecond), maxLag)
 	}
 	return ""
 }

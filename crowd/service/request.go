@@ -11,22 +11,22 @@ import (
 // Port is where the built-in service listens.
 const Port = 7600
 
-// HeaderSize is the least size of a request in bytes.
-const HeaderSize = 12
+// headerSize is the least size of a request in bytes.
+const headerSize = 12
 
-// MaxSize is the size of the largest request, and of the largest answer, in bytes: that of a scenario.
-const MaxSize = 16 << 30
+// maxSize is the size of the largest request, and of the largest answer, in bytes: that of a scenario.
+const maxSize = 16 << 30
 
 // Request asks for an answer of a size. On the wire it is a header of two sizes, each of six bytes, most significant
 // first, and as many bytes more as the size says. The answer has no header.
 type Request struct {
-	Size   int64 // of the request, HeaderSize at least
+	Size   int64 // of the request, headerSize at least
 	Answer int64 // size of the answer, 1 at least
 }
 
 // header is the beginning of the request.
-func (r Request) header() [HeaderSize]byte {
-	var b [HeaderSize]byte
+func (r Request) header() [headerSize]byte {
+	var b [headerSize]byte
 	binary.BigEndian.PutUint16(b[:], uint16(r.Size>>32))
 	binary.BigEndian.PutUint32(b[2:], uint32(r.Size))
 	binary.BigEndian.PutUint16(b[6:], uint16(r.Answer>>32))
@@ -36,13 +36,13 @@ func (r Request) header() [HeaderSize]byte {
 
 // readRequest reads the header of a request.
 func readRequest(from io.Reader) (r Request, err error) {
-	var b [HeaderSize]byte
+	var b [headerSize]byte
 	if _, err := io.ReadFull(from, b[:]); err != nil {
 		return r, err
 	}
 	r.Size = int64(binary.BigEndian.Uint16(b[:]))<<32 | int64(binary.BigEndian.Uint32(b[2:]))
 	r.Answer = int64(binary.BigEndian.Uint16(b[6:]))<<32 | int64(binary.BigEndian.Uint32(b[8:]))
-	if r.Size < HeaderSize || r.Size > MaxSize || r.Answer < 1 || r.Answer > MaxSize {
+	if r.Size < headerSize || r.Size > maxSize || r.Answer < 1 || r.Answer > maxSize {
 		return r, fmt.Errorf("read request: it says %d bytes, and an answer of %d", r.Size, r.Answer)
 	}
 	return r, nil
@@ -50,7 +50,7 @@ func readRequest(from io.Reader) (r Request, err error) {
 
 // Ask sends a request, and reads the answer.
 func Ask(c io.ReadWriter, r Request) error {
-	r.Size, r.Answer = max(r.Size, HeaderSize), max(r.Answer, 1)
+	r.Size, r.Answer = max(r.Size, headerSize), max(r.Answer, 1)
 	if err := send(c, r); err != nil {
 		return fmt.Errorf("send request: %w", err)
 	}

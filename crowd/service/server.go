@@ -108,7 +108,7 @@ func answer(c net.Conn) {
 	for {
 		r, err := readRequest(c)
 		if err == nil {
-			err = discard(c, r.Size-HeaderSize)
+			err = discard(c, r.Size-headerSize)
 		}
 		if err == nil {
 			err = fill(c, r.Answer)

@@ -58,7 +58,7 @@ func TestAsk(t *testing.T) {
 	_, to := start(t)
 	c := &counter{Conn: dial(t, to)}
 	for _, x := range []struct{ r, want Request }{
-		{Request{36, 44}, Request{36, 44}}, {Request{}, Request{HeaderSize, 1}}, {Request{Size: chunk + 1, Answer: 3 * chunk},
+		{Request{36, 44}, Request{36, 44}}, {Request{}, Request{headerSize, 1}}, {Request{Size: chunk + 1, Answer: 3 * chunk},
 			Request{chunk + 1, 3 * chunk}}, {Request{Size: 1e6, Answer: 1}, Request{1e6, 1}}, {Request{Size: chunk, Answer: chunk},
 			Request{chunk, chunk}}} {
 		c.sent, c.received = 0, 0
@@ -69,7 +69,7 @@ func TestAsk(t *testing.T) {
 			t.Errorf("%+v: %d bytes were sent, %d received", x.r, c.sent, c.received)
 		}
 	}
-	for _, r := range []Request{{1<<32 + 5, MaxSize}, {HeaderSize, 1}} {
+	for _, r := range []Request{{1<<32 + 5, maxSize}, {headerSize, 1}} {
 		h := r.header()
 		if got, err := readRequest(bytes.NewReader(h[:])); err != nil || got != r {
 			t.Errorf("%+v is read as %+v, %v", r, got, err)
@@ -81,7 +81,7 @@ func TestAsk(t *testing.T) {
 func TestRefuses(t *testing.T) {
 	_, to := start(t)
 	other := dial(t, to)
-	for _, bad := range [][]byte{make([]byte, HeaderSize), bytes.Repeat([]byte{0xff}, HeaderSize),
+	for _, bad := range [][]byte{make([]byte, headerSize), bytes.Repeat([]byte{0xff}, headerSize),
 		{0, 0, 0, 0, 0, 11, 0, 0, 0, 0, 0, 1}, {0, 0, 0, 0, 0, 12, 0, 0, 0, 0, 0, 0}} {
 		c := dial(t, to)
 		c.Write(bad)

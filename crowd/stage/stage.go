@@ -3,6 +3,7 @@
 package stage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/crowd/play"
 	"github.com/heddle-network/heddle/crowd/service"
@@ -18,8 +21,8 @@ import (
 	"github.com/heddle-network/heddle/door/client"
 )
 
-// Owner is who the endpoints of a crowd belong to.
-const Owner = "crowd"
+// owner is who the endpoints of a crowd belong to.
+const owner = "crowd"
 
 // Stage is where a crowd plays: its seats on one network.
 type Stage struct {
@@ -88,7 +91,7 @@ func (s *Stage) seat(ctx context.Context, container, name string) (play.Seat, er
 	s.mu.Lock()
 	s.spaces = append(s.spaces, n)
 	s.mu.Unlock()
-	reply, err := s.agent.Attach(ctx, heddle.AttachRequest{Network: s.network, ID: id, Netns: n.Path(), Name: name, Owner: Owner})
+	reply, err := s.agent.Attach(ctx, heddle.AttachRequest{Network: s.network, ID: id, Netns: n.Path(), Name: name, Owner: owner})
 	if !errors.Is(err, heddle.EndpointDiffers.Sentinel()) { // otherwise it is another crowd's
 		s.mu.Lock()
 		s.all = append(s.all, id)
@@ -155,30 +158,16 @@ func (s *Stage) awaitAgent(ctx context.Context) {
 	}
 }
 
-// eachOf calls a function for each number below another one, a few at a time, until one fails. It returns the first
-// error.
+// eachOf calls a function for each number below another one, a few at a time, until one fails or the context ends. It
+// returns the first error.
 func eachOf(ctx context.Context, count int, do func(int) error) error {
-	numbers := make(chan int)
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var running sync.WaitGroup
-	for range 2 * runtime.NumCPU() {
-		running.Go(func() {
-			for i := range numbers {
-				if err := do(i); err != nil {
-					cancel(err)
-				}
-			}
-		})
-	}
-	defer running.Wait()
-	defer close(numbers)
+	group, going := errgroup.WithContext(ctx)
+	group.SetLimit(2 * runtime.NumCPU())
 	for i := range count {
-		select {
-		case numbers <- i:
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		if going.Err() != nil {
+			break
 		}
+		group.Go(func() error { return do(i) })
 	}
-	return nil
+	return cmp.Or(group.Wait(), ctx.Err())
 }

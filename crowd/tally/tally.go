@@ -3,6 +3,7 @@
 package tally
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"time"
@@ -162,13 +163,7 @@ func (t *Tally) Result() Result {
 		r.Failures = append(r.Failures, Failure{Why: why, Count: n})
 	}
 	slices.SortFunc(r.Failures, func(a, b Failure) int {
-		if a.Count != b.Count {
-			return int(b.Count - a.Count)
-		}
-		if a.Why < b.Why {
-			return -1
-		}
-		return 1
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Why, b.Why))
 	})
 	return r
 }

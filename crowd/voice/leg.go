@@ -6,8 +6,8 @@ const (
 	// Buffer is how long packets are kept before they are played, so that jitter does not matter: no source, a
 	// usual value.
 	Buffer = 60 * time.Millisecond
-	// Packet is how much sound a packet has. The first of it waits for the last before the packet is sent.
-	Packet = 20 * time.Millisecond
+	// packet is how much sound a packet has. The first of it waits for the last before the packet is sent.
+	packet = 20 * time.Millisecond
 )
 
 // Leg is one direction of a call. It keeps how many packets came with which delay, to a millisecond. Its zero value is
@@ -43,5 +43,5 @@ func (l *Leg) Heard(sent int) (delay time.Duration, lost float64) {
 			played += int(n)
 		}
 	}
-	return deadline + Packet, max(0, 1-float64(played)/float64(sent))
+	return deadline + packet, max(0, 1-float64(played)/float64(sent))
 }

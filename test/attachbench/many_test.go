@@ -18,7 +18,7 @@ import (
 	"github.com/heddle-network/heddle/test/soak"
 )
 
-// manyEnv says with how many endpoints BenchmarkMany ends; modesEnv limits it to modes.
+// manyEnv says with how many endpoints BenchmarkMany ends.
 const manyEnv = "HEDDLE_ENDPOINTS"
 
 // BenchmarkMany attaches thousands of endpoints in one mode after the other, kills the agent among
