@@ -45,7 +45,7 @@ export HEDDLE_TEST_PROGRAMS ?= $(CURDIR)/bin/test
 # Caches lie outside the repository.
 export HEDDLE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/heddle
 
-.PHONY: flaky bench-paths bench-docker bench-resolver docker-plugin docker-engine help build generate deps vm-kernels cni-plugins cri-modules test test-pure test-most test-guests test-own test-first test-raced race lock-order lint demo bench-attach soak man install uninstall deb vm-systemd clean
+.PHONY: flaky bench-paths bench-docker bench-resolver docker-plugin docker-engine help build generate deps vm-kernels cni-plugins cri-modules test test-pure test-most test-guests test-own test-first test-raced race lock-order lint demo bench-attach bench-many soak man install uninstall deb vm-systemd clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -140,6 +140,9 @@ bench-docker: build ## docker run + rm: no network, Docker's bridge, ours
 
 bench-attach: build cni-plugins ## attach: ours against the reference CNI plugins
 	HEDDLE_CACHE='$(HEDDLE_CACHE)' $(GO) test -run '^$$' -bench Attach -benchtime 1x -timeout 60m ./test/attachbench
+
+bench-many: build ## attach thousands of endpoints, restart the agent among them, remove them (root; HEDDLE_ENDPOINTS=N, or 3000)
+	$(GO) test -run '^$$' -bench Many -benchtime 1x -timeout 180m ./test/attachbench
 
 # CoreDNS is a module of its own, which nothing else builds.
 bench-resolver: ## questions for names: our resolver against dnsmasq and CoreDNS

@@ -20,6 +20,7 @@ func (s *session) playHere(ctx context.Context, read scenario.Scenario, n heddle
 			s.note("round %d of %d", number, rounds)
 		}
 		played, err := round.Play(ctx, round.Options{Scenario: read, Agent: s.client(), Network: n,
+			Free:     func() int64 { return machineLimits().Memory },
 			Progress: func(step string) { s.note("%s", step) }})
 		if played.Users > 0 {
 			out.Rounds = append(out.Rounds, report.Round{Number: number, Round: played})

@@ -24,6 +24,8 @@ type Options struct {
 	Agent    *client.Client
 	// Network is one that is there.
 	Network heddle.Network
+	// Free is how much memory the machine can give to programs, in bytes (MemAvailable).
+	Free func() int64
 	// Progress is called at each stage of the round.
 	Progress func(string)
 }
@@ -66,7 +68,7 @@ func Play(ctx context.Context, o Options) (r Round, err error) {
 		return r, err
 	}
 	debug.FreeOSMemory() // what an earlier round left
-	free := freeMemory()
+	free := o.Free()
 	s, err := stage.Set(ctx, o.Agent, o.Network.Name, o.Scenario.Uses(), o.Scenario.Users, func(n int) {
 		if n%1000 == 0 && n < o.Scenario.Users {
 			o.Progress(fmt.Sprintf("%d users are attached", n))
@@ -78,13 +80,13 @@ func Play(ctx context.Context, o Options) (r Round, err error) {
 	o.Progress(fmt.Sprintf("%d users are attached, in %s", o.Scenario.Users, s.Took.Round(10*time.Millisecond)))
 	length := time.Duration(o.Scenario.Clock.Length)
 	t := tally.New(intended(drawn, starts))
-	use := beginUse(free)
+	use := beginUse(o.Free)
 	player := &play.Player{Plan: drawn, Users: s.Users, Services: s.Services, Length: length, Grace: grace, Tally: t}
 	stop := progress(length, o.Progress)
 	player.Play(ctx, starts)
 	stop()
 	r = Round{Network: o.Network.Name, Mode: o.Network.Mode, Users: o.Scenario.Users, Length: length, Attached: s.Took}
-	use.end(&r)
+	use.end(&r, free)
 	r.Result = t.Result()
 	if r.Invalid = invalid(r.Result); ctx.Err() != nil {
 		r.Invalid = "it was broken off"

@@ -1,54 +1,54 @@
 package round
 
 import (
-	"bufio"
-	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle/bench"
 )
 
-// use is what a machine had, and had used, when a crowd began to play.
+// use is what a machine uses while a crowd plays.
 type use struct {
-	at           time.Time
-	own, machine time.Duration
-	free         int64 // before anybody was attached
-	least        chan int64
-	stop         chan struct{}
+	window bench.Window
+	own    time.Duration // processor time of this program, before
+	free   func() int64
+	least  chan int64
+	stop   chan struct{}
 }
 
-func beginUse(free int64) use {
-	u := use{time.Now(), ownTime(), machineTime(), free, make(chan int64, 1), make(chan struct{})}
+func beginUse(free func() int64) *use {
+	u := &use{own: ownTime(), free: free, least: make(chan int64, 1), stop: make(chan struct{})}
+	u.window.Open()
 	go u.watch()
 	return u
 }
 
 // watch looks for the least free memory, each second.
-func (u use) watch() {
+func (u *use) watch() {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
-	least := freeMemory()
+	least := u.free()
 	for {
 		select {
 		case <-ticker.C:
-			least = min(least, freeMemory())
+			least = min(least, u.free())
 		case <-u.stop:
-			u.least <- min(least, freeMemory())
+			u.least <- min(least, u.free())
 			return
 		}
 	}
 }
 
-// end takes the difference.
-func (u use) end(r *Round) {
-	passed := time.Since(u.at)
-	r.Processor = float64(ownTime()-u.own) / float64(passed)
-	r.Machine = float64(machineTime()-u.machine) / float64(passed)
+// end takes the difference. So much memory was free before anybody was attached.
+func (u *use) end(r *Round, free int64) {
+	u.window.Close()
+	cpu := u.window.CPU
+	r.Processor = (ownTime() - u.own).Seconds() / u.window.Seconds
+	r.Machine = (cpu.User + cpu.System + cpu.SoftIRQ) / u.window.Seconds
 	close(u.stop)
 	if least := <-u.least; r.Users >= 500 {
-		r.MemoryPerUser = max(0, u.free-least) / int64(r.Users)
+		r.MemoryPerUser = max(0, free-least) / int64(r.Users)
 	}
 }
 
@@ -59,34 +59,4 @@ func ownTime() time.Duration {
 		return 0
 	}
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
-}
-
-// machineTime is the time for which the machine's processors were not idle (proc_stat(5)).
-func machineTime() (busy time.Duration) {
-	text, _ := os.ReadFile("/proc/stat")
-	line, _, _ := strings.Cut(string(text), "\n")
-	for i, field := range strings.Fields(line) {
-		if i == 0 || i == 4 || i == 5 || i > 7 { // the name, idle, iowait, steal, and guests, which user has already
-			continue
-		}
-		ticks, _ := strconv.ParseInt(field, 10, 64)
-		busy += time.Duration(ticks) * 10 * time.Millisecond // USER_HZ is 100
-	}
-	return busy
-}
-
-// freeMemory is how much memory the machine could give to programs, in bytes (MemAvailable).
-func freeMemory() int64 {
-	f, err := os.Open("/proc/meminfo")
-	if err != nil {
-		return 0
-	}
-	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		if rest, ok := strings.CutPrefix(lines.Text(), "MemAvailable:"); ok {
-			kib, _ := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(rest, "kB")), 10, 64)
-			return kib << 10
-		}
-	}
-	return 0
 }

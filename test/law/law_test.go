@@ -62,7 +62,7 @@ var rules = []rule{
 	{"crowd/tally", []string{"github.com/HdrHistogram"}, "what is counted does not depend on how it came about"},
 	{"crowd/play", []string{module + "/crowd/plan", module + "/crowd/scenario", module + "/crowd/service", module + "/crowd/socket", module + "/crowd/tally", module + "/crowd/voice", "github.com/miekg/dns"}, "people are played wherever they have been put"},
 	{"crowd/stage", []string{module, module + "/crowd/play", module + "/crowd/service", module + "/crowd/socket", module + "/door/client", "golang.org/x/sync"}, "users are attached by the same call as everybody"},
-	{"crowd/round", []string{module, module + "/crowd/plan", module + "/crowd/play", module + "/crowd/scenario", module + "/crowd/stage", module + "/crowd/tally", module + "/door/client", "golang.org/x/sys"}, "a round is played on a network that is there, whoever made it"},
+	{"crowd/round", []string{module, module + "/bench", module + "/crowd/plan", module + "/crowd/play", module + "/crowd/scenario", module + "/crowd/stage", module + "/crowd/tally", module + "/door/client", "golang.org/x/sys"}, "a round is played on a network that is there, whoever made it"},
 	{"crowd/report", []string{module, module + "/bench", module + "/crowd/round", module + "/crowd/tally"}, "a report knows figures, and the benchmark's statistics"},
 	{"crowd/rig", []string{module, module + "/crowd/round", module + "/door/client", module + "/lab"}, "a rig asks agents as every program does"},
 	{"rig", []string{module, module + "/bench", module + "/door/client", module + "/lab"}, "a rig asks agents as every program does; which flags and presets there are is the command's"},
