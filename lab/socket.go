@@ -7,10 +7,12 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle/impair"
 )
 
 // maxFrame is the size of the largest frame: a segment of 64 KiB, with headers.
-const maxFrame = virtioHeader + 65536 + 64
+const maxFrame = impair.HeaderSize + 65536 + 64
 
 // packetSocket is a packet socket on a port. Each frame has a virtio header before it
 // (packet(7), PACKET_VNET_HDR).
@@ -72,7 +74,7 @@ func (p *packetSocket) next() ([]byte, error) {
 	}
 	b := append([]byte(nil), p.buffer[:n]...)
 	if aux := auxiliary(p.oob[:oob]); aux != nil && aux.Status&unix.TP_STATUS_VLAN_VALID != 0 {
-		b = restoreVLAN(b, aux.Vlan_tpid, aux.Vlan_tci)
+		b = impair.RestoreVLAN(b, aux.Vlan_tpid, aux.Vlan_tci)
 	}
 	return b, nil
 }
@@ -85,36 +87,4 @@ func auxiliary(oob []byte) *unix.TpacketAuxdata {
 		}
 	}
 	return nil
-}
-
-// openTAP makes a TAP device that lives as long as its file. The kernel
-// computes checksums and cuts segments before frames come out of it.
-func openTAP(name string) (*os.File, error) {
-	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	request, err := unix.NewIfreq(name)
-	if err != nil {
-		unix.Close(fd)
-		return nil, err
-	}
-	request.SetUint16(unix.IFF_TAP | unix.IFF_NO_PI | unix.IFF_VNET_HDR)
-	if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, request); err != nil {
-		unix.Close(fd)
-		return nil, os.NewSyscallError("TUNSETIFF", err)
-	}
-	return os.NewFile(uintptr(fd), name), nil
-}
-
-// fromTAP returns a function that reads frames from a TAP. Their checksums are complete.
-func fromTAP(tap *os.File) func() ([]byte, error) {
-	buffer := make([]byte, maxFrame)
-	return func() ([]byte, error) {
-		n, err := tap.Read(buffer)
-		if err != nil {
-			return nil, err
-		}
-		return append([]byte(nil), buffer[:n]...), nil
-	}
 }

@@ -1,4 +1,4 @@
-package lab
+package impair
 
 import (
 	"container/heap"
