@@ -37,7 +37,8 @@ func TestQueue(t *testing.T) {
 	q.put([]byte("3"), 0, false)
 	var got []string
 	for range 4 {
-		got = append(got, string(q.take()))
+		f, _ := q.take()
+		got = append(got, string(f.data))
 	}
 	if !slices.Equal(got, []string{"1", "2", "3", "late"}) {
 		t.Errorf("%v", got)

@@ -2,9 +2,11 @@ package impair
 
 import (
 	"errors"
+	"io"
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Count counts what a relay did in one direction.
@@ -23,6 +25,9 @@ type Count struct {
 
 // Relay is one direction of a wire: frames are passed to it, and it writes them when they are due.
 type Relay struct {
+	// Late, if it is set, is told of each frame how much later than due it was written.
+	Late func(time.Duration)
+
 	stream  uint64
 	mu      sync.Mutex
 	decider *decider
@@ -43,6 +48,17 @@ func (l *Relay) Set(i Impairment) {
 	defer l.mu.Unlock()
 	l.decider = newDecider(i, l.stream)
 }
+
+// SetRate limits the rate at which frames leave; then the impairment's delay passes. A frame that would wait for more than
+// 50 ms, a round trip and ten full frames is lost. The rate comes after Set.
+func (l *Relay) SetRate(r Rate) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.queue.pace(r, l.decider.Delay)
+}
+
+// Close ends Write. Frames that wait are lost.
+func (l *Relay) Close() { l.queue.close() }
 
 // Counted is what has been done since the relay was made.
 func (l *Relay) Counted() Count {
@@ -101,11 +117,18 @@ func (l *Relay) Pass(b []byte) {
 	}
 }
 
-// Write sends frames when they are due. A frame that the kernel refuses (the link is down, the
-// frame is too large, the queue is full) is lost, as on a wire.
-func (l *Relay) Write(to interface{ Write([]byte) (int, error) }) error {
+// Write sends frames when they are due, until the relay is closed. A frame that the kernel refuses (the link is down,
+// the frame is too large, the queue is full) is lost, as on a wire.
+func (l *Relay) Write(to io.Writer) error {
 	for {
-		if _, err := to.Write(l.queue.take()); err != nil {
+		f, open := l.queue.take()
+		if !open {
+			return nil
+		}
+		if l.Late != nil {
+			l.Late(time.Since(f.due))
+		}
+		if _, err := to.Write(f.data); err != nil {
 			if errors.Is(err, os.ErrClosed) {
 				return err
 			}
