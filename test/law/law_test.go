@@ -56,9 +56,10 @@ var rules = []rule{
 	{"lab", []string{module, module + "/ethtool", module + "/impair", module + "/lab/boot", module + "/tap", "github.com/vishvananda", module + "/yamlfile", "golang.org/x/sys"}, "a lab makes hosts, not endpoints"},
 	{"yamlfile", []string{"go.yaml.in/yaml/v3"}, "how files of people are read is the same for all of them, whatever they say"},
 	{"crowd/draw", nil, "what is drawn depends on seed and names alone"},
-	{"crowd/scenario", []string{module, module + "/crowd/draw", module + "/yamlfile", "go.yaml.in/yaml/v3"}, "people are data; who plans with it, and plays it, is another matter"},
+	{"crowd/scenario", []string{module, module + "/crowd/draw", module + "/impair", module + "/yamlfile", "go.yaml.in/yaml/v3"}, "people are data; who plans with it, and plays it, is another matter"},
 	{"crowd/plan", []string{module, module + "/crowd/draw", module + "/crowd/scenario"}, "a plan is drawn without a machine: what a machine bears is passed in"},
 	{"crowd/socket", []string{"golang.org/x/sys"}, "a socket in a namespace is the same for whoever uses it"},
+	{"crowd/link", []string{module, module + "/bpf", module + "/crowd/scenario", module + "/crowd/socket", module + "/impair", module + "/tap", "github.com/vishvananda/netlink", "golang.org/x/sys"}, "a link is put into a user's namespace, whatever network that is on"},
 	{"crowd/service", nil, "the built-in service knows sizes, not people"},
 	{"crowd/voice", nil, "how a call sounded follows from its packets"},
 	{"crowd/tally", []string{"github.com/HdrHistogram"}, "what is counted does not depend on how it came about"},
@@ -88,7 +89,7 @@ var rules = []rule{
 var onlyKernel = map[string][]string{
 	"github.com/google/nftables":         nil,
 	"github.com/coreos/go-iptables":      nil,
-	"github.com/vishvananda/netlink":     {"lab"}, // wires of its own, between hosts
+	"github.com/vishvananda/netlink":     {"lab", "crowd/link"}, // wires of its own, between hosts; links of its own, to users
 	"github.com/vishvananda/netns":       {"lab"},
 	"github.com/cilium/ebpf":             {"bpf"},
 	"github.com/containernetworking/cni": {"door/cni"},
