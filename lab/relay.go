@@ -6,8 +6,8 @@ import (
 	"net"
 	"os"
 
+	"github.com/heddle-network/heddle/frames"
 	"github.com/heddle-network/heddle/impair"
-	"github.com/heddle-network/heddle/tap"
 )
 
 // A relay is a process between a host's port and the bridge of its switch. It impairs the
@@ -34,11 +34,11 @@ func relaySocket(port string) string { return "/run/" + relayProgram(port) + ".s
 
 // relay runs a relay. It returns only when it has failed.
 func relay(port string) error {
-	wire, err := openPort(port)
+	wire, err := frames.Open(port)
 	if err != nil {
 		return fmt.Errorf("open the port %s: %w", port, err)
 	}
-	device, err := tap.Open(relayPort(port), 0)
+	device, err := frames.OpenTAP(relayPort(port))
 	if err != nil {
 		return fmt.Errorf("open the TAP %s: %w", relayPort(port), err)
 	}
@@ -50,9 +50,9 @@ func relay(port string) error {
 	out, in := impair.NewRelay(1), impair.NewRelay(2)
 	broken := make(chan error, 1)
 	run := func(f func() error) { go func() { broken <- f() }() }
-	run(func() error { return out.Read(wire.next) })
+	run(func() error { return out.Read(wire.Next) })
 	run(func() error { return out.Write(device) })
-	run(func() error { return in.Read(tap.Frames(device, maxFrame)) })
+	run(func() error { return in.Read(frames.FromTAP(device)) })
 	run(func() error { return in.Write(wire) })
 	run(func() error { return serveSettings(l, out, in) })
 	return <-broken

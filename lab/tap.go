@@ -8,7 +8,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"github.com/heddle-network/heddle/tap"
+	"github.com/heddle-network/heddle/frames"
 )
 
 // A machine's wires end in the namespace of its emulator. A bridge that forgets addresses at
@@ -91,7 +91,7 @@ func outerMAC(number, nic int) net.HardwareAddr {
 // makeTAP makes a TAP that exists without a program that holds it.
 func (s *namespace) makeTAP(name string) error {
 	return s.within(func() error {
-		device, err := tap.Open(name, 0)
+		device, err := frames.OpenTAP(name)
 		if err != nil {
 			return err
 		}

@@ -2,43 +2,44 @@
 // takes a detour through this program, which loses, delays and paces it. All of it is in the user's namespace, so it is
 // the same whatever the network is.
 //
-//	what the user sends:      eth0 (egress)  ── detour ── relay ── detour ── eth0 ── the network
-//	what the user is sent:    eth0 (ingress) ── detour ── relay ── detour ── eth0 ── the user
+//	the user ── eth0 ─┐              ┌─ eth0 ── the network
+//	                  lo ── relay ── lo                        and the same from the network to the user
 package link
 
 import (
-	"errors"
-	"os"
 	"sync"
 	"time"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/bpf"
 	"github.com/heddle-network/heddle/crowd/scenario"
 	"github.com/heddle-network/heddle/crowd/socket"
+	"github.com/heddle-network/heddle/frames"
 	"github.com/heddle-network/heddle/impair"
-	"github.com/heddle-network/heddle/tap"
 )
 
-// Links are those of a crowd. All methods may be called at once.
+// Links are those of a crowd. All methods but Close may be called at once.
 type Links struct {
 	// Late, if it is set, is told of each frame how much later than due it went on.
 	Late func(time.Duration)
 
 	mu      sync.Mutex
 	detours map[int]*bpf.Detour // by the index of the port
-	devices []*os.File
+	sockets []*frames.Socket
 	relays  []*impair.Relay
 	running sync.WaitGroup
 }
 
-// Put puts the link of a user, from 1, between the user's interface and the network. With the same seed it makes the same
-// decisions about the user's frames. It lasts until Close, or as long as the namespace.
+// Put puts the link of a user, from 1, between a port of the user's namespace and the network. With the same seed it makes
+// the same decisions about the user's frames. It lasts until Close, or as long as the namespace.
 func (l *Links) Put(n socket.Namespace, port string, as scenario.Link, seed uint64, user int) error {
-	var device *os.File
-	var mtu int
+	var passing *frames.Socket
 	err := n.Do(func() (err error) {
-		device, mtu, err = l.detour(port)
+		passing, err = l.detour(port)
 		return err
 	})
 	if err != nil {
@@ -47,17 +48,14 @@ func (l *Links) Put(n socket.Namespace, port string, as scenario.Link, seed uint
 	as.Seed = seed
 	out, in := l.relay(as, 2*uint64(user)), l.relay(as, 2*uint64(user)+1)
 	l.mu.Lock()
-	l.devices, l.relays = append(l.devices, device), append(l.relays, out, in)
+	l.sockets, l.relays = append(l.sockets, passing), append(l.relays, out, in)
 	l.mu.Unlock()
-	l.running.Go(func() { divide(tap.Frames(device, impair.HeaderSize+mtu+maxHeader), out, in) })
+	l.running.Go(func() { divide(passing.Next, out, in) })
 	for _, r := range []*impair.Relay{out, in} {
-		l.running.Go(func() { r.Write(device) })
+		l.running.Go(func() { r.Write(passing) })
 	}
 	return nil
 }
-
-// maxHeader is room for an Ethernet header with two VLAN tags.
-const maxHeader = 22
 
 func (l *Links) relay(as scenario.Link, stream uint64) *impair.Relay {
 	r := impair.NewRelay(stream)
@@ -67,14 +65,14 @@ func (l *Links) relay(as scenario.Link, stream uint64) *impair.Relay {
 	return r
 }
 
-// divide reads frames until the device is closed, and passes those that were sent to out.
+// divide reads frames until the socket is closed, and passes those that were sent to out, all others to in.
 func divide(next func() ([]byte, error), out, in *impair.Relay) {
 	for {
 		b, err := next()
 		switch {
-		case errors.Is(err, os.ErrClosed):
+		case err != nil:
 			return
-		case err != nil || len(b) <= impair.HeaderSize+bpf.GroupByte:
+		case len(b) <= impair.HeaderSize+bpf.GroupByte:
 			continue
 		case b[impair.HeaderSize+bpf.GroupByte]&bpf.GroupBit != 0:
 			out.Pass(b)
@@ -84,14 +82,20 @@ func divide(next func() ([]byte, error), out, in *impair.Relay) {
 	}
 }
 
-// Close takes all links away. Frames that are under way are lost.
+// closing is how many sockets are closed at once: each waits until the kernel is sure that nobody uses it.
+const closing = 64
+
+// Close takes all links away: the users are cut off. Frames that are under way are lost.
 func (l *Links) Close() {
 	for _, r := range l.relays {
 		r.Close()
 	}
-	for _, d := range l.devices {
-		d.Close()
+	var all errgroup.Group
+	all.SetLimit(closing)
+	for _, s := range l.sockets {
+		all.Go(s.Close)
 	}
+	all.Wait()
 	l.running.Wait()
 	for _, d := range l.detours {
 		d.Close()
@@ -107,9 +111,22 @@ func Check() error {
 	defer n.Close()
 	l := &Links{}
 	defer l.Close()
-	if err := l.Put(n, "lo", scenario.Link{}, 0, 0); err != nil {
+	if err = n.Do(makePort); err == nil {
+		err = l.Put(n, "eth0", scenario.Link{}, 0, 0)
+	}
+	if err != nil {
 		return heddle.Wrap(heddle.NotOnKernel, "give users", "links", err, "load the kernel's modules, if it has them "+
-			"('modprobe -a tun sch_ingress cls_bpf'), or take link out of the scenario's personas")
+			"('modprobe -a af_packet sch_ingress cls_bpf'), or take link out of the scenario's personas")
 	}
 	return nil
+}
+
+// makePort makes an interface in the thread's namespace.
+func makePort() error {
+	h, err := netlink.NewHandle(unix.NETLINK_ROUTE)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	return h.LinkAdd(&netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "eth0"}, PeerName: "eth1"})
 }

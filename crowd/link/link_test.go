@@ -141,3 +141,13 @@ func TestWhole(t *testing.T) {
 	}
 	t.Log(inside(t, user, "nstat", "-asz", "TcpRetransSegs"))
 }
+
+// TestCheck: what links need is there, or the error says what is missing.
+func TestCheck(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("making namespaces needs root")
+	}
+	if err := Check(); err != nil {
+		t.Error(err)
+	}
+}
