@@ -73,6 +73,9 @@ func ParseShare(text string) (float64, error) {
 	return v, nil
 }
 
+// FormatShare writes a share as ParseShare reads it.
+func FormatShare(share float64) string { return strconv.FormatFloat(100*share, 'g', 4, 64) + "%" }
+
 func refuse(op, object, cause, remedy string) error {
 	return heddle.Errorf(heddle.BadArgument, op, object, cause, remedy)
 }

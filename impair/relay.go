@@ -23,6 +23,12 @@ type Count struct {
 	Refused   uint64 `json:"refused"`
 }
 
+// Plus adds counts.
+func (c Count) Plus(o Count) Count {
+	return Count{c.Frames + o.Frames, c.Lost + o.Lost, c.Duplicated + o.Duplicated, c.Reordered + o.Reordered,
+		c.Corrupted + o.Corrupted, c.Spoiled + o.Spoiled, c.Overflown + o.Overflown, c.Refused + o.Refused}
+}
+
 // Relay is one direction of a wire: frames are passed to it, and it writes them when they are due.
 type Relay struct {
 	// Late, if it is set, is told of each frame how much later than due it was written.

@@ -22,7 +22,7 @@ func (s share) String() string {
 	if s.float64 == nil {
 		return "0%"
 	}
-	return strconv.FormatFloat(*s.float64*100, 'g', 4, 64) + "%"
+	return impair.FormatShare(*s.float64)
 }
 
 func (s share) Set(text string) (err error) {

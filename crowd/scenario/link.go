@@ -20,6 +20,35 @@ type Link struct {
 	Rate impair.Rate `json:"rate,omitempty"`
 }
 
+// String writes the link with the words of a scenario.
+func (l Link) String() string {
+	var all []string
+	add := func(given bool, key, value string) {
+		if given {
+			all = append(all, key+" "+value)
+		}
+	}
+	add(l.Delay > 0, "delay", l.Delay.String())
+	add(l.Jitter > 0, "jitter", l.Jitter.String())
+	add(l.Loss > 0, "loss", impair.FormatShare(l.Loss))
+	add(l.Rate > 0, "rate", l.Rate.String())
+	add(l.Duplicate > 0, "duplicate", impair.FormatShare(l.Duplicate))
+	add(l.Reorder > 0, "reorder", impair.FormatShare(l.Reorder))
+	add(l.Corrupt > 0, "corrupt", impair.FormatShare(l.Corrupt))
+	return heddle.List(all)
+}
+
+// Links are those of the personas that have one.
+func (s Scenario) Links() map[string]Link {
+	all := map[string]Link{}
+	for name, p := range s.Personas {
+		if p.Link != nil {
+			all[name] = *p.Link
+		}
+	}
+	return all
+}
+
 const linkWords = "delay, jitter, loss, rate, duplicate, reorder or corrupt"
 
 // UnmarshalYAML reads a link, and checks it.

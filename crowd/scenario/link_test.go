@@ -20,6 +20,9 @@ func TestLink(t *testing.T) {
 	if got := s.Personas["one"].Link; got == nil || *got != want {
 		t.Errorf("%+v, not %+v", got, want)
 	}
+	if got, words := want.String(), "delay 30ms, jitter 8ms, loss 0.5%, rate 20mbit, reorder 1%"; got != words {
+		t.Errorf("%q, not %q", got, words)
+	}
 	if s.Personas["two"].Link != nil {
 		t.Error("persona two has a link")
 	}
