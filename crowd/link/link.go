@@ -22,7 +22,7 @@ import (
 	"github.com/heddle-network/heddle/impair"
 )
 
-// Links are those of a crowd. All methods but Close may be called at once.
+// Links are those of a crowd. Put may be called at once with itself.
 type Links struct {
 	// Late, if it is set, is told of each frame how much later than due it went on.
 	Late func(time.Duration)
@@ -82,6 +82,14 @@ func divide(next func() ([]byte, error), out, in *impair.Relay) {
 	}
 }
 
+// Counted is what has been done to the frames of all users, both ways.
+func (l *Links) Counted() (sum impair.Count) {
+	for _, r := range l.relays {
+		sum = sum.Plus(r.Counted())
+	}
+	return sum
+}
+
 // closing is how many sockets are closed at once: each waits until the kernel is sure that nobody uses it.
 const closing = 64
 
@@ -100,6 +108,7 @@ func (l *Links) Close() {
 	for _, d := range l.detours {
 		d.Close()
 	}
+	l.detours, l.sockets, l.relays = nil, nil, nil
 }
 
 // Check refuses a kernel that has not what links need. It looks by putting one into a namespace that ends at once.
