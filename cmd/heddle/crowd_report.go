@@ -48,6 +48,9 @@ func (s *session) reportScreen(w io.Writer, r report.Report) error {
 	for _, m := range r.Modes {
 		fields = append(fields, [2]string{"left out", r.LeftOut[m]})
 	}
+	for _, persona := range sortedKeys(r.Links) {
+		fields = append(fields, [2]string{"link of " + persona, r.Links[persona].String()})
+	}
 	if err := fieldTable(w, s.width(), fields...); err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/crowd/link"
 	"github.com/heddle-network/heddle/crowd/report"
 	"github.com/heddle-network/heddle/crowd/rig"
 	"github.com/heddle-network/heddle/durable"
@@ -98,8 +99,13 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 	}
 	raiseFileLimit()
 	out := report.Report{Crowd: read.Name, Seed: read.Seed, Users: read.Users, Length: time.Duration(read.Clock.Length),
-		Modes: f.modes, LeftOut: map[string]string{}}
+		Modes: f.modes, LeftOut: map[string]string{}, Links: read.Links()}
 	if !f.player { // the rig's caller has drawn the plan
+		if len(out.Links) > 0 {
+			if err := link.Check(); err != nil {
+				return err
+			}
+		}
 		drawn, err := s.drawPlan(ctx, read, "")
 		if err != nil {
 			return err
