@@ -59,7 +59,6 @@ func TestCrowdLinks(t *testing.T) {
 		if c := one.Calls; c.Count == 0 || c.Lost == 0 || c.MOSP10 > 4.3 {
 			t.Errorf("%s: calls: %+v", one.Mode, c)
 		}
-		t.Logf("%s: far %s, near %s, calls %+v, links %+v, lag %s, invalid %q", one.Mode, far.P50, near.P50, one.Calls, *one.OnLinks, one.Paced.P99, one.Invalid)
 	}
 	nothingLeft(t)
 }
