@@ -38,6 +38,9 @@ through the same call of the agent as every container's, and does what is planne
 it is planned. The services that people use are built in: they answer in the sizes of
 the plan, over TCP; calls go from user to user, over UDP.
 
+Users of a persona with a link are connected by that link: what it delays and loses, each way,
+is decided by the seed. A kernel that cannot do it is refused (HDL-3003).
+
 Without --network, run makes a lab host, and plays the same plan on a new network of
 each of the --modes, in --rounds; each round begins with another mode. The lab is
 removed afterwards. With --network, it plays on that network of this host's agent.
