@@ -46,6 +46,15 @@ func TestCrowdReportScreen(t *testing.T) {
 		t.Fatal(err)
 	}
 	compare(t, "crowd.report", out.String())
+	plain := crowdReport()
+	plain.Links = nil
+	for i := range plain.Rounds {
+		plain.Rounds[i].OnLinks = nil
+	}
+	s, out = screen(t)
+	if err := s.reportScreen(s.stdout, plain); err != nil || strings.Contains(out.String(), "link") {
+		t.Errorf("%v: nobody has a link:\n%s", err, out.String())
+	}
 }
 
 // TestCrowdReportInvalid: a report of a run that is not valid ends like the run.
