@@ -22,7 +22,7 @@ import (
 	"github.com/heddle-network/heddle/impair"
 )
 
-// Links are those of a crowd. Put may be called at once with itself.
+// Links are those of a crowd. Put may be called by several at once, and nothing else beside it.
 type Links struct {
 	// Late, if it is set, is told of each frame how much later than due it went on.
 	Late func(time.Duration)
