@@ -203,7 +203,7 @@ func TestParseAnswers(t *testing.T) {
 		"HTTP/1.0 200 OK\r\nContent-Length: 2\r\ncni-exit: 0\r\n\r\nab": true, "HTTP/1.1 200\r\nCni-Exit: 0\r\n\r\n": true,
 		"HTTP/1.0 200 OK\r\nContent-Length: 3\r\n\r\nab": false, "HTTP/1.0 200 OK\r\nCni-Exit: 0\r\n": false, "": false, "\r\n\r\n": false, "HTTP/1.0 x\r\n\r\n": false,
 	} {
-		if r, err := parse([]byte(answer)); (err == nil) != ok || ok && (!r.cni || r.exit != 0) {
+		if r, err := parse([]byte(answer)); (err == nil) != ok || ok && (!r.ours || r.exit != 0) {
 			t.Errorf("%q: %+v %v", answer, r, err)
 		}
 	}

@@ -13,8 +13,9 @@ import (
 )
 
 // TestPodman tells every story in every mode, with one installation and image.
-func TestPodman(t *testing.T) {
-	p := newPodman(t)
+func TestPodman(t *testing.T) { newPodman(t).tell() }
+
+func (p podman) tell() {
 	for _, w := range wirings {
 		p.sub(w.mode, func() {
 			p.networks(w)
