@@ -16,6 +16,9 @@ type AttachRequest struct {
 	IPs   []netip.Addr  `json:"ips,omitempty"`
 	MAC   MAC           `json:"mac,omitempty"`
 	Ports []PortMapping `json:"ports,omitempty"`
+	// Holders are processes that may already listen on the ports, for the container: an engine that
+	// binds them before it has the container attached.
+	Holders []int `json:"-"`
 	// DefaultRoute says whether the container's default route is to lead through
 	// this endpoint; nil leaves it to the first one that can carry it.
 	DefaultRoute *bool `json:"defaultRoute,omitempty"`

@@ -31,7 +31,7 @@ func (h *Handler) setup(ctx context.Context, netns string, body []byte) (any, er
 	if err != nil {
 		return nil, err
 	}
-	req.Netns = netns
+	req.Netns, req.Holders = netns, engines(door.CallerOf(ctx))
 	req.Ports = door.Unpublished(h.endpoints.Endpoints, req)
 	reply, err := h.endpoints.Attach(ctx, req)
 	if err != nil {
