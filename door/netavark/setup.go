@@ -2,6 +2,7 @@ package netavark
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"net/netip"
 	"slices"
@@ -69,9 +70,12 @@ func (h *Handler) networkOf(asked network) (n heddle.Network, err error) {
 	} else {
 		n, err = h.networks.Network(asked.Name)
 	}
+	if errors.Is(err, heddle.NoNetwork.Sentinel()) {
+		err = heddle.Errorf(heddle.NoNetwork, "use Podman's network", asked.Name, "the network of heddle that it stood for was deleted",
+			"remove it with 'podman network rm', and create it again")
+	}
 	if err != nil {
-		return n, heddle.Wrap(heddle.NoNetwork, "use Podman's network", asked.Name, err,
-			"remove it with 'podman network rm', and create it again: heddle's network was deleted")
+		return n, err
 	}
 	var known heddle.Network
 	for _, s := range asked.Subnets {

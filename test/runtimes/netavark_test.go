@@ -28,7 +28,7 @@ func newNetavark(t *testing.T) podman {
 	})
 	cell.Sh(t, "mkdir -p /etc/containers && cp -r %s/etc/containers/. /etc/containers/", tree)
 	t.Setenv("PODMAN_IGNORE_CGROUPSV1_WARNING", "1")
-	p := podman{host: newHost(t, "podman crun", "podman", "crun", "busybox")}
+	p := podman{host: newHost(t, "podman crun", "podman", "crun", "busybox"), taken: "address already in use"}
 	p.create = func(w wiring, name string, number int) {
 		asPodman := strings.NewReplacer("--mode ", "--opt mode=", "--parent ", "--opt parent=")
 		p.do("network create --driver heddle %s %s", asPodman.Replace(w.flags(number)), name)
@@ -41,5 +41,17 @@ func newNetavark(t *testing.T) podman {
 	return p
 }
 
-// TestNetavark tells every story in every mode by Podman's default network stack.
-func TestNetavark(t *testing.T) { newNetavark(t).tell() }
+// TestNetavark tells every story in every mode by Podman's default network stack, and those of
+// netavark alone.
+func TestNetavark(t *testing.T) {
+	p := newNetavark(t)
+	p.tell()
+	p.sub("own", func() {
+		p.networks(wirings[0])
+		p.story("names", p.tellNames)
+		p.story("addresses", p.tellAddresses)
+		p.story("beside", p.tellBeside)
+		p.story("create", p.tellCreate)
+		p.forget()
+	})
+}

@@ -14,12 +14,14 @@ type podman struct {
 	*host
 	// create makes one of the networks that the stories have.
 	create func(w wiring, name string, number int)
+	// taken are the words about a port that another container has published.
+	taken string
 }
 
 // newPodman is the host's Podman with its CNI back end.
 func newPodman(t *testing.T) podman {
 	t.Helper()
-	p := podman{host: newHost(t, "podman crun", "podman", "crun", "busybox")}
+	p := podman{host: newHost(t, "podman crun", "podman", "crun", "busybox"), taken: "HDL-2010"}
 	p.create = func(w wiring, name string, number int) {
 		path := fmt.Sprintf("/etc/cni/net.d/%d-%s.conflist", number, name)
 		write(p.t, path, w.conflist(name, number))
