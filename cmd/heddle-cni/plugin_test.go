@@ -32,7 +32,13 @@ func (p plugin) queue() string  { return filepath.Join(p.dir, "queue") }
 
 func (p plugin) run(t *testing.T, conf string, env ...string) (exit int, stdout, stderr string) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0])
+	return p.call(t, nil, conf, env...)
+}
+
+// call runs the plugin with arguments.
+func (p plugin) call(t *testing.T, args []string, conf string, env ...string) (exit int, stdout, stderr string) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append([]string{"HEDDLE_CNI_TEST_PLUGIN=1", "HEDDLE_SOCKET=" + p.socket(), "HEDDLE_CNI_QUEUE=" + p.queue(),
 		"CNI_CONTAINERID=c1", "CNI_NETNS=/run/netns/c1", "CNI_IFNAME=eth0", "CNI_PATH=/opt/cni/bin"}, env...)
 	cmd.Stdin = strings.NewReader(conf)

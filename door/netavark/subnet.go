@@ -30,19 +30,19 @@ func (s subnet) addTo(n *heddle.Network) error {
 		return heddle.Errorf(heddle.BadSubnet, "create network", n.Name,
 			fmt.Sprintf("its range from %s to %s is not in the subnet %s", first, last, s.Subnet), "give --ip-range inside --subnet")
 	}
+	// a range that was given as a prefix begins with the prefix's second address in Podman
+	if before := first.Prev(); first != last && s.Subnet.Contains(before) && len(prefixes(before, last)) == 1 {
+		if before != s.Subnet.Masked().Addr() { // which is given out in no case
+			n.Reserved = append(n.Reserved, before)
+		}
+		first = before
+	}
 	n.Ranges = append(n.Ranges, prefixes(first, last)...)
 	return nil
 }
 
-// prefixes cover the addresses from first to last. Podman's range of a prefix begins with its second
-// address; it is that prefix.
+// prefixes are the fewest that have the addresses from first to last.
 func prefixes(first, last netip.Addr) (all []netip.Prefix) {
-	for bits := range first.BitLen() {
-		p := netip.PrefixFrom(first, bits).Masked()
-		if (p.Addr() == first || p.Addr().Next() == first) && lastOf(p) == last {
-			return []netip.Prefix{p}
-		}
-	}
 	for first.IsValid() && !last.Less(first) {
 		p := netip.PrefixFrom(first, first.BitLen())
 		for p.Bits() > 0 {
