@@ -138,6 +138,14 @@ func (h *host) revive() {
 	h.Agent = a
 }
 
+// resolve has the agent answer containers that ask for names, from now on.
+func (h *host) resolve() {
+	h.t.Helper()
+	h.crash()
+	h.flags = []string{"--resolver", "gateway"}
+	h.revive()
+}
+
 // queued waits until so many DELs lie in the plugin's queue.
 func (h *host) queued(want int) {
 	h.t.Helper()

@@ -14,10 +14,7 @@ import (
 
 // tellNames asks the network's resolver for a container's name and aliases.
 func (p podman) tellNames() {
-	p.crash()
-	p.flags = []string{"--resolver", "gateway"}
-	p.revive()
-	defer func() { p.flags = nil }()
+	p.resolve()
 	p.run("web", "--network blue:alias=api,alias=www")
 	p.run("b", "--network blue --network red")
 	p.do("network connect --alias late red web")
