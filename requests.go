@@ -44,7 +44,7 @@ type AttachRequest struct {
 	// the host's default route.
 	SSH   netip.Addr `json:"ssh,omitzero"`
 	Force bool       `json:"force,omitempty"`
-	// Owner says through which door and for whom, such as "cli" or
+	// Owner says through which door and for whom, such as "cli", "netavark/mynet" or
 	// "cni/mynet"; garbage collection stays within one owner.
 	Owner string `json:"owner,omitempty"`
 	// Handover leaves the container's end of the link on the host, under the name
