@@ -14,7 +14,6 @@ import (
 
 const (
 	maxMTU      = 65535 // what a veth carries
-	minRate     = 8000  // a thousand bytes a second
 	maxNICs     = 99    // each takes two values of one byte of the MAC
 	maxSwitches = 15
 	maxPort     = 14 // bytes of a port's name; its relay's name has one more
@@ -122,7 +121,7 @@ func (n *Node) check() error {
 		if err := checkMTU(nic.MTU, nic.Addresses...); err != nil {
 			return err
 		}
-		if err := checkRate(nic.Rate); err != nil {
+		if err := nic.Rate.Check(); err != nil {
 			return err
 		}
 	}
@@ -181,14 +180,6 @@ func checkMTU(mtu int, on ...netip.Prefix) error {
 	if mtu < least || mtu > maxMTU {
 		return heddle.Errorf(heddle.BadMTU, "check MTU", fmt.Sprint(mtu),
 			fmt.Sprintf("a lab's wire%s takes %d to %d bytes", why, least, maxMTU), "choose an MTU in that range")
-	}
-	return nil
-}
-
-func checkRate(rate Rate) error {
-	if rate != 0 && rate < minRate {
-		return refuse("check rate", rate, fmt.Sprintf("a wire carries at least %d bit/s", minRate),
-			"choose a higher rate, or "+unlimited)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/impair"
 )
 
 var (
@@ -24,7 +25,7 @@ func (t Topology) complete() (Topology, error) {
 	t = t.clone()
 	setDefault(&t.Name, "lab")
 	setDefault(&t.MTU, 1500)
-	setDefault(&t.Rate, Unlimited)
+	setDefault(&t.Rate, impair.Unlimited)
 	setDefault(&t.Dir, DefaultDir)
 	if t.Progress == nil {
 		t.Progress = func(string) {}

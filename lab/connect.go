@@ -84,7 +84,7 @@ func (l *Lab) wireNIC(sw *switchNamespace, in *namespace, h *Host, nic NIC, numb
 			return fmt.Errorf("merge segments at %s: %w", port, err)
 		}
 	}
-	if err := sw.setLimit(port, nic.Rate.bits(), nic.MTU); err != nil {
+	if err := sw.setLimit(port, nic.Rate.Bits(), nic.MTU); err != nil {
 		return fmt.Errorf("rate of port %s: %w", port, err)
 	}
 	if i > 0 && i >= len(l.Topology.findNode(h.Name).NICs) {
@@ -92,7 +92,7 @@ func (l *Lab) wireNIC(sw *switchNamespace, in *namespace, h *Host, nic NIC, numb
 		// ports limit the rate.
 		return nil
 	}
-	if err := in.setLimit(name, nic.Rate.bits(), nic.MTU); err != nil {
+	if err := in.setLimit(name, nic.Rate.Bits(), nic.MTU); err != nil {
 		return fmt.Errorf("rate of %s: %w", name, err)
 	}
 	return nil

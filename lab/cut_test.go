@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/heddle-network/heddle/impair"
 	"github.com/heddle-network/heddle/lab"
 )
 
@@ -45,7 +46,7 @@ func TestCuts(t *testing.T) {
 		t.Errorf("one way: %d from host1, %d from host2", got[0], got[1])
 	}
 	// A relay in the wire changes nothing about it.
-	impair(t, l, "host1", lab.Both, lab.Impairment{Delay: time.Millisecond})
+	setImpairment(t, l, "host1", lab.Both, impair.Impairment{Delay: time.Millisecond})
 	if got := datagramsOneWay(t, l); got != [2]int{0, 10} {
 		t.Errorf("one way, with a relay: %d from host1, %d from host2", got[0], got[1])
 	}
@@ -87,7 +88,7 @@ func TestWireChanges(t *testing.T) {
 	mtu := func() string { return in(t, l, "host2", "cat", "/proc/sys/net/ipv6/conf/eth0/mtu") }
 	for _, relay := range []bool{false, true} {
 		if relay {
-			impair(t, l, "host2", lab.Both, lab.Impairment{Delay: time.Millisecond})
+			setImpairment(t, l, "host2", lab.Both, impair.Impairment{Delay: time.Millisecond})
 		}
 		for _, step := range []struct {
 			mtu    int
@@ -104,12 +105,12 @@ func TestWireChanges(t *testing.T) {
 			}
 		}
 	}
-	impair(t, l, "host2", lab.Both, lab.Impairment{})
+	setImpairment(t, l, "host2", lab.Both, impair.Impairment{})
 	if err := l.SetRate(ctx, "host2", 8_000_000); err != nil {
 		t.Fatal(err)
 	}
 	carries8(t, l, false)
-	for rate, want := range map[lab.Rate]string{lab.Unlimited: "", 0: "200Mbit"} {
+	for rate, want := range map[impair.Rate]string{impair.Unlimited: "", 0: "200Mbit"} {
 		if err := l.SetRate(ctx, lab.SwitchName, rate); err != nil {
 			t.Fatal(err)
 		}
@@ -121,8 +122,8 @@ func TestWireChanges(t *testing.T) {
 		}
 	}
 	for _, bad := range []error{l.SetMTU(ctx, "host2", 1000, false), l.SetRate(ctx, "host2", 1), l.SetMTU(ctx, "host2:eth1", 1400, false),
-		l.Impair(ctx, "host2", lab.Both, lab.Impairment{Loss: 1.5}), l.Impair(ctx, "host2", "up", lab.Impairment{}),
-		l.Impair(ctx, "host2", lab.Both, lab.Impairment{Jitter: 1})} {
+		l.Impair(ctx, "host2", lab.Both, impair.Impairment{Loss: 1.5}), l.Impair(ctx, "host2", "up", impair.Impairment{}),
+		l.Impair(ctx, "host2", lab.Both, impair.Impairment{Jitter: 1})} {
 		if bad == nil {
 			t.Error("nonsense was accepted")
 		}
@@ -219,10 +220,12 @@ func answersSoon(h *lab.Host) bool {
 func TestRelayCrash(t *testing.T) {
 	l := up(t, lab.Options{Name: "crash", Hosts: 2, NoAgent: true})
 	for _, mend := range []func() error{
-		func() error { return l.Impair(t.Context(), "host1", lab.In, lab.Impairment{Delay: time.Millisecond}) },
+		func() error {
+			return l.Impair(t.Context(), "host1", lab.In, impair.Impairment{Delay: time.Millisecond})
+		},
 		func() error { return l.ClearFaults(t.Context()) },
 	} {
-		impair(t, l, "host1", lab.In, lab.Impairment{Delay: time.Millisecond})
+		setImpairment(t, l, "host1", lab.In, impair.Impairment{Delay: time.Millisecond})
 		reaches(t, l, "host2", "172.31.240.11", true)
 		if got := l.Crashed(); len(got) != 0 {
 			t.Errorf("crashed: %v", got)
@@ -238,7 +241,7 @@ func TestRelayCrash(t *testing.T) {
 		}
 		reaches(t, l, "host2", "172.31.240.11", true)
 	}
-	impair(t, l, "host1", lab.In, lab.Impairment{Delay: time.Millisecond})
+	setImpairment(t, l, "host1", lab.In, impair.Impairment{Delay: time.Millisecond})
 	killRelay(t, l)
 }
 

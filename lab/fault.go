@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/impair"
 )
 
 const faultsName = "faults.json"
@@ -32,16 +33,18 @@ type Cut struct {
 // WireFault holds the faults of a wire. Out is about frames that its host sends, In about
 // frames that it receives.
 type WireFault struct {
-	Out Impairment `json:"out"`
-	In  Impairment `json:"in"`
+	Out impair.Impairment `json:"out"`
+	In  impair.Impairment `json:"in"`
 	// Rate and MTU are the current ones, if they were changed. A hidden MTU is set only at
 	// the switch: the host does not see it.
-	Rate   Rate `json:"rate,omitempty"`
-	MTU    int  `json:"mtu,omitempty"`
-	Hidden bool `json:"hidden,omitempty"`
+	Rate   impair.Rate `json:"rate,omitempty"`
+	MTU    int         `json:"mtu,omitempty"`
+	Hidden bool        `json:"hidden,omitempty"`
 }
 
-func (f *WireFault) relayed() bool { return f.Out != Impairment{} || f.In != Impairment{} }
+func (f *WireFault) relayed() bool {
+	return f.Out != (impair.Impairment{}) || f.In != (impair.Impairment{})
+}
 
 // Faults reads the lab's faults.
 func (l *Lab) Faults() Faults {
@@ -124,7 +127,7 @@ func (l *Lab) Crashed() (all []string) {
 }
 
 // Counts returns what the wire's relay has done since it was set.
-func (l *Lab) Counts(name string) (out, in Count, err error) {
+func (l *Lab) Counts(name string) (out, in impair.Count, err error) {
 	w, err := l.findWire(name)
 	if err != nil {
 		return out, in, err

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/heddle-network/heddle/impair"
 	"github.com/heddle-network/heddle/lab"
 )
 
@@ -59,7 +60,7 @@ func thrice(measure func() bool) (right bool) {
 	return right
 }
 
-func impair(t *testing.T, l *lab.Lab, wire string, d lab.Direction, i lab.Impairment) {
+func setImpairment(t *testing.T, l *lab.Lab, wire string, d lab.Direction, i impair.Impairment) {
 	t.Helper()
 	if err := l.Impair(t.Context(), wire, d, i); err != nil {
 		t.Fatal(err)
@@ -73,7 +74,7 @@ func TestImpairments(t *testing.T) {
 		var runs [3][]int
 		bySeed := func() bool {
 			for i, seed := range []uint64{7, 7, 8} {
-				impair(t, l, "host1", lab.Out, lab.Impairment{Loss: 0.3, Seed: seed})
+				setImpairment(t, l, "host1", lab.Out, impair.Impairment{Loss: 0.3, Seed: seed})
 				runs[i], _ = answered(t, l, count)
 				out, in, err := l.Counts("host1")
 				if err != nil || in.Lost != 0 || int(out.Lost) < 1 {
@@ -88,7 +89,7 @@ func TestImpairments(t *testing.T) {
 		}
 	})
 	t.Run("delay", func(t *testing.T) {
-		impair(t, l, "host1", lab.Both, lab.Impairment{Delay: 30 * time.Millisecond, Jitter: 5 * time.Millisecond})
+		setImpairment(t, l, "host1", lab.Both, impair.Impairment{Delay: 30 * time.Millisecond, Jitter: 5 * time.Millisecond})
 		_, out := answered(t, l, 20)
 		least := regexp.MustCompile(`rtt min/avg/max/mdev = ([\d.]+)/`).FindStringSubmatch(out)
 		if least == nil {
@@ -99,27 +100,27 @@ func TestImpairments(t *testing.T) {
 		}
 	})
 	t.Run("duplicate", func(t *testing.T) {
-		impair(t, l, "host1", lab.Both, lab.Impairment{})
-		impair(t, l, "host1", lab.Out, lab.Impairment{Duplicate: 1})
+		setImpairment(t, l, "host1", lab.Both, impair.Impairment{})
+		setImpairment(t, l, "host1", lab.Out, impair.Impairment{Duplicate: 1})
 		var out string
 		if !thrice(func() bool { _, out = answered(t, l, 20); return strings.Count(out, "DUP!") >= 19 }) {
 			t.Error(out)
 		}
 	})
 	t.Run("reorder", func(t *testing.T) {
-		impair(t, l, "host1", lab.Out, lab.Impairment{Reorder: 0.2, Seed: 1})
+		setImpairment(t, l, "host1", lab.Out, impair.Impairment{Reorder: 0.2, Seed: 1})
 		if seen := allAnswered(t, l, 100); slices.IsSorted(seen) {
 			t.Errorf("in order: %v", seen)
 		}
 	})
 	t.Run("corrupt", func(t *testing.T) {
-		impair(t, l, "host1", lab.Out, lab.Impairment{Corrupt: 1, Seed: 1})
+		setImpairment(t, l, "host1", lab.Out, impair.Impairment{Corrupt: 1, Seed: 1})
 		if seen, out := answered(t, l, 50); len(seen) > 2 { // a bit of the padding or of the TOS may go unnoticed
 			t.Error(out)
 		}
 	})
 	t.Run("sound again", func(t *testing.T) {
-		impair(t, l, "host1", lab.Both, lab.Impairment{})
+		setImpairment(t, l, "host1", lab.Both, impair.Impairment{})
 		allAnswered(t, l, 50)
 		if on, err := l.Hosts[0].Offloads(); err != nil || !on["tso"] {
 			t.Error("segmentation is still off", on, err)
@@ -134,7 +135,7 @@ func TestImpairments(t *testing.T) {
 func TestSpoiltChecksums(t *testing.T) {
 	l := still(t, 2)
 	for _, spoil := range []bool{false, true} {
-		impair(t, l, "host1", lab.Out, lab.Impairment{Delay: time.Millisecond, SpoilChecksums: spoil})
+		setImpairment(t, l, "host1", lab.Out, impair.Impairment{Delay: time.Millisecond, SpoilChecksums: spoil})
 		before := udp(t, l, "host2", "InCsumErrors")
 		got := datagrams(t, l, "host1", "host2", 20)
 		wrong := udp(t, l, "host2", "InCsumErrors") - before
@@ -193,7 +194,7 @@ func udp(t *testing.T, l *lab.Lab, host, name string) int {
 func TestRelayPasses(t *testing.T) {
 	l := up(t, lab.Options{Name: "pass", Hosts: 2, NoAgent: true, MTU: 9000})
 	for _, host := range []string{"host1", "host2"} {
-		impair(t, l, host, lab.Both, lab.Impairment{Delay: 100 * time.Microsecond})
+		setImpairment(t, l, host, lab.Both, impair.Impairment{Delay: 100 * time.Microsecond})
 	}
 	far := []string{"172.31.240.12", "fd99:172:31:240::12", "172.31.240.1"}
 	for _, host := range []string{"host1", "host2"} {
@@ -221,7 +222,7 @@ func TestStreamOutlivesCut(t *testing.T) {
 		t.Skip("iperf3 is not installed")
 	}
 	l := up(t, lab.Options{Name: "stream", Hosts: 2, NoAgent: true, Rate: 100_000_000})
-	impair(t, l, "host2", lab.Both, lab.Impairment{Loss: 0.005, Delay: 2 * time.Millisecond, Jitter: time.Millisecond, Duplicate: 0.01, Seed: 5})
+	setImpairment(t, l, "host2", lab.Both, impair.Impairment{Loss: 0.005, Delay: 2 * time.Millisecond, Jitter: time.Millisecond, Duplicate: 0.01, Seed: 5})
 	in(t, l, "host2", "iperf3", "-s", "-1", "-D")
 	eventually(t, "the server listens", func() bool {
 		return in(t, l, "host2", "sh", "-c", "cat /proc/net/tcp /proc/net/tcp6 | grep -c ':1451 .* 0A ' || true") != "0"

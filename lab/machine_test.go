@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/heddle-network/heddle/impair"
 	"github.com/heddle-network/heddle/lab"
 	"github.com/heddle-network/heddle/lab/boot"
 	"github.com/heddle-network/heddle/test/poll"
@@ -219,9 +220,9 @@ func machineFaults(t *testing.T, l *lab.Lab) {
 	reaches(t, l, "host1", "172.31.240.13", true)
 	do(l.Heal(ctx, "host1", "host2"))
 	reaches(t, l, "host1", "fd99:172:31:240::12", true)
-	do(l.Impair(ctx, "host1", lab.Out, lab.Impairment{Loss: 1}))
+	do(l.Impair(ctx, "host1", lab.Out, impair.Impairment{Loss: 1}))
 	reaches(t, l, "host2", "172.31.240.11", false)
-	do(l.Impair(ctx, "host1", lab.Out, lab.Impairment{}))
+	do(l.Impair(ctx, "host1", lab.Out, impair.Impairment{}))
 	reaches(t, l, "host2", "172.31.240.11", true)
 	passes := func(size int) bool {
 		_, err := try(t, l, "host1", "ping", "-n", "-c2", "-W5", "-M", "do", "-s", strconv.Itoa(size-28), "172.31.240.13")

@@ -5,6 +5,8 @@ import (
 	"context"
 	"net/netip"
 	"slices"
+
+	"github.com/heddle-network/heddle/impair"
 )
 
 // Options describe a lab of equal hosts on one switch. They are the short form of a Topology.
@@ -84,15 +86,15 @@ func (o Options) Topology() (Topology, error) {
 	if err := checkHostCount(o.Hosts); err != nil {
 		return Topology{}, err
 	}
-	t := Topology{Name: o.Name, MTU: o.MTU, Rate: Rate(o.Rate), Cut: o.Cut, Merge: o.Merge, Sysctls: o.Sysctls, Machine: o.Machine, Store: o.Store, Dir: o.Dir, Progress: o.Progress,
+	t := Topology{Name: o.Name, MTU: o.MTU, Rate: impair.Rate(o.Rate), Cut: o.Cut, Merge: o.Merge, Sysctls: o.Sysctls, Machine: o.Machine, Store: o.Store, Dir: o.Dir, Progress: o.Progress,
 		Agent:    Agent{Command: o.AgentCommand, Args: o.AgentArgs, Off: o.NoAgent, Later: o.AgentsLater},
 		Switches: []Switch{{Name: SwitchName, Subnets: carried(cmp.Or(o.MTU, 1500), []netip.Prefix{o.Subnet4, o.Subnet6})}}}
 	for i := range o.Hosts {
 		name := hostName(i)
 		nic := NIC{Switch: SwitchName, MTU: o.HostMTU[name]}
 		if rate, said := o.HostRate[name]; said {
-			nic.Rate = Rate(rate)
-			setDefault(&nic.Rate, Unlimited)
+			nic.Rate = impair.Rate(rate)
+			setDefault(&nic.Rate, impair.Unlimited)
 		}
 		t.Hosts = append(t.Hosts, Node{Name: name, NICs: []NIC{nic}, Spare: o.NICs, Agent: Agent{Args: o.HostAgentArgs[name]}})
 	}

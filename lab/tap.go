@@ -7,6 +7,8 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle/frames"
 )
 
 // A machine's wires end in the namespace of its emulator. A bridge that forgets addresses at
@@ -89,11 +91,11 @@ func outerMAC(number, nic int) net.HardwareAddr {
 // makeTAP makes a TAP that exists without a program that holds it.
 func (s *namespace) makeTAP(name string) error {
 	return s.within(func() error {
-		tap, err := openTAP(name)
+		device, err := frames.OpenTAP(name)
 		if err != nil {
 			return err
 		}
-		defer tap.Close()
-		return unix.IoctlSetInt(int(tap.Fd()), unix.TUNSETPERSIST, 1)
+		defer device.Close()
+		return unix.IoctlSetInt(int(device.Fd()), unix.TUNSETPERSIST, 1)
 	})
 }

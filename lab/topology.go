@@ -3,6 +3,8 @@ package lab
 import (
 	"net/netip"
 	"time"
+
+	"github.com/heddle-network/heddle/impair"
 )
 
 // Topology describes a whole lab. A topology file holds one. The zero value of each field
@@ -11,8 +13,8 @@ type Topology struct {
 	// Name identifies the lab; "lab".
 	Name string `json:"name" yaml:"name"`
 	// MTU and Rate of every wire that does not say otherwise; 1500, unlimited.
-	MTU  int  `json:"mtu" yaml:"mtu"`
-	Rate Rate `json:"rate" yaml:"rate"`
+	MTU  int         `json:"mtu" yaml:"mtu"`
+	Rate impair.Rate `json:"rate" yaml:"rate"`
 	// Cut turns segmentation offload (TSO, GSO, GRO) off at both ends of every wire, so that
 	// no frame is larger than the MTU, as on a cable.
 	Cut bool `json:"cut,omitempty" yaml:"cut"`
@@ -88,8 +90,8 @@ type NIC struct {
 	// the first host has .11.
 	Addresses []netip.Prefix `json:"addresses" yaml:"addresses"`
 	// MTU and Rate of the wire, at both ends; the switch's and the topology's.
-	MTU  int  `json:"mtu" yaml:"mtu"`
-	Rate Rate `json:"rate" yaml:"rate"`
+	MTU  int         `json:"mtu" yaml:"mtu"`
+	Rate impair.Rate `json:"rate" yaml:"rate"`
 }
 
 // Agent says how an agent is started. A host's arguments and environment come after those of

@@ -5,13 +5,14 @@ import (
 	"context"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/impair"
 )
 
 // Impair sets what happens to the frames of a wire (HOST, HOST:ethN, or a switch for all its
 // wires) in one direction or both, and starts again from the seed. The zero Impairment is a
 // wire without faults.
-func (l *Lab) Impair(ctx context.Context, name string, d Direction, i Impairment) error {
-	if err := i.check(); err != nil {
+func (l *Lab) Impair(ctx context.Context, name string, d Direction, i impair.Impairment) error {
+	if err := i.Check(); err != nil {
 		return err
 	}
 	if err := d.check(); err != nil {
@@ -37,13 +38,13 @@ func (l *Lab) Impair(ctx context.Context, name string, d Direction, i Impairment
 
 // SetRate sets the rate of a wire, or of all wires of a switch, in both directions. 0 means
 // the rate that it was made with.
-func (l *Lab) SetRate(ctx context.Context, name string, r Rate) error {
-	if err := checkRate(r); err != nil {
+func (l *Lab) SetRate(ctx context.Context, name string, r impair.Rate) error {
+	if err := r.Check(); err != nil {
 		return err
 	}
 	return l.eachWire(ctx, "set rate of", name, func(w wire, f *WireFault) error {
 		f.Rate = r
-		bits := cmp.Or(r, w.spec.Rate).bits()
+		bits := cmp.Or(r, w.spec.Rate).Bits()
 		return w.ends(func(sw, host *namespace) error {
 			if err := sw.setLimit(w.port, bits, w.mtu(f)); err != nil {
 				return err
@@ -167,7 +168,7 @@ func (l *Lab) restoreWire(ctx context.Context, name string) error {
 			*namespace
 			name string
 		}{{sw, w.port}, {host, w.nic}} {
-			if err := end.setLimit(end.name, w.spec.Rate.bits(), w.spec.MTU); err != nil {
+			if err := end.setLimit(end.name, w.spec.Rate.Bits(), w.spec.MTU); err != nil {
 				return err
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/heddle-network/heddle/bench"
+	"github.com/heddle-network/heddle/impair"
 	"github.com/heddle-network/heddle/lab"
 )
 
@@ -13,7 +14,7 @@ const storeHost = "store"
 // topology of a lab: two hosts with agents, which have a store if a mode spans hosts, and
 // two plain hosts if a mode has no agent.
 func (r *Rig) topology(number int, wire bench.Wire) lab.Topology {
-	t := lab.Topology{Name: r.Name, Bound: true, Machine: r.Machines, MTU: wire.MTU, Rate: lab.Rate(wire.Rate), Cut: segmentationOff(wire), Merge: wire.Name == wireMerged, Sysctls: r.sysctls(), Progress: func(string) {}}
+	t := lab.Topology{Name: r.Name, Bound: true, Machine: r.Machines, MTU: wire.MTU, Rate: impair.Rate(wire.Rate), Cut: segmentationOff(wire), Merge: wire.Name == wireMerged, Sysctls: r.sysctls(), Progress: func(string) {}}
 	if number > 0 {
 		t.Name += "-" + wireLabel(wire)
 	}

@@ -18,8 +18,8 @@ func newCrowdCheck(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use: "check FILE", Args: withArgs("FILE"),
 		Short: "Check a scenario",
-		Long: `check reads a scenario and prints what is in it: personas, behaviours, services. An
-error names the line and the key. Nothing is changed.`,
+		Long: `check reads a scenario and prints what is in it: personas, their links, behaviours,
+services. An error names the line and the key. Nothing is changed.`,
 		Example: "  heddle crowd check small.yaml",
 		RunE: func(_ *cobra.Command, args []string) error {
 			read, err := scenario.Read(args[0])
@@ -51,6 +51,8 @@ type crowdPersona struct {
 	Schedule *crowdSchedule `json:"schedule,omitempty"` // nil: always active
 	// Does has the sessions that a user begins in an active hour.
 	Does map[string]float64 `json:"sessionsPerHour"`
+	// Link is of each direction; nil: the network's own.
+	Link *scenario.Link `json:"link,omitempty"`
 }
 
 // crowdSchedule is when a persona is active, as a scenario writes it.
@@ -83,7 +85,7 @@ func crowdOf(s scenario.Scenario) crowd {
 		Length: time.Duration(s.Clock.Length), Compress: int(s.Clock.Day.Compress)}
 	for _, name := range sortedKeys(s.Personas) {
 		p := s.Personas[name]
-		one := crowdPersona{Name: name, Share: float64(p.Share), Does: map[string]float64{}}
+		one := crowdPersona{Name: name, Share: float64(p.Share), Does: map[string]float64{}, Link: p.Link}
 		if p.Schedule != nil {
 			one.Schedule = scheduleOf(*p.Schedule)
 		}
@@ -168,6 +170,15 @@ func (s *session) crowdScreen(w io.Writer, c crowd) error {
 			{"hours", func(p crowdPersona) string { return p.Schedule.Hours }},
 			{"lunch", func(p crowdPersona) string { return p.Schedule.Lunch }},
 			{"curve", func(p crowdPersona) string { return p.Schedule.Curve }}}, some); err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
+	}
+	noLink := func(p crowdPersona) bool { return p.Link == nil }
+	if some := slices.DeleteFunc(slices.Clone(c.Personas), noLink); len(some) > 0 {
+		if err := writeColumns(w, s.width(), []tableColumn[crowdPersona]{
+			{"link", func(p crowdPersona) string { return p.Name }},
+			{"each way", func(p crowdPersona) string { return p.Link.String() }}}, some); err != nil {
 			return err
 		}
 		fmt.Fprintln(w)

@@ -29,7 +29,7 @@ func TestCrowdRunHere(t *testing.T) {
 	first := agent()
 	heddleDoes(t, "network", "create", "web", "--mode", "bridge", "--subnet", "10.20.0.0/24", "--subnet", "fd20::/64")
 	short := scenarioFile(t, players)
-	long := scenarioFile(t, strings.Replace(players, "length: 3s", "length: 10m", 1))
+	long := scenarioFile(t, strings.NewReplacer("length: 3s", "length: 10m", "share: 100%", "share: 100%, link: {delay: 1ms}").Replace(players))
 
 	killed := runCrowd(t, long, "--network", "web")
 	killed.awaits(t, "playing for")
@@ -40,6 +40,7 @@ func TestCrowdRunHere(t *testing.T) {
 	if got := heddleDoes(t, "endpoint", "list", "-q"); len(strings.Fields(got)) != 12+4 {
 		t.Errorf("the second one changed the first: %s", got)
 	}
+	heddleDoes(t, "audit") // links are nothing amiss
 	killed.cmd.Process.Kill()
 	killed.cmd.Wait()
 	awaitNobody(t)

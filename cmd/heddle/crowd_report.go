@@ -48,6 +48,9 @@ func (s *session) reportScreen(w io.Writer, r report.Report) error {
 	for _, m := range r.Modes {
 		fields = append(fields, [2]string{"left out", r.LeftOut[m]})
 	}
+	for _, persona := range sortedKeys(r.Links) {
+		fields = append(fields, [2]string{"link", persona + ": " + r.Links[persona].String()})
+	}
 	if err := fieldTable(w, s.width(), fields...); err != nil {
 		return err
 	}
@@ -166,6 +169,12 @@ func crowdFigures() []figure {
 		of("videos, never began", func(r report.Round) float64 { return float64(r.Videos.Never) },
 			func(r report.Round) bool { return r.Videos.Count+r.Videos.Never > 0 }, countText),
 		of("videos, stalled", func(r report.Round) float64 { return r.Videos.Stalled }, videos, shareText),
+		{"links, frames lost", func(r report.Round) (float64, bool) {
+			if r.OnLinks == nil {
+				return 0, false
+			}
+			return r.OnLinks.LostShare(), true
+		}, shareText},
 		of("attached in", func(r report.Round) float64 { return float64(r.Attached) }, nil, durationText),
 		of("detached in", func(r report.Round) float64 { return float64(r.Detached) }, nil, durationText),
 		of("processors, crowd", func(r report.Round) float64 { return r.Processor }, nil, scoreText),

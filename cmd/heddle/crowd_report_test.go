@@ -9,7 +9,9 @@ import (
 
 	"github.com/heddle-network/heddle/crowd/report"
 	"github.com/heddle-network/heddle/crowd/round"
+	"github.com/heddle-network/heddle/crowd/scenario"
 	"github.com/heddle-network/heddle/crowd/tally"
+	"github.com/heddle-network/heddle/impair"
 )
 
 // crowdReport is of two rounds on two modes, one of which is not valid, and of one that the kernel does not have.
@@ -24,6 +26,7 @@ func crowdReport() report.Report {
 			Service: tally.Durations{Count: 399, P50: waited / 2, P99: 3 * waited}},
 			"dns.query": {Count: 100, Apdex: -1, Planned: tally.Durations{Count: 100, P50: waited / 8, P99: waited / 4}}}
 		r.Calls = tally.Calls{Count: 49, MOSP10: 4.1, MOSP50: 4.41, Lost: 0.002}
+		r.OnLinks = &impair.Count{Frames: 40_000, Lost: 200}
 		r.Lag, r.Paced = tally.Durations{P99: time.Millisecond}, tally.Durations{P99: 1200 * time.Microsecond}
 		r.Failures = []tally.Failure{{Why: "web.page: connection refused", Count: 1}}
 		return report.Round{Number: number, Round: r}
@@ -31,6 +34,7 @@ func crowdReport() report.Report {
 	late := "the crowd itself was late: p99 12ms, and 10ms is allowed"
 	return report.Report{Crowd: "office", Seed: 7, Users: 1000, Length: time.Minute, SHA256: strings.Repeat("4f5c", 16),
 		Modes: []string{"bridge", "routed", "ipvlan"}, LeftOut: map[string]string{"ipvlan": "mode ipvlan does not work here"},
+		Links: map[string]scenario.Link{"remote": {Rate: 20e6, Impairment: impair.Impairment{Delay: 30 * time.Millisecond, Loss: 0.005}}},
 		Rounds: []report.Round{played(1, "bridge", 1600*time.Microsecond, ""), played(1, "routed", 9*time.Millisecond, late),
 			played(2, "routed", 8*time.Millisecond, late), played(2, "bridge", 2*time.Millisecond, "")}}
 }
@@ -42,6 +46,15 @@ func TestCrowdReportScreen(t *testing.T) {
 		t.Fatal(err)
 	}
 	compare(t, "crowd.report", out.String())
+	plain := crowdReport()
+	plain.Links = nil
+	for i := range plain.Rounds {
+		plain.Rounds[i].OnLinks = nil
+	}
+	s, out = screen(t)
+	if err := s.reportScreen(s.stdout, plain); err != nil || strings.Contains(out.String(), "link") {
+		t.Errorf("%v: nobody has a link:\n%s", err, out.String())
+	}
 }
 
 // TestCrowdReportInvalid: a report of a run that is not valid ends like the run.

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/crowd/link"
 	"github.com/heddle-network/heddle/crowd/report"
 	"github.com/heddle-network/heddle/crowd/rig"
 	"github.com/heddle-network/heddle/durable"
@@ -36,6 +37,9 @@ func newCrowdRun(s *session) *cobra.Command {
 through the same call of the agent as every container's, and does what is planned, when
 it is planned. The services that people use are built in: they answer in the sizes of
 the plan, over TCP; calls go from user to user, over UDP.
+
+Users of a persona with a link are connected by that link: what it delays and loses, each way,
+is decided by the seed. A kernel that cannot do it is refused (HDL-3003).
 
 Without --network, run makes a lab host, and plays the same plan on a new network of
 each of the --modes, in --rounds; each round begins with another mode. The lab is
@@ -98,8 +102,13 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 	}
 	raiseFileLimit()
 	out := report.Report{Crowd: read.Name, Seed: read.Seed, Users: read.Users, Length: time.Duration(read.Clock.Length),
-		Modes: f.modes, LeftOut: map[string]string{}}
+		Modes: f.modes, LeftOut: map[string]string{}, Links: read.Links()}
 	if !f.player { // the rig's caller has drawn the plan
+		if len(out.Links) > 0 {
+			if err := link.Check(); err != nil {
+				return err
+			}
+		}
 		drawn, err := s.drawPlan(ctx, read, "")
 		if err != nil {
 			return err

@@ -82,7 +82,7 @@ personas:
       lunch: 12:00-13:00
       curve: {"06:00": 50%, "23:00": 100%}
     does: {print: 3600/h}
-  night: {share: 49.99%, schedule: {hours: "16:00-24:00", days: "sun,mon"}, does: {type: 1/d}}
+  night: {share: 49.99%, link: {delay: 30ms, jitter: 8ms, loss: 0.5%, rate: 20mbit}, schedule: {hours: "16:00-24:00", days: "sun,mon"}, does: {type: 1/d}}
   always: {share: 0.01%, does: {type: 1/h}}
 behaviours:
   type:
@@ -93,7 +93,7 @@ behaviours:
 	for _, want := range []string{
 		"day +mon-wed,fri +08:30-17:00 \\+-20m +12:00-13:00 +06:00 50%, 23:00 100%\n",
 		"night +sun,mon +16:00-24:00", "day +50% +print 3600\n", "always +0.01% +type 1\n", "night +50% +type 0.0417\n",
-		"type +the file +1 +1000 ",
+		"type +the file +1 +1000 ", "LINK +EACH WAY\nnight +delay 30ms, jitter 8ms, loss 0.5%, rate 20mbit\n",
 	} {
 		if !regexp.MustCompile(want).MatchString(got.stdout) {
 			t.Errorf("%+v\nhas no %q", got, want)
@@ -104,7 +104,7 @@ behaviours:
 	}
 	check, drawn := call(t, "crowd", "check", file, "-o", "json"), call(t, "crowd", "plan", file, "-o", "json")
 	if length := `"length": 5400000000000,`; !strings.Contains(check.stdout, length) ||
-		!strings.Contains(drawn.stdout, length) || !strings.Contains(check.stdout, `"curve": "06:00 50%, 23:00 100%"`) {
+		!strings.Contains(drawn.stdout, length) || !strings.Contains(check.stdout, `"rate": "20mbit"`) || !strings.Contains(check.stdout, `"curve": "06:00 50%, 23:00 100%"`) {
 		t.Errorf("%+v\n%+v", check, drawn)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/heddle-network/heddle/impair"
 	"github.com/heddle-network/heddle/lab"
 )
 
@@ -21,8 +22,8 @@ type faultDocument struct {
 }
 
 type relayCounts struct {
-	Out lab.Count `json:"out"`
-	In  lab.Count `json:"in"`
+	Out impair.Count `json:"out"`
+	In  impair.Count `json:"in"`
 }
 
 func (f *faults) list() *cobra.Command {
@@ -71,10 +72,10 @@ func (f *faults) wireRows(w io.Writer, name string, d faultDocument) (rows [][]s
 	at := d.Wires[name]
 	for _, way := range []struct {
 		name string
-		lab.Impairment
-		lab.Count
+		impair.Impairment
+		impair.Count
 	}{{"out of ", at.Out, d.Relays[name].Out}, {"into ", at.In, d.Relays[name].In}} {
-		if way.Impairment == (lab.Impairment{}) {
+		if way.Impairment == (impair.Impairment{}) {
 			continue
 		}
 		frames := formatFrames(way.Count)
@@ -92,7 +93,7 @@ func (f *faults) wireRows(w io.Writer, name string, d faultDocument) (rows [][]s
 	return rows
 }
 
-func formatImpairment(i lab.Impairment) string {
+func formatImpairment(i impair.Impairment) string {
 	var words []string
 	for _, s := range []struct {
 		name  string
@@ -111,7 +112,7 @@ func formatImpairment(i lab.Impairment) string {
 	return strings.Join(append(words, fmt.Sprint("seed ", i.Seed)), ", ")
 }
 
-func formatFrames(c lab.Count) string {
+func formatFrames(c impair.Count) string {
 	words := []string{fmt.Sprint(c.Frames, " passed")}
 	for _, s := range []struct {
 		name  string

@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/impair"
 	"github.com/heddle-network/heddle/lab"
 )
 
@@ -22,25 +22,16 @@ func (s share) String() string {
 	if s.float64 == nil {
 		return "0%"
 	}
-	return strconv.FormatFloat(*s.float64*100, 'g', 4, 64) + "%"
+	return impair.FormatShare(*s.float64)
 }
 
-func (s share) Set(text string) error {
-	number, percent := strings.CutSuffix(text, "%")
-	v, err := strconv.ParseFloat(number, 64)
-	if err != nil {
-		return heddle.Errorf(heddle.BadArgument, "read share of frames", text, "it is not a number",
-			"give a share such as 5% or 0.05")
-	}
-	if percent {
-		v /= 100
-	}
-	*s.float64 = v
-	return nil
+func (s share) Set(text string) (err error) {
+	*s.float64, err = impair.ParseShare(text)
+	return err
 }
 
 func (f *faults) wire() *cobra.Command {
-	var i lab.Impairment
+	var i impair.Impairment
 	direction := string(lab.Both)
 	c := f.command(&cobra.Command{
 		Use: "wire WIRE", Short: "Lose, delay, double, reorder or corrupt the frames of a wire",
@@ -57,7 +48,7 @@ again.
 	fl := c.Flags()
 	fl.Var(share{&i.Loss}, "loss", "`share` of frames that are lost")
 	fl.Var(share{&i.Duplicate}, "duplicate", "`share` of frames that come twice")
-	fl.Var(share{&i.Reorder}, "reorder", "`share` of frames that come "+lab.ReorderDelay.String()+" later")
+	fl.Var(share{&i.Reorder}, "reorder", "`share` of frames that come "+impair.ReorderDelay.String()+" later")
 	fl.Var(share{&i.Corrupt}, "corrupt", "`share` of frames with a bit flipped")
 	fl.DurationVar(&i.Delay, "delay", 0, "delay of every frame")
 	fl.DurationVar(&i.Jitter, "jitter", 0, "how much the delay varies, up and down")
@@ -73,10 +64,10 @@ func (f *faults) rate() *cobra.Command {
 		Long:    "rate paces a wire both ways: 10mbit, or unlimited. Without RATE, it is as it was\nmade.",
 		Example: "  heddle lab fault rate host1 100mbit\n  heddle lab fault rate host1",
 	}, []string{"WIRE", "[RATE]"}, func(ctx context.Context, l *lab.Lab, args []string) (string, error) {
-		rate := lab.Rate(0)
+		rate := impair.Rate(0)
 		if len(args) > 1 {
 			var err error
-			if rate, err = lab.ParseRate(args[1]); err != nil {
+			if rate, err = impair.ParseRate(args[1]); err != nil {
 				return "", err
 			}
 		}

@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"github.com/heddle-network/heddle/lab"
+	"github.com/heddle-network/heddle/impair"
 )
 
 func TestRates(t *testing.T) {
@@ -11,13 +11,13 @@ func TestRates(t *testing.T) {
 		"10gbit": "10 Gbit/s", "1.5Gbit": "1.5 Gbit/s", "100mbit": "100 Mbit/s", "64kbit": "64 Kbit/s",
 		"800bit": "800 Bit/s", "1000mbit": "1 Gbit/s", "1tbit": "1 Tbit/s", "unlimited": "unlimited",
 	} {
-		bits, err := lab.ParseRate(in)
+		bits, err := impair.ParseRate(in)
 		if err != nil || bitRate(bits) != want {
 			t.Errorf("%q: %d, %v, written as %s", in, bits, err, bitRate(bits))
 		}
 	}
 	for _, in := range []string{"10", "gbit", "-1gbit", "0bit", "10 gbit", "NaNgbit", "Infbit", "1e40bit", "1gbyte"} {
-		if bits, err := lab.ParseRate(in); err == nil {
+		if bits, err := impair.ParseRate(in); err == nil {
 			t.Errorf("%q: accepted as %d", in, bits)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/impair"
 	"github.com/heddle-network/heddle/lab"
 	"github.com/heddle-network/heddle/lab/boot"
 )
@@ -85,11 +86,11 @@ func (o *upFlags) topology(cmd *cobra.Command, args []string) (t lab.Topology, e
 			fmt.Sprintf("%d is less than one host", o.Hosts), "give 1 or more")
 	}
 	if o.rate != "" {
-		rate, err := lab.ParseRate(o.rate)
+		rate, err := impair.ParseRate(o.rate)
 		if err != nil {
 			return t, err
 		}
-		if rate != lab.Unlimited {
+		if rate != impair.Unlimited {
 			o.Rate = uint64(rate)
 		}
 	}
@@ -123,8 +124,8 @@ func (o *upFlags) fromFile(cmd *cobra.Command, file string) (t lab.Topology, err
 }
 
 // bitRate writes a rate with the unit that keeps it short.
-func bitRate(r lab.Rate) string {
-	if r == lab.Unlimited {
+func bitRate(r impair.Rate) string {
+	if r == impair.Unlimited {
 		return r.String()
 	}
 	bits, units := float64(r), []string{"Bit/s", "Kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"}

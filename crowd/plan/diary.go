@@ -87,6 +87,9 @@ func (p *Plan) session(s Session, h habits) (Session, bool) {
 // userName is a user's in the names of random streams.
 func userName(number int) string { return "user " + strconv.Itoa(number) }
 
+// Link is that of a user's persona; nil if it has none. Nothing of a plan depends on it.
+func (p *Plan) Link(user int) *scenario.Link { return p.scenario.Personas[p.persona(user)].Link }
+
 // persona is a user's. Users follow each other round a circle on which each persona has an arc as long as its share,
 // a golden section apart, so that a crowd of any size has all of them as it should, and one more user moves nobody.
 func (p *Plan) persona(number int) string {

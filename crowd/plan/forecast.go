@@ -18,7 +18,8 @@ type Summary struct {
 	Active   int            `json:"active"`
 	Cut      int            `json:"cut"`
 	Mistakes int64          `json:"mistakes"`
-	Personas map[string]int `json:"personas"` // users of each
+	Personas map[string]int `json:"personas"`         // users of each
+	Linked   int            `json:"linked,omitempty"` // users with a link of their own
 	Total    Amounts        `json:"total"`
 	// Minutes are what is expected in each minute, from the first.
 	Minutes []Amounts `json:"minutes"`

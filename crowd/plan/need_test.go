@@ -140,3 +140,29 @@ func TestRefuse(t *testing.T) {
 		}
 	}
 }
+
+// TestLinks: a link changes nothing of the plan. It needs a file, and a little memory.
+func TestLinks(t *testing.T) {
+	const plain = `
+crowd: callers
+users: 40
+clock: {start: "Mon 10:00", length: 9m30s}
+personas:
+  near: {share: 50%, does: {mail: 10/h}}
+  far: {share: 50%, does: {mail: 10/h}}
+`
+	before, without := drawn(t, parse(t, plain))
+	after, with := drawn(t, parse(t, strings.Replace(plain, "far: {", "far: {link: {delay: 30ms, loss: 1%}, ", 1)))
+	if before != after || without.SHA256 != with.SHA256 {
+		t.Error("the plan is another one")
+	}
+	need := func(s plan.Summary, what string) int64 {
+		all := s.Needs(plan.Limits{})
+		return all[slices.IndexFunc(all, func(n plan.Need) bool { return n.What == what })].Need
+	}
+	linked := int64(with.Personas["far"])
+	if without.Linked != 0 || int64(with.Linked) != linked || linked < 18 || need(with, "open files") != need(without, "open files")+linked ||
+		need(with, "memory") <= need(without, "memory") {
+		t.Errorf("%d links: %+v, %+v", linked, with.Needs(plan.Limits{}), without.Needs(plan.Limits{}))
+	}
+}

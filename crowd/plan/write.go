@@ -25,6 +25,9 @@ func (p *Plan) Write(ctx context.Context, to io.Writer) (Summary, error) {
 			return Summary{}, err
 		}
 		f.add(d)
+		if p.Link(number) != nil {
+			f.Linked++
+		}
 		for _, s := range d.Sessions {
 			if err := lines.Encode(s); err != nil {
 				return Summary{}, err

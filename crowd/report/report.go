@@ -11,6 +11,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/bench"
 	"github.com/heddle-network/heddle/crowd/round"
+	"github.com/heddle-network/heddle/crowd/scenario"
 	"github.com/heddle-network/heddle/crowd/tally"
 )
 
@@ -26,6 +27,8 @@ type Report struct {
 	// Modes are those asked for, in that order; LeftOut says of each that could not be played, why.
 	Modes   []string          `json:"modes"`
 	LeftOut map[string]string `json:"leftOut,omitempty"`
+	// Links are those of the personas that have one.
+	Links map[string]scenario.Link `json:"links,omitempty"`
 	// Rounds are those played, one of each mode in a round, in the order of time.
 	Rounds []Round `json:"rounds"`
 	// Partial says why the run ended early; "" if it did not.

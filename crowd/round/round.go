@@ -16,6 +16,7 @@ import (
 	"github.com/heddle-network/heddle/crowd/stage"
 	"github.com/heddle-network/heddle/crowd/tally"
 	"github.com/heddle-network/heddle/door/client"
+	"github.com/heddle-network/heddle/impair"
 )
 
 // Options of a round.
@@ -47,6 +48,8 @@ type Round struct {
 	// of the crowd's program, the kernel and the agent. It is 0 with fewer than 500 users: what else the machine does
 	// takes as much.
 	MemoryPerUser int64 `json:"memoryPerUser,omitempty"`
+	// OnLinks is what happened to the frames of users with links, both ways; nil if nobody has one.
+	OnLinks *impair.Count `json:"onLinks,omitempty"`
 	tally.Result
 	// Invalid says why the figures say nothing about the network; "" if they do.
 	Invalid string `json:"invalid,omitempty"`
@@ -69,17 +72,19 @@ func Play(ctx context.Context, o Options) (r Round, err error) {
 	}
 	debug.FreeOSMemory() // what an earlier round left
 	free := o.Free()
-	s, err := stage.Set(ctx, o.Agent, o.Network.Name, o.Scenario.Uses(), o.Scenario.Users, func(n int) {
-		if n%1000 == 0 && n < o.Scenario.Users {
-			o.Progress(fmt.Sprintf("%d users are attached", n))
-		}
-	})
+	t := tally.New(intended(drawn, starts))
+	s, err := stage.Set(ctx, stage.Options{Agent: o.Agent, Network: o.Network.Name, Services: o.Scenario.Uses(), Users: o.Scenario.Users,
+		Link: drawn.Link, Seed: o.Scenario.Seed, Late: t.Paced,
+		Attached: func(n int) {
+			if n%1000 == 0 && n < o.Scenario.Users {
+				o.Progress(fmt.Sprintf("%d users are attached", n))
+			}
+		}})
 	if err != nil {
 		return r, err
 	}
 	o.Progress(fmt.Sprintf("%d users are attached, in %s", o.Scenario.Users, s.Took.Round(10*time.Millisecond)))
 	length := time.Duration(o.Scenario.Clock.Length)
-	t := tally.New(intended(drawn, starts))
 	use := beginUse(o.Free)
 	player := &play.Player{Plan: drawn, Users: s.Users, Services: s.Services, Length: length, Grace: grace, Tally: t}
 	stop := progress(length, o.Progress)
@@ -91,6 +96,11 @@ func Play(ctx context.Context, o Options) (r Round, err error) {
 	if r.Invalid = invalid(r.Result); ctx.Err() != nil {
 		r.Invalid = "it was broken off"
 	}
+	if len(o.Scenario.Links()) > 0 {
+		done := s.Links.Counted()
+		r.OnLinks = &done
+	}
+	s.Links.Close()
 	o.Progress("detaching all")
 	begun := time.Now()
 	err = s.Clear(context.WithoutCancel(ctx))

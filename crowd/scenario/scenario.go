@@ -39,6 +39,7 @@ type Persona struct {
 	Schedule *Schedule `yaml:"schedule"` // nil: always active
 	// Does says how many sessions of each behaviour a user begins in an active hour.
 	Does map[string]Rate `yaml:"does"`
+	Link *Link           `yaml:"link"` // nil: the network's own
 }
 
 // Behaviour is a state machine by which a session goes.

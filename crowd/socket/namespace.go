@@ -34,8 +34,8 @@ func (n Namespace) Path() string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpi
 // Close lets go of the namespace. It ends when nothing else uses it.
 func (n Namespace) Close() error { return n.file.Close() }
 
-// do runs a function in the namespace. The function makes sockets, or reads and writes settings; it does not wait.
-func (n Namespace) do(f func() error) error {
+// Do runs a function in the namespace. The function makes sockets, or reads and writes settings; it does not wait.
+func (n Namespace) Do(f func() error) error {
 	return apart(func() error {
 		if err := unix.Setns(int(n.file.Fd()), unix.CLONE_NEWNET); err != nil {
 			return fmt.Errorf("enter a network namespace: %w", err)

@@ -15,7 +15,7 @@ import (
 // is under way as soon as its socket is made, and is waited for without a thread.
 func (n Namespace) Dial(ctx context.Context, to netip.AddrPort) (*net.TCPConn, error) {
 	var f *os.File
-	err := n.do(func() error {
+	err := n.Do(func() error {
 		fd, err := unix.Socket(familyOf(to.Addr()), unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, unix.IPPROTO_TCP)
 		if err != nil {
 			return os.NewSyscallError("socket", err)
@@ -73,7 +73,7 @@ func connected(ctx context.Context, f *os.File) error {
 
 // Listen takes TCP connections at an address of the namespace.
 func (n Namespace) Listen(at netip.AddrPort) (l *net.TCPListener, err error) {
-	err = n.do(func() (err error) {
+	err = n.Do(func() (err error) {
 		l, err = net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))
 		return err
 	})
@@ -82,7 +82,7 @@ func (n Namespace) Listen(at netip.AddrPort) (l *net.TCPListener, err error) {
 
 // DialUDP opens a UDP socket that sends to an address from the namespace.
 func (n Namespace) DialUDP(to netip.AddrPort) (c *net.UDPConn, err error) {
-	err = n.do(func() (err error) {
+	err = n.Do(func() (err error) {
 		c, err = net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(to))
 		return err
 	})
@@ -91,7 +91,7 @@ func (n Namespace) DialUDP(to netip.AddrPort) (c *net.UDPConn, err error) {
 
 // ListenUDP opens a UDP socket at an address of the namespace; port 0 is any.
 func (n Namespace) ListenUDP(at netip.AddrPort) (c *net.UDPConn, err error) {
-	err = n.do(func() (err error) {
+	err = n.Do(func() (err error) {
 		c, err = net.ListenUDP("udp", net.UDPAddrFromAddrPort(at))
 		return err
 	})

@@ -15,7 +15,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/crowd/link"
 	"github.com/heddle-network/heddle/crowd/play"
+	"github.com/heddle-network/heddle/crowd/scenario"
 	"github.com/heddle-network/heddle/crowd/service"
 	"github.com/heddle-network/heddle/crowd/socket"
 	"github.com/heddle-network/heddle/door/client"
@@ -24,36 +26,76 @@ import (
 // owner is who the endpoints of a crowd belong to.
 const owner = "crowd"
 
+// Options of a stage.
+type Options struct {
+	Agent *client.Client
+	// Network is one that is there.
+	Network  string
+	Services []string
+	Users    int
+	// Link is that of a user, from 1; nil if the user has none. Seed is that of the links' decisions. Late is told how much
+	// later than due each frame passed a link.
+	Link func(user int) *scenario.Link
+	Seed uint64
+	Late func(time.Duration)
+	// Attached is called now and then with how many users there are.
+	Attached func(int)
+}
+
 // Stage is where a crowd plays: its seats on one network.
 type Stage struct {
 	Users    []play.Seat
 	Services map[string]play.Seat
+	// Links are between users and the network. Clear closes them, unless they are closed.
+	Links link.Links
 	// Took is how long it took until all were attached.
 	Took time.Duration
 
-	agent   *client.Client
-	network string
+	options Options
 	server  service.Server
 	mu      sync.Mutex
 	all     []heddle.EndpointID
 	spaces  []socket.Namespace
 }
 
-// Set attaches users and services to a network that is there. If it fails, or the context ends, nothing is left.
-// Attached is called now and then with how many users there are.
-func Set(ctx context.Context, agent *client.Client, network string, services []string, users int, attached func(int)) (*Stage, error) {
-	s := &Stage{Users: make([]play.Seat, users), Services: map[string]play.Seat{}, agent: agent, network: network}
+// Set attaches users and services to a network that is there, and gives users their links. If it fails, or the context
+// ends, nothing is left.
+func Set(ctx context.Context, o Options) (*Stage, error) {
+	s := &Stage{Users: make([]play.Seat, o.Users), Services: map[string]play.Seat{}, Links: link.Links{Late: o.Late}, options: o}
 	begun := time.Now()
-	err := s.set(ctx, services, attached)
+	err := s.set(ctx)
 	s.Took = time.Since(begun)
+	if err == nil {
+		err = s.link(ctx)
+	}
 	if err != nil {
 		return nil, errors.Join(err, s.Clear(context.WithoutCancel(ctx)))
 	}
 	return s, nil
 }
 
-func (s *Stage) set(ctx context.Context, services []string, attached func(int)) error {
-	for _, name := range services {
+// port is the interface that users and services have.
+const port = "eth0"
+
+// link gives users their links.
+func (s *Stage) link(ctx context.Context) error {
+	return eachOf(ctx, len(s.Users), func(i int) error {
+		as := s.options.Link(i + 1)
+		if as == nil {
+			return nil
+		}
+		err := s.Links.Put(s.Users[i].Namespace, port, *as, s.options.Seed, i+1)
+		if err != nil {
+			return heddle.Wrap(heddle.CrowdFailed, "give link to", userName(i+1), err, "see the kernel's message")
+		}
+		return nil
+	})
+}
+
+func userName(number int) string { return fmt.Sprintf("crowd-user-%d", number) }
+
+func (s *Stage) set(ctx context.Context) error {
+	for _, name := range s.options.Services {
 		seat, err := s.seat(ctx, "crowd-service-"+name, "crowd-"+name)
 		if err != nil {
 			return err
@@ -69,12 +111,12 @@ func (s *Stage) set(ctx context.Context, services []string, attached func(int)) 
 	}
 	count := 0
 	return eachOf(ctx, len(s.Users), func(i int) error {
-		seat, err := s.seat(ctx, fmt.Sprintf("crowd-user-%d", i+1), "")
+		seat, err := s.seat(ctx, userName(i+1), "")
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.Users[i] = seat
 		if count++; err == nil {
-			attached(count)
+			s.options.Attached(count)
 		}
 		return err
 	})
@@ -87,11 +129,11 @@ func (s *Stage) seat(ctx context.Context, container, name string) (play.Seat, er
 		return play.Seat{}, heddle.Wrap(heddle.CrowdFailed, "make network namespace of", container, err,
 			"call as root, with room for more open files")
 	}
-	id := heddle.EndpointID{Container: container, IfName: "eth0"}
+	id := heddle.EndpointID{Container: container, IfName: port}
 	s.mu.Lock()
 	s.spaces = append(s.spaces, n)
 	s.mu.Unlock()
-	reply, err := s.agent.Attach(ctx, heddle.AttachRequest{Network: s.network, ID: id, Netns: n.Path(), Name: name, Owner: owner})
+	reply, err := s.options.Agent.Attach(ctx, heddle.AttachRequest{Network: s.options.Network, ID: id, Netns: n.Path(), Name: name, Owner: owner})
 	if !errors.Is(err, heddle.EndpointDiffers.Sentinel()) { // otherwise it is another crowd's
 		s.mu.Lock()
 		s.all = append(s.all, id)
@@ -110,7 +152,7 @@ func (s *Stage) seat(ctx context.Context, container, name string) (play.Seat, er
 	s.server.Admit(seat.Addrs...)
 	if len(seat.Addrs) == 0 {
 		return seat, heddle.Errorf(heddle.CrowdFailed, "attach user", container,
-			"network "+s.network+" gives no addresses of its own", "choose a network of another mode")
+			"network "+s.options.Network+" gives no addresses of its own", "choose a network of another mode")
 	}
 	return seat, nil
 }
@@ -121,12 +163,13 @@ func (s *Stage) seat(ctx context.Context, container, name string) (play.Seat, er
 // any.
 func (s *Stage) Clear(ctx context.Context) (first error) {
 	s.server.Close()
+	s.Links.Close()
 	for _, n := range s.spaces {
 		n.Close()
 	}
 	s.awaitAgent(ctx)
 	down := eachOf(ctx, len(s.all), func(i int) error {
-		_, err := s.agent.Detach(ctx, s.all[i])
+		_, err := s.options.Agent.Detach(ctx, s.all[i])
 		if errors.Is(err, heddle.AgentDown.Sentinel()) {
 			return err // so it is for all others
 		}
@@ -148,7 +191,7 @@ func (s *Stage) awaitAgent(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	for {
-		_, err := s.agent.Status(ctx)
+		_, err := s.options.Agent.Status(ctx)
 		if !errors.Is(err, heddle.AgentDown.Sentinel()) {
 			return
 		}

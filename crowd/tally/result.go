@@ -14,7 +14,7 @@ type Result struct {
 	Videos     Videos              `json:"videos"`
 	// Lag is the crowd's own: from when somebody should have acted until the crowd saw to it.
 	Lag Durations `json:"lag"`
-	// Paced is the same for what goes by the clock: packets of sound, segments of videos.
+	// Paced is the same for what goes by the clock: packets of sound, segments of videos, frames on users' links.
 	Paced Durations `json:"paced"`
 	// Failures are why steps failed, the most frequent one first.
 	Failures []Failure `json:"failures"`

@@ -128,7 +128,8 @@ func (t *Tally) Lag(d time.Duration) {
 	record(t.lag, d)
 }
 
-// Paced counts by how much the crowd was late with what goes by the clock: a packet of sound, a segment of a video.
+// Paced counts by how much the crowd was late with what goes by the clock: a packet of sound, a segment of a video, a
+// frame on a user's link.
 func (t *Tally) Paced(d time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

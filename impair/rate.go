@@ -1,4 +1,4 @@
-package lab
+package impair
 
 import (
 	"fmt"
@@ -38,7 +38,7 @@ func ParseRate(s string) (Rate, error) {
 		}
 		break
 	}
-	return 0, refuse("read rate", s, "it is not a number with a unit",
+	return 0, refuse("read rate", strconv.Quote(s), "it is not a number with a unit",
 		"give a number and a unit: bit, kbit, mbit, gbit or tbit, such as 10gbit; or "+unlimited)
 }
 
@@ -54,6 +54,18 @@ func (r Rate) String() string {
 	return ""
 }
 
+// minRate is a thousand bytes a second.
+const minRate = 8000
+
+// Check refuses a rate at which a frame would take more than seconds. 0 is the default, which is sound.
+func (r Rate) Check() error {
+	if r != 0 && r < minRate {
+		return refuse("check rate", r.String(), fmt.Sprintf("a wire carries at least %d bit/s", minRate),
+			"choose a higher rate, or "+unlimited)
+	}
+	return nil
+}
+
 // MarshalText writes the rate as String does.
 func (r Rate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
@@ -66,8 +78,8 @@ func (r *Rate) UnmarshalText(b []byte) (err error) {
 	return err
 }
 
-// bits returns the number for the kernel, where 0 is unlimited.
-func (r Rate) bits() uint64 {
+// Bits returns the number for the kernel, where 0 is unlimited.
+func (r Rate) Bits() uint64 {
 	if r == Unlimited {
 		return 0
 	}

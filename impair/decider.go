@@ -1,4 +1,4 @@
-package lab
+package impair
 
 import (
 	"math/rand/v2"

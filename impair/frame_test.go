@@ -1,4 +1,4 @@
-package lab
+package impair
 
 import (
 	"encoding/binary"
@@ -37,7 +37,8 @@ func TestQueue(t *testing.T) {
 	q.put([]byte("3"), 0, false)
 	var got []string
 	for range 4 {
-		got = append(got, string(q.take()))
+		f, _ := q.take()
+		got = append(got, string(f.data))
 	}
 	if !slices.Equal(got, []string{"1", "2", "3", "late"}) {
 		t.Errorf("%v", got)
@@ -57,13 +58,13 @@ func TestChecksum(t *testing.T) {
 	if got := ^checksum([]byte{0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7}); got != 0xddf2 {
 		t.Errorf("%#x", got)
 	}
-	frame := make([]byte, virtioHeader+etherHeader+20+8+5)
+	frame := make([]byte, HeaderSize+etherHeader+20+8+5)
 	frame[atFlags] = needsChecksumFlag
 	binary.NativeEndian.PutUint16(frame[atSumStart:], etherHeader+20)
 	binary.NativeEndian.PutUint16(frame[atSumOffset:], 6)
-	udp := frame[virtioHeader+etherHeader+20:]
+	udp := frame[HeaderSize+etherHeader+20:]
 	copy(udp, []byte{0x10, 0x00, 0x20, 0x00, 0x00, 0x0d, 0x12, 0x34, 'h', 'e', 'l', 'l', 'o'})
-	tagged := restoreVLAN(slices.Clone(frame), 0x8100, 7)
+	tagged := RestoreVLAN(slices.Clone(frame), 0x8100, 7)
 	for name, b := range map[string][]byte{"plain": frame, "tagged": tagged} {
 		if !needsChecksum(b) {
 			t.Error(name, "passes for finished")
@@ -76,18 +77,18 @@ func TestChecksum(t *testing.T) {
 			t.Errorf("%s: checksum %#x", name, sum)
 		}
 	}
-	if got := binary.BigEndian.Uint32(tagged[virtioHeader+macs:]); got != 0x81000007 {
+	if got := binary.BigEndian.Uint32(tagged[HeaderSize+macs:]); got != 0x81000007 {
 		t.Errorf("tag %#x", got)
 	}
 }
 
 func TestFlip(t *testing.T) {
 	for bit := range uint64(64) {
-		a, b := make([]byte, virtioHeader+etherHeader+4), make([]byte, virtioHeader+etherHeader+4)
+		a, b := make([]byte, HeaderSize+etherHeader+4), make([]byte, HeaderSize+etherHeader+4)
 		flipBit(b, bit)
-		if slices.Equal(a, b) || !slices.Equal(a[:virtioHeader+etherHeader], b[:virtioHeader+etherHeader]) {
+		if slices.Equal(a, b) || !slices.Equal(a[:HeaderSize+etherHeader], b[:HeaderSize+etherHeader]) {
 			t.Errorf("bit %d: % x", bit, b)
 		}
 	}
-	flipBit(make([]byte, virtioHeader+etherHeader), 1) // nothing behind the header
+	flipBit(make([]byte, HeaderSize+etherHeader), 1) // nothing behind the header
 }

@@ -1,12 +1,14 @@
-package lab
+package impair
 
 import "encoding/binary"
 
-// The header before each frame of a packet socket or TAP (struct virtio_net_hdr,
-// linux/virtio_net.h, in the machine's byte order): flags, kind of segmentation, header length,
-// segment size, the start of the checksummed part, and the offset of the checksum in it.
+// HeaderSize is the size of the header before each frame of a packet socket or TAP, in bytes (struct virtio_net_hdr,
+// linux/virtio_net.h).
+const HeaderSize = 10
+
+// The header has, in the machine's byte order: flags, kind of segmentation, header length, segment size, the start of
+// the checksummed part, and the offset of the checksum in it.
 const (
-	virtioHeader      = 10
 	needsChecksumFlag = 1 // VIRTIO_NET_HDR_F_NEEDS_CSUM
 	atFlags           = 0
 	atGSO             = 1
@@ -29,7 +31,7 @@ func needsChecksum(b []byte) bool { return b[atFlags]&needsChecksumFlag != 0 && 
 // wrong if spoil is set. It then clears the header: nothing is left to do. (The checksum
 // field holds the sum of the pseudo header already, RFC 1071.)
 func completeChecksum(b []byte, spoil bool) {
-	header, data := b[:virtioHeader], b[virtioHeader:]
+	header, data := b[:HeaderSize], b[HeaderSize:]
 	start := int(binary.NativeEndian.Uint16(header[atSumStart:]))
 	at := start + int(binary.NativeEndian.Uint16(header[atSumOffset:]))
 	if !spoil && at+2 <= len(data) {
@@ -60,7 +62,7 @@ func checksum(b []byte) uint16 {
 // flipBit changes one bit after the Ethernet header. A wrong MAC address would be another
 // fault.
 func flipBit(b []byte, bit uint64) {
-	data := b[virtioHeader:]
+	data := b[HeaderSize:]
 	if len(data) <= etherHeader {
 		return
 	}
@@ -69,10 +71,10 @@ func flipBit(b []byte, bit uint64) {
 	data[bit/8] ^= 1 << (bit % 8)
 }
 
-// restoreVLAN inserts the VLAN tag that the kernel removed from the frame before it reached
+// RestoreVLAN inserts the VLAN tag that the kernel removed from the frame before it reached
 // the packet socket (packet(7), PACKET_AUXDATA).
-func restoreVLAN(b []byte, protocol, tci uint16) []byte {
-	at := virtioHeader + macs
+func RestoreVLAN(b []byte, protocol, tci uint16) []byte {
+	at := HeaderSize + macs
 	if len(b) < at {
 		return b
 	}

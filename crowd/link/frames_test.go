@@ -1,0 +1,118 @@
+package link
+
+import (
+	"io"
+	"net/netip"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle/crowd/scenario"
+	"github.com/heddle-network/heddle/crowd/socket"
+	"github.com/heddle-network/heddle/impair"
+	"github.com/heddle-network/heddle/test/poll"
+)
+
+// TestRate: what is sent, and what is received, takes as long as the rate says, in both families.
+func TestRate(t *testing.T) {
+	user, other := pair(t)
+	put(t, user, scenario.Link{Rate: 1_000_000})
+	const size = 40_000 // 320 ms
+	for _, at := range far {
+		l, err := other.Listen(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		c := dial(t, user, at)
+		peer, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for way, ends := range map[string][2]io.ReadWriter{"out": {c, peer}, "in": {peer, c}} {
+			begun := time.Now()
+			go ends[0].Write(make([]byte, size))
+			if _, err := io.ReadFull(ends[1], make([]byte, size)); err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(begun); took < 300*time.Millisecond {
+				t.Errorf("%s %s: %d bytes at 1 Mbit/s took %s", at, way, size, took)
+			}
+		}
+		peer.Close()
+	}
+}
+
+// datagrams sends numbered datagrams, and says which arrive.
+func datagrams(t *testing.T, from, to socket.Namespace, at netip.AddrPort) (arrived []byte) {
+	t.Helper()
+	l, err := to.ListenUDP(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c, err := from.DialUDP(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for i := range 100 {
+		c.Write([]byte{byte(i)})
+		time.Sleep(time.Millisecond)
+	}
+	l.SetReadDeadline(time.Now().Add(500 * time.Millisecond))
+	for b := make([]byte, 1); ; arrived = append(arrived, b[0]) {
+		if _, err := l.Read(b); err != nil {
+			return arrived
+		}
+	}
+}
+
+// TestLoss: a part of the frames is lost, each way, in both families; others come late.
+func TestLoss(t *testing.T) {
+	user, other := pair(t)
+	l := put(t, user, scenario.Link{Impairment: impair.Impairment{Loss: 0.3, Reorder: 0.3}})
+	for i, at := range far {
+		back := netip.AddrPortFrom(netip.MustParseAddr([]string{"10.9.0.1", "fd09::1"}[i]), at.Port())
+		for way, got := range map[string][]byte{"out": datagrams(t, user, other, at), "in": datagrams(t, other, user, back)} {
+			if len(got) == 0 || len(got) == 100 || slices.IsSorted(got) {
+				t.Errorf("%s %s: of 100 datagrams, 30 %% lost, 30 %% late, these arrive: %v", at, way, got)
+			}
+		}
+	}
+	if c := l.Counted(); c.Frames < 400 || c.Lost == 0 || c.Reordered == 0 || c.Refused+c.Overflown+c.Corrupted+c.Duplicated != 0 {
+		t.Errorf("counted are %+v", c)
+	}
+}
+
+// TestEnds: a link that is closed, or whose namespace ends, leaves nothing.
+func TestEnds(t *testing.T) {
+	user, other := pair(t)
+	l := put(t, user, scenario.Link{Impairment: impair.Impairment{Delay: time.Hour}})
+	echo(t, other, far[0])
+	if c, err := user.DialUDP(far[0]); err != nil {
+		t.Error(err)
+	} else {
+		c.Write([]byte("on its way"))
+		c.Close()
+	}
+	l.Close()
+	l.Close()
+	user.Close()
+	poll.For(t, time.Minute, 50*time.Millisecond, "the user's namespace ended", func() bool {
+		out, err := exec.Command("nsenter", "--net="+other.Path(), "ip", "link").CombinedOutput()
+		return err == nil && !strings.Contains(string(out), "eth0")
+	})
+}
+
+// TestNoPort: an interface that is not there is named.
+func TestNoPort(t *testing.T) {
+	user, _ := pair(t)
+	l := &Links{}
+	defer l.Close()
+	if err := l.Put(user, "eth9", scenario.Link{}, 0, 1); err == nil || !strings.Contains(err.Error(), "eth9") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,141 @@
+// Package link puts impairments between a user of a crowd and the network: what the user's interface sends and receives
+// takes a detour through this program, which loses, delays and paces it. All of it is in the user's namespace, so it is
+// the same whatever the network is.
+//
+//	the user ── eth0 ─┐              ┌─ eth0 ── the network
+//	                  lo ── relay ── lo                        and the same from the network to the user
+package link
+
+import (
+	"sync"
+	"time"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/bpf"
+	"github.com/heddle-network/heddle/crowd/scenario"
+	"github.com/heddle-network/heddle/crowd/socket"
+	"github.com/heddle-network/heddle/frames"
+	"github.com/heddle-network/heddle/impair"
+)
+
+// Links are those of a crowd. Put may be called at once with itself.
+type Links struct {
+	// Late, if it is set, is told of each frame how much later than due it went on.
+	Late func(time.Duration)
+
+	mu      sync.Mutex
+	detours map[int]*bpf.Detour // by the index of the port
+	sockets []*frames.Socket
+	relays  []*impair.Relay
+	running sync.WaitGroup
+}
+
+// Put puts the link of a user, from 1, between a port of the user's namespace and the network. With the same seed it makes
+// the same decisions about the user's frames. It lasts until Close, or as long as the namespace.
+func (l *Links) Put(n socket.Namespace, port string, as scenario.Link, seed uint64, user int) error {
+	var passing *frames.Socket
+	err := n.Do(func() (err error) {
+		passing, err = l.detour(port)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	as.Seed = seed
+	out, in := l.relay(as, 2*uint64(user)), l.relay(as, 2*uint64(user)+1)
+	l.mu.Lock()
+	l.sockets, l.relays = append(l.sockets, passing), append(l.relays, out, in)
+	l.mu.Unlock()
+	l.running.Go(func() { divide(passing.Next, out, in) })
+	for _, r := range []*impair.Relay{out, in} {
+		l.running.Go(func() { r.Write(passing) })
+	}
+	return nil
+}
+
+func (l *Links) relay(as scenario.Link, stream uint64) *impair.Relay {
+	r := impair.NewRelay(stream)
+	r.Set(as.Impairment)
+	r.SetRate(as.Rate)
+	r.Late = l.Late
+	return r
+}
+
+// divide reads frames until the socket is closed, and passes those that were sent to out, all others to in.
+func divide(next func() ([]byte, error), out, in *impair.Relay) {
+	for {
+		b, err := next()
+		switch {
+		case err != nil:
+			return
+		case len(b) <= impair.HeaderSize+bpf.GroupByte:
+			continue
+		case b[impair.HeaderSize+bpf.GroupByte]&bpf.GroupBit != 0:
+			out.Pass(b)
+		default:
+			in.Pass(b)
+		}
+	}
+}
+
+// Counted is what has been done to the frames of all users, both ways.
+func (l *Links) Counted() (sum impair.Count) {
+	for _, r := range l.relays {
+		sum = sum.Plus(r.Counted())
+	}
+	return sum
+}
+
+// closing is how many sockets are closed at once: each waits until the kernel is sure that nobody uses it.
+const closing = 64
+
+// Close takes all links away: the users are cut off. Frames that are under way are lost.
+func (l *Links) Close() {
+	for _, r := range l.relays {
+		r.Close()
+	}
+	var all errgroup.Group
+	all.SetLimit(closing)
+	for _, s := range l.sockets {
+		all.Go(s.Close)
+	}
+	all.Wait()
+	l.running.Wait()
+	for _, d := range l.detours {
+		d.Close()
+	}
+	l.detours, l.sockets, l.relays = nil, nil, nil
+}
+
+// Check refuses a kernel that has not what links need. It looks by putting one into a namespace that ends at once.
+func Check() error {
+	n, err := socket.NewNamespace()
+	if err != nil {
+		return heddle.Wrap(heddle.CrowdFailed, "make network namespace for", "a link", err, "call as root")
+	}
+	defer n.Close()
+	l := &Links{}
+	defer l.Close()
+	if err = n.Do(makePort); err == nil {
+		err = l.Put(n, "eth0", scenario.Link{}, 0, 0)
+	}
+	if err != nil {
+		return heddle.Wrap(heddle.NotOnKernel, "give users", "links", err, "load the kernel's modules, if it has them "+
+			"('modprobe -a af_packet sch_ingress cls_bpf'), or take link out of the scenario's personas")
+	}
+	return nil
+}
+
+// makePort makes an interface in the thread's namespace.
+func makePort() error {
+	h, err := netlink.NewHandle(unix.NETLINK_ROUTE)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	return h.LinkAdd(&netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "eth0"}, PeerName: "eth1"})
+}

@@ -1,0 +1,142 @@
+// Package frames reads and writes the frames of devices, each with a virtio header before it: by packet sockets, and by
+// TAPs.
+package frames
+
+import (
+	"encoding/binary"
+	"net"
+	"os"
+	"sync"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle/impair"
+)
+
+// maxFrame is the size of the largest frame: a segment of 64 KiB, with headers.
+const maxFrame = impair.HeaderSize + 65536 + 64
+
+// Socket is a packet socket on a device (packet(7), PACKET_VNET_HDR).
+type Socket struct{ *os.File }
+
+// Open opens a socket for the frames that arrive on a device of the thread's namespace.
+func Open(device string) (*Socket, error) {
+	return open(device, func(fd int) error {
+		return os.NewSyscallError("setsockopt", unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1))
+	})
+}
+
+// OpenMarked opens a socket for the frames with a mark that leave a device. Those that the socket sends have another mark.
+func OpenMarked(device string, leaving, sent uint32) (*Socket, error) {
+	return open(device, func(fd int) error {
+		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_MARK, int(sent)); err != nil {
+			return os.NewSyscallError("setsockopt", err)
+		}
+		filter := onlyLeaving(leaving)
+		return os.NewSyscallError("attach a filter",
+			unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}))
+	})
+}
+
+// onlyLeaving is a filter (linux/filter.h) for frames that leave, with a mark.
+func onlyLeaving(mark uint32) []unix.SockFilter {
+	const (
+		markAt, kindAt = 0xfffff000 + 20, 0xfffff000 + 4 // SKF_AD_OFF with SKF_AD_MARK, SKF_AD_PKTTYPE
+		outgoing       = 4                               // PACKET_OUTGOING (linux/if_packet.h)
+	)
+	return []unix.SockFilter{
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: markAt},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: 3, K: mark},
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: kindAt},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: 1, K: outgoing},
+		{Code: unix.BPF_RET | unix.BPF_K, K: maxFrame},
+		{Code: unix.BPF_RET | unix.BPF_K},
+	}
+}
+
+func open(device string, set func(fd int) error) (*Socket, error) {
+	dev, err := net.InterfaceByName(device)
+	if err != nil {
+		return nil, err
+	}
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("open a packet socket", err)
+	}
+	if err := prepare(fd, set); err != nil {
+		unix.Close(fd)
+		return nil, err
+	}
+	// The bind comes last: from here on the socket receives frames of this device only.
+	if err := unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: bigEndian(unix.ETH_P_ALL), Ifindex: dev.Index}); err != nil {
+		unix.Close(fd)
+		return nil, os.NewSyscallError("bind", err)
+	}
+	return &Socket{os.NewFile(uintptr(fd), device)}, nil
+}
+
+func prepare(fd int, set func(fd int) error) error {
+	for _, option := range []int{unix.PACKET_VNET_HDR, unix.PACKET_AUXDATA} {
+		if err := unix.SetsockoptInt(fd, unix.SOL_PACKET, option, 1); err != nil {
+			return os.NewSyscallError("setsockopt", err)
+		}
+	}
+	// A burst must not be lost before it is counted. SO_RCVBUFFORCE needs CAP_NET_ADMIN.
+	unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 8<<20)
+	return set(fd)
+}
+
+func bigEndian(v uint16) uint16 {
+	return binary.NativeEndian.Uint16(binary.BigEndian.AppendUint16(nil, v))
+}
+
+// buffers are for the moment in which a frame is received: whoever waits for one has none.
+var buffers = sync.Pool{New: func() any { return new([maxFrame + 256]byte) }}
+
+// Next returns the next frame. While the device is down there are none: the kernel reports this
+// once, and Next returns nil.
+func (p *Socket) Next() ([]byte, error) {
+	raw, err := p.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	var b []byte
+	var failure error
+	err = raw.Read(func(fd uintptr) bool {
+		b, failure = receive(int(fd))
+		return failure != unix.EAGAIN
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case failure == unix.ENETDOWN || failure == unix.EINTR:
+		return nil, nil
+	}
+	return b, failure
+}
+
+func receive(fd int) ([]byte, error) {
+	buffer := buffers.Get().(*[maxFrame + 256]byte)
+	defer buffers.Put(buffer)
+	data, oob := buffer[:maxFrame], buffer[maxFrame:]
+	n, noob, _, _, err := unix.Recvmsg(fd, data, oob, unix.MSG_DONTWAIT)
+	if err != nil {
+		return nil, err
+	}
+	b := append([]byte(nil), data[:n]...)
+	if aux := auxiliary(oob[:noob]); aux != nil && aux.Status&unix.TP_STATUS_VLAN_VALID != 0 {
+		b = impair.RestoreVLAN(b, aux.Vlan_tpid, aux.Vlan_tci)
+	}
+	return b, nil
+}
+
+func auxiliary(oob []byte) *unix.TpacketAuxdata {
+	all, _ := unix.ParseSocketControlMessage(oob)
+	for _, m := range all {
+		if m.Header.Level == unix.SOL_PACKET && m.Header.Type == unix.PACKET_AUXDATA && len(m.Data) >= int(unsafe.Sizeof(unix.TpacketAuxdata{})) {
+			return (*unix.TpacketAuxdata)(unsafe.Pointer(&m.Data[0]))
+		}
+	}
+	return nil
+}
