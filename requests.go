@@ -16,6 +16,9 @@ type AttachRequest struct {
 	IPs   []netip.Addr  `json:"ips,omitempty"`
 	MAC   MAC           `json:"mac,omitempty"`
 	Ports []PortMapping `json:"ports,omitempty"`
+	// Holders are processes that may already listen on the ports, for the container: an engine that
+	// binds them before it has the container attached.
+	Holders []int `json:"-"`
 	// DefaultRoute says whether the container's default route is to lead through
 	// this endpoint; nil leaves it to the first one that can carry it.
 	DefaultRoute *bool `json:"defaultRoute,omitempty"`
@@ -41,7 +44,7 @@ type AttachRequest struct {
 	// the host's default route.
 	SSH   netip.Addr `json:"ssh,omitzero"`
 	Force bool       `json:"force,omitempty"`
-	// Owner says through which door and for whom, such as "cli" or
+	// Owner says through which door and for whom, such as "cli", "netavark/mynet" or
 	// "cni/mynet"; garbage collection stays within one owner.
 	Owner string `json:"owner,omitempty"`
 	// Handover leaves the container's end of the link on the host, under the name

@@ -160,7 +160,7 @@ func checkPorts(n *network, req heddle.AttachRequest, listen func(heddle.PortMap
 		if p.IsOpen() {
 			continue // ports.reserve chooses one that is free
 		}
-		if err := listen(p); err != nil && (!errors.Is(err, unix.EADDRINUSE) || !heldFor(req.ID.Container, p)) {
+		if err := listen(p); err != nil && (!errors.Is(err, unix.EADDRINUSE) || !heldFor(req, p)) {
 			return listenError(p, err)
 		}
 	}

@@ -2,18 +2,23 @@ package agent
 
 import (
 	"bytes"
+	"encoding/binary"
+	"encoding/hex"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/heddle-network/heddle"
 )
 
-// heldFor reports whether the program that listens on a port holds it for the container itself.
-// Podman's monitor conmon does this: it binds the published ports of its container, so that no
-// other program takes them, and it has the container's ID in its command line.
-func heldFor(container string, p heddle.PortMapping) bool {
+// heldFor reports whether the program that listens on a port of the request holds it for the
+// container itself, so that no other program takes it. Podman's monitor conmon does this, which has
+// the container's ID in its command line; and so does Podman, before there is a monitor.
+func heldFor(req heddle.AttachRequest, p heddle.PortMapping) bool {
 	listening := listeners(p)
 	if len(listening) == 0 {
 		return false
@@ -22,7 +27,8 @@ func heldFor(container string, p heddle.PortMapping) bool {
 	held := map[string]bool{}
 	for _, path := range commands {
 		line, err := os.ReadFile(path)
-		if err != nil || !namesExactly(line, container) {
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if err != nil || !namesExactly(line, req.ID.Container) && !slices.Contains(req.Holders, pid) {
 			continue
 		}
 		descriptors, _ := filepath.Glob(filepath.Dir(path) + "/fd/*")
@@ -49,8 +55,8 @@ func namesExactly(line []byte, name string) bool {
 	return false
 }
 
-// listeners returns the inodes of the sockets that listen on the port, on any address of the host
-// (proc_pid_net(5)).
+// listeners returns the inodes of the sockets that listen on the port, on an address that the mapping
+// needs (proc_pid_net(5)).
 func listeners(p heddle.PortMapping) (inodes []string) {
 	state := map[string]string{"tcp": "0A", "udp": "07"}[p.Protocol]
 	suffix := fmt.Sprintf(":%04X", p.HostPort)
@@ -58,10 +64,35 @@ func listeners(p heddle.PortMapping) (inodes []string) {
 		table, _ := os.ReadFile("/proc/net/" + p.Protocol + version) // the file for IPv6 may not exist
 		for line := range strings.Lines(string(table)) {
 			f := strings.Fields(line)
-			if len(f) > 9 && strings.HasSuffix(f[1], suffix) && f[3] == state {
+			if len(f) < 10 || f[3] != state {
+				continue
+			}
+			if address, ours := strings.CutSuffix(f[1], suffix); ours && inTheWay(p.HostIP, tableAddress(address)) {
 				inodes = append(inodes, f[9])
 			}
 		}
 	}
 	return inodes
+}
+
+// inTheWay reports whether a socket on an address of the host keeps others from listening on the
+// address of a mapping, which is invalid for all.
+func inTheWay(of, socket netip.Addr) bool {
+	if !of.IsValid() || of == socket {
+		return true
+	}
+	return socket.IsUnspecified() && (socket.Is6() || of.Is4())
+}
+
+// tableAddress reads an address in the kernel's tables: words of four bytes in the host's order, in
+// hexadecimal digits.
+func tableAddress(digits string) netip.Addr {
+	bytes, _ := hex.DecodeString(digits)
+	for word := range slices.Chunk(bytes, 4) {
+		if len(word) == 4 {
+			binary.NativeEndian.PutUint32(word, binary.BigEndian.Uint32(word))
+		}
+	}
+	a, _ := netip.AddrFromSlice(bytes)
+	return a
 }

@@ -7,6 +7,8 @@
 #	PREFIX/bin                  heddle, heddled
 #	PREFIX/lib/cni              heddle-cni, and a link to it in /opt/cni/bin:
 #	                            runtimes look in one or the other
+#	PREFIX/libexec/netavark     a link to it that is called heddle: Podman looks there
+#	                            for the driver of that name
 #	PREFIX/lib/heddle           purge
 #	PREFIX/lib/systemd/network  keeps systemd-networkd and udev off our links
 #	/etc/heddle/heddled.yaml    only if there is none; for root alone: it may hold a
@@ -88,6 +90,7 @@ if [ -n "$DESTDIR" ]; then mkdir -p "$DESTDIR"; fi
 for f in heddle heddled; do put 0755 "$PREFIX/bin/$f" <"$bin/$f"; done
 put 0755 "$PREFIX/lib/cni/heddle-cni" <"$bin/heddle-cni"
 link "$PREFIX/lib/cni/heddle-cni" /opt/cni/bin/heddle-cni
+link ../../lib/cni/heddle-cni "$PREFIX/libexec/netavark/heddle"
 put 0755 "$PREFIX/lib/heddle/purge" <"$here/purge.sh"
 prefixed "$here/systemd/heddled.service" >"$work/unit"
 put 0644 "$etc/systemd/system/heddled.service" <"$work/unit"

@@ -21,8 +21,8 @@ const statusUnavailable = 503
 // reply is the agent's answer.
 type reply struct {
 	status int
-	// cni says that the CNI door answered: body is for stdout, exit the code.
-	cni  bool
+	// ours says that a door for the plugin answered: body is for stdout, exit the code.
+	ours bool
 	exit int
 	body []byte
 }
@@ -127,7 +127,7 @@ func parse(answer []byte) (reply, error) {
 		case strings.EqualFold(name, "Content-Length") && number != len(body):
 			return reply{}, incomplete
 		case strings.EqualFold(name, "Cni-Exit"):
-			r.cni, r.exit = true, number
+			r.ours, r.exit = true, number
 		}
 	}
 	return r, nil

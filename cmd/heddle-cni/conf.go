@@ -33,6 +33,33 @@ func topLevel(doc []byte, key string) (value string, found bool) {
 	if !bytes.Contains(doc, []byte(`"`+key+`"`)) {
 		return "", false
 	}
+	members(doc, func(name []byte, at int) {
+		if string(name) != key {
+			return
+		}
+		value, found = "", false
+		if doc[at] == '"' {
+			if raw, _ := stringAt(doc, at); raw != nil {
+				value, found = unescape(raw)
+			}
+		}
+	})
+	return value, found
+}
+
+// object finds an object among the members of a JSON object; nil if there is none. What follows it
+// in the document follows it here.
+func object(doc []byte, key string) (from []byte) {
+	members(doc, func(name []byte, at int) {
+		if string(name) == key && doc[at] == '{' {
+			from = doc[at:]
+		}
+	})
+	return from
+}
+
+// members calls f with the name of each member of a JSON object and the index of its value.
+func members(doc []byte, f func(name []byte, at int)) {
 	depth := 0
 	for i := 0; i < len(doc); {
 		switch doc[i] {
@@ -40,26 +67,21 @@ func topLevel(doc []byte, key string) (value string, found bool) {
 			depth++
 			i++
 		case '}', ']':
-			depth--
+			if depth--; depth == 0 {
+				return
+			}
 			i++
 		case '"':
 			var name []byte
 			name, i = stringAt(doc, i)
-			at := skip(doc, i, ':')
-			if depth != 1 || at == i || string(name) != key {
-				continue
-			}
-			value, found = "", false
-			if at < len(doc) && doc[at] == '"' {
-				if name, i = stringAt(doc, at); name != nil {
-					value, found = unescape(name)
-				}
+			if at := skip(doc, i, ':'); depth == 1 && at > i && at < len(doc) {
+				f(name, at)
+				i = at
 			}
 		default:
 			i++
 		}
 	}
-	return value, found
 }
 
 // stringAt returns what stands between the quotes, and the index after them; nil

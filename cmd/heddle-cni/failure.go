@@ -19,7 +19,10 @@ const (
 
 // fail prints an error for the runtime. It goes to stdout: the specification
 // names stderr in one place and stdout in another, and runtimes read stdout.
-func fail(conf []byte, code int, message, details string) int {
+func (q request) fail(conf []byte, code int, message, details string) int {
+	if q.netavark {
+		return failNetavark(message, details)
+	}
 	text := `{"cniVersion":` + quote(versionOf(conf)) + `,"code":` + itoa(code) + `,"msg":` + quote(message)
 	if details != "" {
 		text += `,"details":` + quote(details)

@@ -1,9 +1,11 @@
-// Command heddle-cni is the CNI plugin. A runtime executes it once for every verb. It
-// asks the agent and prints the answer; the agent's side is package door/cni. It imports
-// very little, because most of its cost is the start of the process.
+// Command heddle-cni is the CNI plugin, and with arguments the netavark plugin, which Podman's
+// networks of the driver heddle have. A runtime executes it once for every verb. It asks the
+// agent and prints the answer; the agent's side is packages door/cni and door/netavark. It
+// imports very little, because most of its cost is the start of the process.
 //
-// While the agent is down, a DEL is queued on disk and succeeds: the container goes away
-// in any case. The agent executes the queue before anything else (see queue.go).
+// While the agent is down, a DEL (netavark: teardown) is queued on disk and succeeds: the
+// container goes away in any case. The agent executes the queue before anything else (see
+// queue.go).
 package main
 
 import (
@@ -22,6 +24,9 @@ const banner = "CNI plugin heddle-cni v"
 func main() { os.Exit(run()) }
 
 func run() int {
+	if len(os.Args) > 1 { // CNI has no arguments, netavark always has
+		return runNetavark(os.Args[1:])
+	}
 	command := os.Getenv("CNI_COMMAND")
 	switch command {
 	case "":
@@ -33,11 +38,11 @@ func run() int {
 	}
 	conf, err := readConf()
 	if err != nil {
-		return fail(nil, ioFailure, "read network configuration from stdin: "+err.Error(), "")
+		return request{}.fail(nil, ioFailure, "read network configuration from stdin: "+err.Error(), "")
 	}
 	q, bad := readEnvironment(command)
 	if bad != "" {
-		return fail(conf, badEnvironment, bad, "see docs/guides/cni.md [HDL-1012]")
+		return q.fail(conf, badEnvironment, bad, "see docs/guides/cni.md [HDL-1012]")
 	}
 	return ask(q, conf)
 }
@@ -46,17 +51,17 @@ func run() int {
 func ask(q request, conf []byte) int {
 	socket := setting(conf, "socket", "HEDDLE_SOCKET", "/run/heddle/heddle.sock")
 	r, err := call(socket, q.message(conf))
-	if q.command == "DEL" && (err != nil || r.status == statusUnavailable) {
+	if q.detaches() && (err != nil || r.status == statusUnavailable) {
 		return enqueue(q, conf)
 	}
 	if err != nil && rootless() {
-		return refuseRootless(conf, socket, err)
+		return refuseRootless(q, conf, socket, err)
 	}
 	if err != nil {
 		return unreachable(q, conf, socket, err)
 	}
-	if !r.cni {
-		return fail(conf, refused, "the agent at "+socket+" refused the call: HTTP "+itoa(r.status), string(r.body))
+	if !r.ours {
+		return q.fail(conf, refused, "the agent at "+socket+" refused the call: HTTP "+itoa(r.status), string(r.body))
 	}
 	if _, err := os.Stdout.Write(r.body); err != nil {
 		return 1
@@ -71,7 +76,7 @@ func unreachable(q request, conf []byte, socket string, err error) int {
 	if q.command == "STATUS" {
 		code = notAvailable
 	}
-	return fail(conf, code, "agent unreachable at "+socket+": "+err.Error(),
+	return q.fail(conf, code, "agent unreachable at "+socket+": "+err.Error(),
 		"Start it ('systemctl start heddled'), or name its socket with the key socket or HEDDLE_SOCKET. ["+agentDown+"]")
 }
 

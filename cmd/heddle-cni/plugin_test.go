@@ -32,7 +32,13 @@ func (p plugin) queue() string  { return filepath.Join(p.dir, "queue") }
 
 func (p plugin) run(t *testing.T, conf string, env ...string) (exit int, stdout, stderr string) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0])
+	return p.call(t, nil, conf, env...)
+}
+
+// call runs the plugin with arguments.
+func (p plugin) call(t *testing.T, args []string, conf string, env ...string) (exit int, stdout, stderr string) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append([]string{"HEDDLE_CNI_TEST_PLUGIN=1", "HEDDLE_SOCKET=" + p.socket(), "HEDDLE_CNI_QUEUE=" + p.queue(),
 		"CNI_CONTAINERID=c1", "CNI_NETNS=/run/netns/c1", "CNI_IFNAME=eth0", "CNI_PATH=/opt/cni/bin"}, env...)
 	cmd.Stdin = strings.NewReader(conf)
@@ -203,7 +209,7 @@ func TestParseAnswers(t *testing.T) {
 		"HTTP/1.0 200 OK\r\nContent-Length: 2\r\ncni-exit: 0\r\n\r\nab": true, "HTTP/1.1 200\r\nCni-Exit: 0\r\n\r\n": true,
 		"HTTP/1.0 200 OK\r\nContent-Length: 3\r\n\r\nab": false, "HTTP/1.0 200 OK\r\nCni-Exit: 0\r\n": false, "": false, "\r\n\r\n": false, "HTTP/1.0 x\r\n\r\n": false,
 	} {
-		if r, err := parse([]byte(answer)); (err == nil) != ok || ok && (!r.cni || r.exit != 0) {
+		if r, err := parse([]byte(answer)); (err == nil) != ok || ok && (!r.ours || r.exit != 0) {
 			t.Errorf("%q: %+v %v", answer, r, err)
 		}
 	}

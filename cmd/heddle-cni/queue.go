@@ -11,7 +11,7 @@ import (
 // host has fewer containers.
 const maxQueue = 4096
 
-// enqueue leaves a DEL for the agent, which executes it when it starts and
+// enqueue leaves a detach for the agent, which executes it when it starts and
 // before every later call. An entry is an empty file whose name is the
 // endpoint's id, "CONTAINER@IFNAME": a container's id has no '@', so no two ids
 // share a name, the same DEL twice is one entry, and there is no content that
@@ -23,10 +23,10 @@ func enqueue(q request, conf []byte) int {
 		return 0 // who reaches neither agent nor queue has attached nothing
 	}
 	if err != nil {
-		return fail(conf, ioFailure, "agent unreachable, and DEL not queued in "+dir+": "+err.Error(),
+		return q.fail(conf, ioFailure, "agent unreachable, and "+q.command+" not queued in "+dir+": "+err.Error(),
 			"Start it ('systemctl start heddled'), or make room in the queue's folder. ["+agentDown+"]")
 	}
-	os.Stderr.WriteString("heddle-cni: agent unreachable, DEL queued in " + dir + "\n")
+	os.Stderr.WriteString("heddle-cni: agent unreachable, " + q.command + " queued in " + dir + "\n")
 	return 0
 }
 

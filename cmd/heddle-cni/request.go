@@ -18,13 +18,25 @@ const (
 // specification, without CNI_PATH, since the agent delegates to no plugin.
 type request struct {
 	command, container, netns, ifname, args string
+	// netavark says that netavark asks: command is the subcommand, netns its argument, and
+	// container and ifname stand in the document.
+	netavark bool
+}
+
+// detaches reports whether what is asked may be left for later.
+func (q request) detaches() bool {
+	if q.netavark {
+		return q.command == "teardown"
+	}
+	return q.command == "DEL"
 }
 
 // readEnvironment reads and checks the environment; bad says what is wrong with it. A DEL
 // may be queued before the agent has seen it. So everything whose form the agent would
 // refuse is refused here.
 func readEnvironment(command string) (q request, bad string) {
-	q = request{command, os.Getenv("CNI_CONTAINERID"), os.Getenv("CNI_NETNS"), os.Getenv("CNI_IFNAME"), os.Getenv("CNI_ARGS")}
+	q = request{command: command, container: os.Getenv("CNI_CONTAINERID"), netns: os.Getenv("CNI_NETNS"),
+		ifname: os.Getenv("CNI_IFNAME"), args: os.Getenv("CNI_ARGS")}
 	for _, v := range []struct{ name, value string }{
 		{"CNI_COMMAND", q.command}, {"CNI_CONTAINERID", q.container}, {"CNI_NETNS", q.netns}, {"CNI_IFNAME", q.ifname}, {"CNI_ARGS", q.args},
 	} {
@@ -95,11 +107,15 @@ func (q request) message(conf []byte) []byte {
 			netns = dir + "/" + netns
 		}
 	}
+	path := "/v1/cni"
+	headers := [][2]string{{"Cni-Command", q.command}, {"Cni-Containerid", q.container}, {"Cni-Netns", netns},
+		{"Cni-Ifname", q.ifname}, {"Cni-Args", q.args}}
+	if q.netavark {
+		path, headers = "/v1/netavark", [][2]string{{"Netavark-Command", q.command}, {"Netavark-Netns", netns}}
+	}
 	b := make([]byte, 0, len(conf)+1024)
-	b = append(b, "POST /v1/cni HTTP/1.0\r\nHost: heddle\r\n"...)
-	for _, h := range [][2]string{
-		{"Cni-Command", q.command}, {"Cni-Containerid", q.container}, {"Cni-Netns", netns}, {"Cni-Ifname", q.ifname}, {"Cni-Args", q.args},
-	} {
+	b = append(b, "POST "+path+" HTTP/1.0\r\nHost: heddle\r\n"...)
+	for _, h := range headers {
 		if h[1] != "" {
 			b = append(b, h[0]+": "+h[1]+"\r\n"...)
 		}

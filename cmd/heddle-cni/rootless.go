@@ -14,8 +14,8 @@ func rootless() bool {
 
 // refuseRootless says what to do instead. The network of a rootless container hangs on its user's
 // namespaces, where the agent makes nothing.
-func refuseRootless(conf []byte, socket string, err error) int {
-	return fail(conf, refused, "rootless containers are not attached by their runtime: agent at "+socket+": "+err.Error(),
+func refuseRootless(q request, conf []byte, socket string, err error) int {
+	return q.fail(conf, refused, "rootless containers are not attached by their runtime: agent at "+socket+": "+err.Error(),
 		"Run the container as root. Or run it with '--network none', and have an operator attach it: "+
 			"'heddle attach NETWORK --pid PID' (see docs/guides/podman.md). ["+noPermission+"]")
 }

@@ -20,8 +20,10 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/agent"
+	"github.com/heddle-network/heddle/door"
 	"github.com/heddle-network/heddle/door/api"
 	"github.com/heddle-network/heddle/door/cni"
+	"github.com/heddle-network/heddle/door/netavark"
 	"github.com/heddle-network/heddle/mode"
 )
 
@@ -74,7 +76,9 @@ func serve(ctx context.Context, c config, member *membership, log *slog.Logger) 
 		a.Show(hosts{member}.keepersPart)
 		a.Show(hosts{member}.authorityPart)
 	}
-	server.Handle("POST "+cni.Path, cni.NewHandler(a, log, filepath.Join(c.StateDir, "cni-queue")))
+	queue := door.NewQueue(filepath.Join(c.StateDir, "cni-queue"), a.Detach, log)
+	server.Handle("POST "+cni.Path, cni.NewHandler(a, log, queue))
+	server.Handle("POST "+netavark.Path, netavark.NewHandler(a, log, queue))
 	socket := filepath.Join(c.RunDir, "heddle.sock")
 	l, err := api.Listen(socket, c.SocketGroup)
 	if err != nil {

@@ -154,11 +154,13 @@ users: 8
 clock: {start: "Mon 09:00", length: 2s}
 services: {chat: {sites: 1}, voice: {between: 2}}
 personas:
-  one: {share: 100%, does: {read: 20/m, write: 20/m, wait: 20/m, talk: 20/m, watch: 20/m}}
+  one: {share: 100%, does: {read: 20/m, write: 20/m, stay: 20/m, wait: 20/m, talk: 20/m, watch: 20/m}}
 behaviours:
   read: {start: page, states: {page: {do: web.page, sends: 300B, receives: 10KB, expect: 5ms, next: {end: 1}}}}
   write:
     {start: connect, patience: 200ms, states: {connect: {do: chat.connect, sends: 100B, receives: 100B, expect: 5ms, next: {end: 1}}}}
+  stay:
+    {start: connect, patience: 200ms, states: {connect: {do: chat.connect, sends: 100B, receives: 100B, lasts: 1h, next: {end: 1}}}}
   wait: {start: connect, states: {connect: {do: chat.connect, sends: 100B, receives: 100B, expect: 5ms, next: {end: 1}}}}
   talk:
     {start: call, patience: 300ms, states: {call: {do: voice.call, sends: 160B, receives: 160B, every: 20ms, lasts: 1h, next: {end: 1}}}}
@@ -166,7 +168,8 @@ behaviours:
     {start: play, patience: 200ms, states: {play: {do: video.play, sends: 300B, receives: 1KB, every: 200ms, lasts: 1h, next: {end: 1}}}}
 `, users, services, 0)
 	for name, of := range map[string]func(tally.Sessions) int64{
-		"write": func(s tally.Sessions) int64 { return s.GivenUp }, "wait": func(s tally.Sessions) int64 { return s.Unfinished }} {
+		"write": func(s tally.Sessions) int64 { return s.GivenUp }, "stay": func(s tally.Sessions) int64 { return s.GivenUp },
+		"wait": func(s tally.Sessions) int64 { return s.Unfinished }} {
 		if s := r.Behaviours[name]; s.Started == 0 || of(s)+s.Unfinished < s.Started || of(s) == 0 {
 			t.Errorf("%s: %+v", name, s)
 		}

@@ -101,11 +101,16 @@ func (s *Stage) set(ctx context.Context) error {
 	})
 }
 
-// Clear ends the services, detaches everybody, and lets go of the namespaces. Users that cannot be detached now are
-// removed by the agent after their namespace has ended. It returns the first error of any.
+// Clear ends the services, lets go of the namespaces, and detaches everybody. The kernel removes the links of many
+// namespaces that end together in one go, which costs a small part of what it costs to remove one link after the other.
+// Users that cannot be detached now are removed by the agent, as their namespace has ended. It returns the first error of
+// any.
 func (s *Stage) Clear(ctx context.Context) (first error) {
 	s.server.Close()
 	s.Links.Close()
+	for _, n := range s.spaces {
+		n.Close()
+	}
 	s.awaitAgent(ctx)
 	down := eachOf(ctx, len(s.all), func(i int) error {
 		_, err := s.options.Agent.Detach(ctx, s.all[i])
@@ -119,9 +124,6 @@ func (s *Stage) Clear(ctx context.Context) (first error) {
 		}
 		return nil
 	})
-	for _, n := range s.spaces {
-		n.Close()
-	}
 	if first == nil {
 		first = down
 	}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/door"
 )
 
 // Listen makes the socket, for root and its group only (0660). It replaces a socket that a
@@ -75,7 +76,7 @@ func withCaller(ctx context.Context, c net.Conn) context.Context {
 	}
 	raw.Control(func(fd uintptr) {
 		if cred, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
-			ctx = context.WithValue(ctx, callerKey{}, &caller{cred, callerGroups(fd)})
+			ctx = context.WithValue(door.WithCaller(ctx, cred.Pid), callerKey{}, &caller{cred, callerGroups(fd)})
 		}
 	})
 	return ctx

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/door"
 )
 
 // add attaches (specification, section 4, ADD). Called again with the same
@@ -29,7 +30,7 @@ func (h *Handler) add(ctx context.Context, c call, conf Conf) (any, error) {
 	if len(n.Subnets) > 0 { // without addresses a name stands for nothing
 		req.Name = env.name(c.id)
 	}
-	h.dropPublishedPorts(&req)
+	req.Ports = door.Unpublished(h.endpoints.Endpoints, req)
 	reply, err := h.endpoints.Attach(ctx, req)
 	if err != nil {
 		return nil, err

@@ -7,21 +7,17 @@ package cni
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"log/slog"
 	"net/http"
-	"strconv"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/agent"
+	"github.com/heddle-network/heddle/door"
 )
 
 // Path is the handler's path in the agent's server.
 const Path = "/v1/cni"
-
-// exitHeader has the plugin's exit code, and shows that this door answered.
-const exitHeader = "Cni-Exit"
 
 // maxConf bounds a network configuration in bytes.
 const maxConf = 1 << 20
@@ -47,20 +43,17 @@ type Handler struct {
 	endpoints endpoints
 	networks  networks
 	log       *slog.Logger
-	queue     *queue
+	queue     *door.Queue
 	confirmed confirmedDefinitions
 }
 
-// NewHandler returns the handler, after executing the DELs that were queued in
-// the folder while no agent ran.
-func NewHandler(a *agent.Agent, log *slog.Logger, queueDir string) *Handler {
-	return newHandler(a, a, log, queueDir)
+// NewHandler returns the handler.
+func NewHandler(a *agent.Agent, log *slog.Logger, queue *door.Queue) *Handler {
+	return newHandler(a, a, log, queue)
 }
 
-func newHandler(e endpoints, n networks, log *slog.Logger, queueDir string) *Handler {
-	h := &Handler{endpoints: e, networks: n, log: log, queue: &queue{dir: queueDir, detach: e.Detach, log: log}}
-	h.queue.drain(context.Background())
-	return h
+func newHandler(e endpoints, n networks, log *slog.Logger, queue *door.Queue) *Handler {
+	return &Handler{endpoints: e, networks: n, log: log, queue: queue}
 }
 
 // ServeHTTP answers one verb. It finishes the work even if the plugin is killed.
@@ -77,7 +70,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		h.log.Warn("CNI call failed", "verb", r.Header.Get(headerCommand), "container", r.Header.Get(headerContainer), "error", err)
 	}
-	write(w, version, answer, err)
+	door.Reply(w, answer, err, func(err error) any { return errorReply(version, err) })
 }
 
 // serve decodes and dispatches a call. It also returns the version of the answer.
@@ -86,7 +79,7 @@ func (h *Handler) serve(ctx context.Context, c call, body []byte) (version strin
 	if err := c.check(); err != nil {
 		return version, nil, err
 	}
-	undone := h.queue.drain(ctx)
+	undone := h.queue.Drain(ctx)
 	if c.command == "DEL" {
 		return version, nil, h.del(ctx, c, body)
 	}
@@ -102,9 +95,8 @@ func (h *Handler) serve(ctx context.Context, c call, body []byte) (version strin
 	}
 	switch c.command {
 	case "ADD":
-		if err := undone[c.id]; err != nil {
-			return version, nil, faultf(tryAgainLater, heddle.KernelRefused, "attach endpoint", c.id.String(),
-				"the DEL queued before failed: "+heddle.SentenceOf(err), heddle.FirstRemedy(err, "then try again"))
+		if err := undone.Attachable(c.id); err != nil {
+			return version, nil, fault{tryAgainLater, err}
 		}
 		answer, err = h.add(ctx, c, conf)
 	case "CHECK":
@@ -115,29 +107,4 @@ func (h *Handler) serve(ctx context.Context, c call, body []byte) (version strin
 		err = h.status(conf)
 	}
 	return version, answer, err
-}
-
-// write answers with what the plugin prints on stdout: a result, nothing, or an
-// error.
-func write(w http.ResponseWriter, version string, answer any, err error) {
-	exit, status := 0, http.StatusOK
-	var body []byte
-	if err == nil && answer != nil {
-		body, err = json.Marshal(answer)
-	}
-	if err != nil {
-		exit = 1
-		body, _ = json.Marshal(errorReply(version, err))
-		if heddle.KindOf(err) == heddle.Unreachable {
-			status = http.StatusServiceUnavailable // the plugin queues a DEL
-		}
-	}
-	if len(body) > 0 {
-		body = append(body, '\n')
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	w.Header().Set(exitHeader, strconv.Itoa(exit))
-	w.WriteHeader(status)
-	w.Write(body)
 }

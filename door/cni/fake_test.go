@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/door"
 	"github.com/heddle-network/heddle/names"
 )
 
@@ -107,23 +108,24 @@ func (f *fakeAgent) CreateNetwork(n heddle.Network, dryRun bool) (heddle.Network
 
 func (f *fakeAgent) Status() heddle.Status { return f.status }
 
-// door is a handler in front of a fake agent.
-type door struct {
+// caller is a handler in front of a fake agent, and who calls it.
+type caller struct {
 	*Handler
 	agent *fakeAgent
 	dir   string
 }
 
-func newDoor(t *testing.T) door {
+func newDoor(t *testing.T) caller {
 	t.Helper()
 	f, dir := newFake(), t.TempDir()
-	return door{newHandler(f, f, slog.New(slog.DiscardHandler), dir), f, dir}
+	log := slog.New(slog.DiscardHandler)
+	return caller{newHandler(f, f, log, door.NewQueue(dir, f.Detach, log)), f, dir}
 }
 
 var pod = map[string]string{headerContainer: "c1", headerNetns: "/run/netns/c1", headerIfName: "eth0"}
 
 // ask calls a verb; env is added to a working environment.
-func (d door) ask(t *testing.T, command, conf string, env map[string]string) (code int, body string) {
+func (d caller) ask(t *testing.T, command, conf string, env map[string]string) (code int, body string) {
 	t.Helper()
 	r := httptest.NewRequest("POST", Path, strings.NewReader(conf))
 	r.Header.Set(headerCommand, command)
@@ -135,7 +137,7 @@ func (d door) ask(t *testing.T, command, conf string, env map[string]string) (co
 	w := httptest.NewRecorder()
 	d.ServeHTTP(w, r)
 	body = w.Body.String()
-	if w.Header().Get(exitHeader) == "0" {
+	if w.Header().Get(door.ExitHeader) == "0" {
 		if w.Code != http.StatusOK {
 			t.Errorf("%s: exit 0 with HTTP status %d", command, w.Code)
 		}

@@ -8,57 +8,22 @@ import (
 	"strings"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/door"
 )
 
 // Keys of the engine (moby, libnetwork/netlabel).
 const (
 	keyGeneric  = "com.docker.network.generic"
 	keyInternal = "com.docker.network.internal"
-	keyMTU      = "com.docker.network.driver.mtu"
 	keyGateway  = "com.docker.network.gateway"
 	keyMAC      = "com.docker.network.endpoint.macaddress"
 	keyPorts    = "com.docker.network.portmap"
 	keyPrefix   = "com.docker.network.container_iface_prefix"
-	// keyMasquerade is the bridge driver's.
-	keyMasquerade = "com.docker.network.bridge.enable_ip_masquerade"
 )
 
-// Keys of this door.
-const (
-	keyMode = "mode"
-	// KeyID names an existing network, as an option of the network and of its IPAM. With
-	// it, the agents tell their engines of a network that another host has created.
-	KeyID = "heddle.id"
-	// prefixLabel begins options that are labels: heddle.label.KEY=VALUE.
-	prefixLabel = "heddle.label."
-)
-
-// dockerOptions are options of Docker's own drivers that no mode has, each with a remedy.
-var dockerOptions = map[string]string{
-	"encrypted":                                           "leave the option out: an overlay is not encrypted",
-	"com.docker.network.bridge.name":                      "leave the option out: heddle names the bridges",
-	"com.docker.network.bridge.enable_icc":                "leave the option out, and use a network for each group of containers that may not reach the others",
-	"com.docker.network.bridge.host_binding_ipv4":         "name the address when publishing: -p IP:HOST:CONTAINER",
-	"com.docker.network.bridge.inhibit_ipv4":              "leave the option out",
-	"com.docker.network.driver.overlay.vxlanid_list":      "leave the option out: one tunnel serves all networks of a cluster",
-	"com.docker.network.bridge.gateway_mode_ipv4":         "use the option masquerade=false, which sends containers' own addresses out",
-	"com.docker.network.bridge.gateway_mode_ipv6":         "use the option masquerade=false, which sends containers' own addresses out",
-	"com.docker.network.bridge.trusted_host_interfaces":   "leave the option out",
-	"com.docker.network.windowsshim.dnsservers":           "leave the option out",
-	"com.docker.network.host_ipv4":                        "leave the option out",
-	"com.docker.network.host_ipv6":                        "leave the option out",
-	"com.docker.network.driver.overlay.bind_ipv4_address": "leave the option out",
-}
-
-// usualValues are the values of such options that are accepted: Docker's defaults, which
-// describe what heddle does in any case.
-var usualValues = map[string]string{
-	"com.docker.network.bridge.enable_icc":        "true",
-	"com.docker.network.bridge.host_binding_ipv4": "0.0.0.0",
-	"com.docker.network.bridge.inhibit_ipv4":      "false",
-	"com.docker.network.bridge.gateway_mode_ipv4": "nat",
-	"com.docker.network.bridge.gateway_mode_ipv6": "nat",
-}
+// KeyID names an existing network, as an option of the network and of its IPAM. With it, the agents
+// tell their engines of a network that another host has created.
+const KeyID = door.OptionID
 
 // Names of auxiliary addresses by which Docker's own drivers give containers another
 // gateway than the network's.
@@ -89,7 +54,7 @@ func parseNetworkRequest(q createNetwork, multi bool) (w networkRequest, err err
 		return w, err
 	}
 	if w.network.Mode == "" {
-		w.network.Mode = defaultMode(w.network, multi)
+		w.network.Mode = door.DefaultMode(w.network, multi)
 	}
 	for _, d := range append(slices.Clone(q.IPv4Data), q.IPv6Data...) {
 		if err := w.addPool(d); err != nil {
@@ -99,57 +64,25 @@ func parseNetworkRequest(q createNetwork, multi bool) (w networkRequest, err err
 	return w, nil
 }
 
-// defaultMode is the mode of a network that names none: that of the Docker driver with the
-// given options, otherwise overlay in a cluster and bridge without one.
-func defaultMode(n heddle.Network, multi bool) string {
-	switch {
-	case n.Options["ipvlan_mode"] != "" || n.Options["ipvlan_flag"] != "":
-		return "ipvlan"
-	case n.Parent != "" || n.Options["macvlan_mode"] != "":
-		return "macvlan"
-	case multi:
-		return "overlay"
-	}
-	return "bridge"
-}
-
-func (w *networkRequest) addOptions(generic map[string]string) (err error) {
-	n := &w.network
+func (w *networkRequest) addOptions(generic map[string]string) error {
 	for _, key := range slices.Sorted(maps.Keys(generic)) {
 		value := generic[key]
 		switch key {
-		case keyMode:
-			n.Mode, w.modeGiven = value, true
+		case door.OptionMode:
+			w.modeGiven = true
 		case KeyID:
 			w.id = value
-		case "parent":
-			n.Parent = value
-		case keyMTU:
-			if n.MTU, err = strconv.Atoi(value); err != nil || n.MTU < 1 {
-				return heddle.Errorf(heddle.BadMTU, "read option", key,
-					strconv.Quote(heddle.Clip(value))+" is not a number above zero", "give a number of bytes, such as 1450")
-			}
+			continue
 		case keyPrefix:
 			if value != containerPrefix {
 				return heddle.Errorf(heddle.BadOption, "read option", key,
 					strconv.Quote(heddle.Clip(value))+" cannot be used: interfaces in containers are called eth0, eth1, …",
 					"leave the option out")
 			}
-		case keyMasquerade:
-			n.Options = withOption(n.Options, "masquerade", value)
-		default:
-			if label, is := strings.CutPrefix(key, prefixLabel); is {
-				n.Labels = withOption(n.Labels, label, value)
-				continue
-			}
-			if usualValues[key] == value && value != "" {
-				continue
-			}
-			if remedy, known := dockerOptions[key]; known {
-				return heddle.Errorf(heddle.BadOption, "read option", key,
-					"no mode of heddle has this option of Docker's own drivers", remedy)
-			}
-			n.Options = withOption(n.Options, key, value)
+			continue
+		}
+		if err := door.SetOption(&w.network, key, value); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -60,11 +60,3 @@ func parseAddr(s string) (netip.Addr, error) {
 	}
 	return a.Unmap(), nil
 }
-
-func withOption(m map[string]string, key, value string) map[string]string {
-	if m == nil {
-		m = map[string]string{}
-	}
-	m[key] = value
-	return m
-}

@@ -1,6 +1,10 @@
 package docker
 
-import "regexp"
+import (
+	"regexp"
+
+	"github.com/heddle-network/heddle/door"
+)
 
 // A remedy names flags of 'heddle network create' or of 'docker network create'. dockerWords says for
 // each how it is written in Docker, where that differs, and in a Compose file.
@@ -17,7 +21,7 @@ var dockerWords = []struct {
 	{regexp.MustCompile(`-o mode=bridge\b`), "", "driver_opts: {mode: bridge}"},
 	{regexp.MustCompile(`--mode\b`), "-o mode=MODE", "driver_opts: {mode: MODE}"},
 	{regexp.MustCompile(`--parent\b`), "-o parent=NAME", "driver_opts: {parent: NAME}"},
-	{regexp.MustCompile(`--mtu\b`), "-o " + keyMTU + "=BYTES", "driver_opts: {" + keyMTU + ": BYTES}"},
+	{regexp.MustCompile(`--mtu\b`), "-o " + door.OptionMTU + "=BYTES", "driver_opts: {" + door.OptionMTU + ": BYTES}"},
 	{regexp.MustCompile(`--opt\b`), "-o OPTION=VALUE", "driver_opts: {OPTION: VALUE}"},
 }
 

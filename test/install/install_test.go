@@ -127,7 +127,7 @@ func installed(prefix, etc string) []string {
 	zsh := map[string]string{"/usr": "vendor-completions", "/usr/local": "site-functions"}[prefix]
 	all := []string{
 		prefix + "/bin/heddle -rwxr-xr-x", prefix + "/bin/heddled -rwxr-xr-x",
-		prefix + "/lib/cni/heddle-cni -rwxr-xr-x", "/opt/cni/bin/heddle-cni Lrwxrwxrwx", prefix + "/lib/heddle/purge -rwxr-xr-x",
+		prefix + "/lib/cni/heddle-cni -rwxr-xr-x", "/opt/cni/bin/heddle-cni Lrwxrwxrwx", prefix + "/libexec/netavark/heddle Lrwxrwxrwx", prefix + "/lib/heddle/purge -rwxr-xr-x",
 		"/etc/heddle/heddled.yaml -rw-------", // it may hold a token
 	}
 	for _, f := range []string{

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -31,15 +32,17 @@ var furnish = sync.OnceValue(func() error {
 	return settleCgroups()
 })
 
-// overlay lets writes to a folder go to the cell's /run.
-func overlay(dir string) error {
+// overlay lets writes to a folder go to the cell's /run, and shows what other folders have above what
+// it has.
+func overlay(dir string, others ...string) error {
+	lower := strings.Join(append(others, dir), ":")
 	above := filepath.Join("/run/above", dir)
 	for _, d := range []string{dir, above + "/upper", above + "/work"} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
 			return err
 		}
 	}
-	if err := unix.Mount("cell", dir, "overlay", 0, fmt.Sprintf("lowerdir=%s,upperdir=%s/upper,workdir=%[2]s/work", dir, above)); err != nil {
+	if err := unix.Mount("cell", dir, "overlay", 0, fmt.Sprintf("lowerdir=%s,upperdir=%s/upper,workdir=%[2]s/work", lower, above)); err != nil {
 		return fmt.Errorf("mount an overlay on %s: %w", dir, err)
 	}
 	return nil

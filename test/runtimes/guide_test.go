@@ -16,6 +16,12 @@ func (h *host) follow(name string) {
 	}
 }
 
-func TestPodmanGuide(t *testing.T) { newPodman(t).follow("podman.md") }
+func TestPodmanGuide(t *testing.T) {
+	p := newNetavark(t)
+	p.resolve()
+	p.follow("podman.md")
+}
+
+func TestPodmanCNIGuide(t *testing.T) { newPodman(t).follow("podman-cni.md") }
 
 func TestLXCGuide(t *testing.T) { newLXC(t).follow("lxc.md") }

@@ -1,5 +1,5 @@
 // Package runtimes_test drives the container runtimes that Debian has, as their
-// users do, with heddle for a network: Podman with its CNI back end, containerd
+// users do, with heddle for a network: Podman by netavark and by CNI, containerd
 // by its CRI socket, LXC by hooks. Nothing is pulled: images are made here.
 package runtimes_test
 
@@ -37,6 +37,7 @@ type host struct {
 	dir     string
 	wiring  wiring
 	nics    []string // that containers get, and that come back
+	flags   []string // of agents that are revived
 	own     world.Netns
 	outside world.Netns
 }
@@ -130,11 +131,19 @@ func (h *host) crash() { h.Kill() }
 
 func (h *host) revive() {
 	h.t.Helper()
-	a, err := cell.TryStart(h.life, h.dir)
+	a, err := cell.TryStartWith(h.life, h.dir, h.flags)
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	h.Agent = a
+}
+
+// resolve has the agent answer containers that ask for names, from now on.
+func (h *host) resolve() {
+	h.t.Helper()
+	h.crash()
+	h.flags = []string{"--resolver", "gateway"}
+	h.revive()
 }
 
 // queued waits until so many DELs lie in the plugin's queue.

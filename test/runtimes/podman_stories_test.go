@@ -13,8 +13,9 @@ import (
 )
 
 // TestPodman tells every story in every mode, with one installation and image.
-func TestPodman(t *testing.T) {
-	p := newPodman(t)
+func TestPodman(t *testing.T) { newPodman(t).tell() }
+
+func (p podman) tell() {
 	for _, w := range wirings {
 		p.sub(w.mode, func() {
 			p.networks(w)
@@ -68,7 +69,7 @@ func (p podman) tellRun() {
 	if p.wiring.onLAN {
 		p.refuses("a port on the LAN", "--network blue -p 8080:80", "publish")
 	} else {
-		p.refuses("port 8080 is published", "--network blue -p 8080:80", "HDL-2010")
+		p.refuses("port 8080 is published", "--network blue -p 8080:80", p.taken)
 	}
 	p.do("rm -f -t 0 a")
 	p.notPublished(8080)

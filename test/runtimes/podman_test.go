@@ -2,6 +2,7 @@ package runtimes_test
 
 import (
 	"fmt"
+	"os"
 	"testing"
 
 	"github.com/heddle-network/heddle/test/cell"
@@ -9,30 +10,47 @@ import (
 )
 
 // podman is a host with Podman, set up as its guide says, and the image box.
-type podman struct{ *host }
+type podman struct {
+	*host
+	// create makes one of the networks that the stories have.
+	create func(w wiring, name string, number int)
+	// taken are the words about a port that another container has published.
+	taken string
+}
 
-// newPodman writes what the guide writes, and beside it what a cell needs:
-// storage that every file system has, no cgroups, and limits that the machine's
-// root may set.
+// newPodman is the host's Podman with its CNI back end.
 func newPodman(t *testing.T) podman {
 	t.Helper()
-	p := podman{newHost(t, "podman crun", "podman", "crun", "busybox")}
-	cell.Sh(t, `mkdir -p /etc/containers/containers.conf.d /etc/cni/net.d
-		printf '[network]\nnetwork_backend = "cni"\n' >/etc/containers/containers.conf.d/10-heddle.conf
-		printf '[containers]\ncgroups = "disabled"\ndefault_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]\n[engine]\nruntime = "crun"\n' >/etc/containers/containers.conf.d/90-cell.conf
-		printf '[storage]\ndriver = "vfs"\nrunroot = "/run/containers/storage"\ngraphroot = "/var/lib/containers/storage"\n' >/etc/containers/storage.conf`)
-	t.Cleanup(p.clear)
-	cell.Sh(t, "tar -C %s -c . | podman import - box", rootfs(t))
+	p := podman{host: newHost(t, "podman crun", "podman", "crun", "busybox"), taken: "HDL-2010"}
+	p.create = func(w wiring, name string, number int) {
+		path := fmt.Sprintf("/etc/cni/net.d/%d-%s.conflist", number, name)
+		write(p.t, path, w.conflist(name, number))
+		p.t.Cleanup(func() { os.Remove(path) })
+	}
+	p.setUp("cni")
 	return p
 }
 
-// networks writes two configurations of the mode, blue and red.
+// setUp writes what the guide writes, and beside it what a cell needs: storage
+// that every file system has, no cgroups, and limits that the machine's root may
+// set. It imports the image.
+func (p podman) setUp(backend string) {
+	p.t.Helper()
+	cell.Sh(p.t, `rm -rf /var/lib/containers /run/containers /run/libpod /dev/shm/libpod*
+		mkdir -p /etc/containers/containers.conf.d /etc/cni/net.d
+		printf '[network]\nnetwork_backend = "%s"\n' >/etc/containers/containers.conf.d/10-heddle.conf
+		printf '[containers]\ncgroups = "disabled"\ndefault_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]\n[engine]\nruntime = "crun"\n' >/etc/containers/containers.conf.d/90-cell.conf
+		printf '[storage]\ndriver = "vfs"\nrunroot = "/run/containers/storage"\ngraphroot = "/var/lib/containers/storage"\n' >/etc/containers/storage.conf`, backend)
+	p.t.Cleanup(p.clear)
+	cell.Sh(p.t, "tar -C %s -c . | podman import - box", rootfs(p.t))
+}
+
+// networks makes two networks of the mode, blue and red.
 func (p podman) networks(w wiring) {
 	p.t.Helper()
-	write(p.t, "/etc/cni/net.d/20-blue.conflist", w.conflist("blue", 20))
-	write(p.t, "/etc/cni/net.d/21-red.conflist", w.conflist("red", 21))
-	p.t.Cleanup(func() { cell.TrySh("rm -f /etc/cni/net.d/2?-*.conflist") })
 	p.surround(w, 20, 21)
+	p.create(w, "blue", 20)
+	p.create(w, "red", 21)
 }
 
 // clear removes all pods and containers.

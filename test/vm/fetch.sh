@@ -10,6 +10,9 @@
 #
 #   fetch.sh                 fetch what is missing
 #   fetch.sh mirror [DIR]    print the mirror named by the apt sources below DIR (default /etc/apt)
+#   fetch.sh packages NAME SUITE PACKAGE…
+#                            unpack SUITE's packages, with all that they depend on, into the cache's folder packages/NAME,
+#                            and print it; one that is there is taken as it is
 set -eu
 
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
@@ -98,6 +101,27 @@ unpack() {
 	dpkg-deb -x "$apt"/*.deb "$3"
 }
 
+# packages NAME SUITE PACKAGE…: make the cache's folder packages/NAME, whole or not at all.
+packages() {
+	name=$1
+	suite=$2
+	shift 2
+	folder=${cache%/vm}/packages/$name
+	if [ ! -d "$folder" ]; then
+		open_suite "$suite"
+		say "$name: downloading $*"
+		private "$suite" apt-get install -y --no-install-recommends --download-only "$@" >"$scratch/log" 2>&1 || {
+			cat "$scratch/log" >&2
+			die "cannot download $* (see above): check the network and the free space"
+		}
+		for deb in "$scratch/apt-$suite"/cache/archives/*.deb; do dpkg-deb -x "$deb" "$scratch/packages"; done
+		mkdir -p "${folder%/*}"
+		chmod 0755 "$scratch/packages"
+		mv -T "$scratch/packages" "$folder" || [ -d "$folder" ]
+	fi
+	echo "$folder"
+}
+
 # want COMMAND PACKAGE: where COMMAND is not installed, use it unpacked from PACKAGE, without installing it.
 want() {
 	command -v "$1" >/dev/null && return
@@ -167,5 +191,10 @@ scratch=$(mktemp -d "$cache/.fetch.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 1' HUP INT TERM
 
+if [ "${1:-}" = packages ]; then
+	shift
+	packages "$@"
+	exit
+fi
 fetch 6.1 bookworm
 fetch 6.12 bookworm-backports

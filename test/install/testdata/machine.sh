@@ -139,7 +139,7 @@ rm -r /etc/systemd/network/50-all.network /etc/systemd/networkd.conf.d
 
 # removal and purge
 check "a CNI configuration" guide cni
-check "plugin where runtimes look" test -x /opt/cni/bin/heddle-cni -a -x /usr/lib/cni/heddle-cni
+check "plugin where runtimes look" test -x /opt/cni/bin/heddle-cni -a -x /usr/lib/cni/heddle-cni -a -x /usr/libexec/netavark/heddle
 stream
 check "traffic" soon seen 5
 check "remove" guide remove

@@ -1,0 +1,133 @@
+package runtimes_test
+
+import (
+	"encoding/json"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/world"
+)
+
+// tellNames asks the network's resolver for a container's name and aliases.
+func (p podman) tellNames() {
+	p.resolve()
+	p.run("web", "--network blue:alias=api,alias=www")
+	p.run("b", "--network blue --network red")
+	p.do("network connect --alias late red web")
+	want := addrs(p.endpointOn("blue", p.id("web")))
+	for _, name := range []string{"web", "api", "www.blue", p.id("web")[:heddle.ShortID]} {
+		p.asks("b", name, want)
+	}
+	p.asks("b", "late", addrs(p.endpointOn("red", p.id("web"))))
+	// a network without names
+	p.do("network create --driver heddle --disable-dns mute")
+	defer p.do("network rm mute")
+	p.run("c", "--network mute")
+	if got := p.do("exec c /bin/cat /etc/resolv.conf"); strings.Contains(got, "heddle.internal") {
+		p.t.Errorf("on a network without names: %s", got)
+	}
+	p.do("rm -f -t 0 c")
+}
+
+// asks has a container ask for a name, which has the addresses.
+func (p podman) asks(container, name string, want []netip.Addr) {
+	p.t.Helper()
+	// busybox tries all search domains, and fails for those without such a name
+	got, _ := cell.TrySh("podman exec %s /bin/busybox nslookup %s", container, name)
+	for _, a := range want {
+		if !strings.Contains(got, a.String()) {
+			p.t.Errorf("%s asks for %s, want %s: %s", container, name, a, got)
+		}
+	}
+}
+
+// tellAddresses publishes ports on single addresses of the host, and a range.
+func (p podman) tellAddresses() {
+	other, err := net.Listen("tcp", "192.0.2.1:8090")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer other.Close()
+	asks := func(from world.Netns, network, at string) {
+		p.t.Helper()
+		if _, err := from.Ask(network, netip.MustParseAddrPort(at)); err != nil {
+			p.t.Error(err)
+		}
+	}
+	p.run("a", "--network blue -p 127.0.0.1:8090:80 -p '[2001:db8::1]:8090:80/udp' -p 8100-8102:80-82")
+	asks(p.own, "tcp", "127.0.0.1:8100")
+	asks(p.own, "tcp", "127.0.0.1:8090")
+	asks(p.outside, "udp", "[2001:db8::1]:8090")
+	if got := p.endpoint(p.id("a"), "eth0").Ports; len(got) != 5 {
+		p.t.Errorf("published: %v", got)
+	}
+	p.do("restart -t 0 a")
+	p.netns("a")
+	asks(p.own, "tcp", "127.0.0.1:8100")
+	asks(p.own, "tcp", "127.0.0.1:8090")
+	p.refuses("a port that a program has", "--network blue -p 192.0.2.1:8090:80", p.taken)
+}
+
+// tellBeside has a container on a network of Podman's own and on one of ours, in both orders.
+func (p podman) tellBeside() {
+	p.do("network create --subnet 10.99.0.0/24 own")
+	defer p.do("network rm own")
+	b := p.run("b", "--network blue")
+	for _, networks := range []string{"--network own --network blue", "--network blue --network own"} {
+		a := p.run("a", networks)
+		b.Gets(p.t, "a", 80, addrs(p.endpointOn("blue", p.id("a")))...)
+		a.Reaches(p.t, world.Beyond4)
+		p.do("rm -f -t 0 a")
+	}
+}
+
+// tellCreate: Podman's network is one of ours, existing or new; what heddle has not is refused.
+func (p podman) tellCreate() {
+	network := func(name string) (n struct {
+		Subnets []struct{ Subnet netip.Prefix }
+		Options map[string]string
+	}) {
+		all := []any{&n}
+		if err := json.Unmarshal([]byte(p.do("network inspect %s", name)), &all); err != nil {
+			p.t.Fatal(err)
+		}
+		return n
+	}
+	p.do("network rm blue")
+	p.do("network create --driver heddle blue")
+	ours, err := p.Network(ctx, "blue")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	again := network("blue")
+	if len(again.Subnets) != 2 || !slices.Contains(ours.Subnets, again.Subnets[0].Subnet) || again.Options["heddle.id"] != ours.ID || again.Options["mode"] != "bridge" {
+		p.t.Errorf("podman has %+v, we %+v", again, ours)
+	}
+	p.do("network create --driver heddle --opt heddle.id=%s other", ours.ID)
+	p.run("a", "--network other --ip 10.20.0.77")
+	if e := p.endpointOn("blue", p.id("a")); addrs(e)[0].String() != "10.20.0.77" {
+		p.t.Errorf("%+v", e)
+	}
+	p.clear()
+	p.do("network rm other")
+	for flags, words := range map[string]string{
+		"--subnet 10.77.0.0/24 blue2 --opt mode=weave": "HDL-", "--ipam-driver host-local --subnet 10.77.0.0/24 x": "leave --ipam-driver out",
+		"--subnet 10.77.0.0/24 --route 10.78.0.0/24,10.77.0.9 x": "leave --route out", "--opt mode=host x": "--network host",
+		"--subnet 10.21.0.0/16 x": "HDL-", "--opt isolate=true x": "isolate",
+	} {
+		out, err := cell.TrySh("podman network create --driver heddle %s", flags)
+		if err == nil || !strings.Contains(out, words) {
+			p.t.Errorf("%s: %v %s, want %s", flags, err, out, words)
+		}
+	}
+	p.do("network create --driver heddle --subnet 10.79.0.0/24 gone")
+	if err := p.DeleteNetwork(ctx, "gone"); err != nil {
+		p.t.Fatal(err)
+	}
+	p.refuses("a network that is gone", "--network gone", "podman network rm")
+	p.do("network rm gone")
+}

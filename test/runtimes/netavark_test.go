@@ -1,0 +1,57 @@
+package runtimes_test
+
+import (
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle/test/cell"
+)
+
+// newNetavark is the Podman of Debian 13 with its default network stack: /usr has that Podman, and
+// all that it depends on, above what the machine has.
+func newNetavark(t *testing.T) podman {
+	t.Helper()
+	cell.Need(t)
+	if err := furnish(); err != nil {
+		t.Fatal(err)
+	}
+	tree := cell.Sh(t, "../vm/fetch.sh packages podman-5 trixie podman netavark aardvark-dns crun 2>/dev/null")
+	if err := overlay("/usr", tree+"/usr"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount("/usr", unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	cell.Sh(t, "mkdir -p /etc/containers && cp -r %s/etc/containers/. /etc/containers/", tree)
+	t.Setenv("PODMAN_IGNORE_CGROUPSV1_WARNING", "1")
+	p := podman{host: newHost(t, "podman crun", "podman", "crun", "busybox"), taken: "address already in use"}
+	p.create = func(w wiring, name string, number int) {
+		asPodman := strings.NewReplacer("--mode ", "--opt mode=", "--parent ", "--opt parent=")
+		p.do("network create --driver heddle %s %s", asPodman.Replace(w.flags(number)), name)
+		p.t.Cleanup(func() { p.do("network rm %s", name) })
+	}
+	p.setUp("netavark")
+	if version := p.do("version --format '{{.Client.Version}}'"); !strings.HasPrefix(version, "5.") {
+		t.Fatalf("podman %s, want that of Debian 13", version)
+	}
+	return p
+}
+
+// TestNetavark tells every story in every mode by Podman's default network stack, and those of
+// netavark alone.
+func TestNetavark(t *testing.T) {
+	p := newNetavark(t)
+	p.tell()
+	p.sub("own", func() {
+		p.networks(wirings[0])
+		p.story("names", p.tellNames)
+		p.story("addresses", p.tellAddresses)
+		p.story("beside", p.tellBeside)
+		p.story("create", p.tellCreate)
+		p.forget()
+	})
+}
