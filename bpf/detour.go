@@ -1,7 +1,7 @@
 package bpf
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -41,8 +41,10 @@ func NewDetour(port int) (*Detour, error) {
 	var errs [4]error
 	load := func(n int, name string, code ...asm.Instructions) *ebpf.Program {
 		spec := &ebpf.ProgramSpec{Name: name, Type: ebpf.SchedCLS, License: "GPL", Instructions: slices.Concat(code...)}
-		var p *ebpf.Program
-		p, errs[n] = ebpf.NewProgram(spec)
+		p, err := ebpf.NewProgram(spec)
+		if err != nil {
+			errs[n] = fmt.Errorf("load the program %s: %w", name, err)
+		}
 		return p
 	}
 	pass, drop := result("pass", actOK), result("drop", actShot)
@@ -53,9 +55,9 @@ func NewDetour(port int) (*Detour, error) {
 		Return: load(2, "detour_return", unless(Back, "pass"), readGroupByte(), unlessSent(port), writeGroupByte(), redirect(port, 0), drop, pass),
 		End:    load(3, "detour_end", unless(Leaving, "pass"), drop, pass),
 	}
-	if err := errors.Join(errs[:]...); err != nil {
+	if err := cmp.Or(errs[:]...); err != nil {
 		d.Close()
-		return nil, fmt.Errorf("load the programs of a detour: %w", err)
+		return nil, err
 	}
 	return d, nil
 }

@@ -29,11 +29,6 @@ func (c Count) Plus(o Count) Count {
 		c.Corrupted + o.Corrupted, c.Spoiled + o.Spoiled, c.Overflown + o.Overflown, c.Refused + o.Refused}
 }
 
-// LostShare is the share of the frames that did not get through, 0 to 1, for whatever reason.
-func (c Count) LostShare() float64 {
-	return float64(c.Lost+c.Overflown+c.Refused) / float64(max(1, c.Frames))
-}
-
 // Relay is one direction of a wire: frames are passed to it, and it writes them when they are due.
 type Relay struct {
 	// Late, if it is set, is told of each frame how much later than due it was written.

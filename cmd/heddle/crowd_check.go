@@ -113,22 +113,6 @@ func crowdOf(s scenario.Scenario) crowd {
 	return c
 }
 
-func scheduleOf(s scenario.Schedule) *crowdSchedule {
-	hours := func(h *scenario.Hours) string {
-		if h == nil {
-			return ""
-		}
-		return h.String()
-	}
-	var curve []string
-	for _, point := range s.Curve {
-		curve = append(curve, fmt.Sprintf("%02d:%02d %s%%", point.At/time.Hour, point.At/time.Minute%60,
-			shortNumber(point.Weight*100)))
-	}
-	return &crowdSchedule{Days: daysText(s.Days), Hours: hours(s.Hours), Lunch: hours(s.Lunch),
-		Curve: strings.Join(curve, ", ")}
-}
-
 // shortNumber writes a number to three digits, or all that are before the point.
 func shortNumber(v float64) string {
 	if v >= 100 {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -36,4 +37,20 @@ func daysText(days scenario.Days) string {
 		}
 	}
 	return strings.Join(all, ",")
+}
+
+func scheduleOf(s scenario.Schedule) *crowdSchedule {
+	hours := func(h *scenario.Hours) string {
+		if h == nil {
+			return ""
+		}
+		return h.String()
+	}
+	var curve []string
+	for _, point := range s.Curve {
+		curve = append(curve, fmt.Sprintf("%02d:%02d %s%%", point.At/time.Hour, point.At/time.Minute%60,
+			shortNumber(point.Weight*100)))
+	}
+	return &crowdSchedule{Days: daysText(s.Days), Hours: hours(s.Hours), Lunch: hours(s.Lunch),
+		Curve: strings.Join(curve, ", ")}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/crowd/report"
@@ -65,6 +66,28 @@ func (s *session) playRounds(ctx context.Context, r *rig.Rig, out *report.Report
 			if err = errors.Join(err, ctx.Err()); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// crowdModes are the modes in which any number of users get addresses of their own.
+func crowdModes() []string {
+	return slices.DeleteFunc(slices.Clone(modeNames()), func(m string) bool { return m == "host" || m == "direct" })
+}
+
+// checkModes refuses modes in which no crowd can play, and those that are not there once.
+func checkModes(modes []string) error {
+	if len(modes) == 0 {
+		return heddle.Errorf(heddle.BadArgument, "read flag", "--modes", "it is empty", "choose from "+heddle.List(crowdModes()))
+	}
+	for i, m := range modes {
+		if slices.Contains(modes[:i], m) {
+			return heddle.Errorf(heddle.BadArgument, "read flag", "--modes", m+" is there twice", "name it once, and give --rounds")
+		}
+		if !slices.Contains(crowdModes(), m) {
+			return heddle.Errorf(heddle.BadArgument, "play crowd in mode", m, "its users would have no addresses of their own, or a NIC each",
+				"choose from "+heddle.List(crowdModes()))
 		}
 	}
 	return nil

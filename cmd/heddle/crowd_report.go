@@ -169,12 +169,7 @@ func crowdFigures() []figure {
 		of("videos, never began", func(r report.Round) float64 { return float64(r.Videos.Never) },
 			func(r report.Round) bool { return r.Videos.Count+r.Videos.Never > 0 }, countText),
 		of("videos, stalled", func(r report.Round) float64 { return r.Videos.Stalled }, videos, shareText),
-		{"links, frames lost", func(r report.Round) (float64, bool) {
-			if r.OnLinks == nil {
-				return 0, false
-			}
-			return r.OnLinks.LostShare(), true
-		}, shareText},
+		{"links, frames lost", report.Round.LostOnLinks, shareText},
 		of("attached in", func(r report.Round) float64 { return float64(r.Attached) }, nil, durationText),
 		of("detached in", func(r report.Round) float64 { return float64(r.Detached) }, nil, durationText),
 		of("processors, crowd", func(r report.Round) float64 { return r.Processor }, nil, scoreText),

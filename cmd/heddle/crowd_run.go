@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -68,11 +67,6 @@ network, and the command says so and ends with exit code 1 (HDL-9002).`,
 	return cmd
 }
 
-// crowdModes are the modes in which any number of users get addresses of their own.
-func crowdModes() []string {
-	return slices.DeleteFunc(slices.Clone(modeNames()), func(m string) bool { return m == "host" || m == "direct" })
-}
-
 func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 	ctx := cmd.Context()
 	if s.notesToo = f.player; f.player {
@@ -124,23 +118,6 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 		err = s.playModes(ctx, read, &out, f.rounds)
 	}
 	return s.endRun(out, err, f.out)
-}
-
-// checkModes refuses modes in which no crowd can play, and those that are not there once.
-func checkModes(modes []string) error {
-	if len(modes) == 0 {
-		return heddle.Errorf(heddle.BadArgument, "read flag", "--modes", "it is empty", "choose from "+heddle.List(crowdModes()))
-	}
-	for i, m := range modes {
-		if slices.Contains(modes[:i], m) {
-			return heddle.Errorf(heddle.BadArgument, "read flag", "--modes", m+" is there twice", "name it once, and give --rounds")
-		}
-		if !slices.Contains(crowdModes(), m) {
-			return heddle.Errorf(heddle.BadArgument, "play crowd in mode", m, "its users would have no addresses of their own, or a NIC each",
-				"choose from "+heddle.List(crowdModes()))
-		}
-	}
-	return nil
 }
 
 // untilEnd is a context that ends when a file does, such as a pipe whose other end is closed.

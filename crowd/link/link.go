@@ -22,7 +22,7 @@ import (
 	"github.com/heddle-network/heddle/impair"
 )
 
-// Links are those of a crowd. Put may be called at once with itself.
+// Links are those of a crowd. Put may be called by several at once, and nothing else beside it.
 type Links struct {
 	// Late, if it is set, is told of each frame how much later than due it went on.
 	Late func(time.Duration)
@@ -124,8 +124,8 @@ func Check() error {
 		err = l.Put(n, "eth0", scenario.Link{}, 0, 0)
 	}
 	if err != nil {
-		return heddle.Wrap(heddle.NotOnKernel, "give users", "links", err, "load the kernel's modules, if it has them "+
-			"('modprobe -a af_packet sch_ingress cls_bpf'), or take link out of the scenario's personas")
+		return heddle.Wrap(heddle.NotOnKernel, "give users", "links", err, "load the kernel's modules ('modprobe -a af_packet sch_ingress cls_bpf'), "+
+			"take a kernel with eBPF, or take link out of the scenario's personas")
 	}
 	return nil
 }

@@ -143,13 +143,3 @@ func TestWhole(t *testing.T) {
 		t.Logf("%s: %.0f Mbit/s each way", at, float64(len(sent)*8)/time.Since(begun).Seconds()/1e6)
 	}
 }
-
-// TestCheck: what links need is there, or the error says what is missing.
-func TestCheck(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("making namespaces needs root")
-	}
-	if err := Check(); err != nil {
-		t.Error(err)
-	}
-}

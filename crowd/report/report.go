@@ -115,6 +115,15 @@ func (r Round) Sessions() (sum tally.Sessions) {
 	return sum
 }
 
+// LostOnLinks is the share of the frames that did not get through links, for whatever reason. It is not ok if nobody has
+// a link.
+func (r Round) LostOnLinks() (share float64, ok bool) {
+	if c := r.OnLinks; c != nil {
+		return float64(c.Lost+c.Overflown+c.Refused) / float64(max(1, c.Frames)), true
+	}
+	return 0, false
+}
+
 // Names lists the names of what some rounds have, in order.
 func Names[V any](r Report, of func(Round) map[string]V) (all []string) {
 	for _, one := range r.Rounds {

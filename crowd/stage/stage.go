@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/netip"
 	"runtime"
 	"sync"
@@ -74,26 +73,6 @@ func Set(ctx context.Context, o Options) (*Stage, error) {
 	return s, nil
 }
 
-// port is the interface that users and services have.
-const port = "eth0"
-
-// link gives users their links.
-func (s *Stage) link(ctx context.Context) error {
-	return eachOf(ctx, len(s.Users), func(i int) error {
-		as := s.options.Link(i + 1)
-		if as == nil {
-			return nil
-		}
-		err := s.Links.Put(s.Users[i].Namespace, port, *as, s.options.Seed, i+1)
-		if err != nil {
-			return heddle.Wrap(heddle.CrowdFailed, "give link to", userName(i+1), err, "see the kernel's message")
-		}
-		return nil
-	})
-}
-
-func userName(number int) string { return fmt.Sprintf("crowd-user-%d", number) }
-
 func (s *Stage) set(ctx context.Context) error {
 	for _, name := range s.options.Services {
 		seat, err := s.seat(ctx, "crowd-service-"+name, "crowd-"+name)
@@ -120,41 +99,6 @@ func (s *Stage) set(ctx context.Context) error {
 		}
 		return err
 	})
-}
-
-// seat makes a namespace and attaches it. Services have names.
-func (s *Stage) seat(ctx context.Context, container, name string) (play.Seat, error) {
-	n, err := socket.NewNamespace()
-	if err != nil {
-		return play.Seat{}, heddle.Wrap(heddle.CrowdFailed, "make network namespace of", container, err,
-			"call as root, with room for more open files")
-	}
-	id := heddle.EndpointID{Container: container, IfName: port}
-	s.mu.Lock()
-	s.spaces = append(s.spaces, n)
-	s.mu.Unlock()
-	reply, err := s.options.Agent.Attach(ctx, heddle.AttachRequest{Network: s.options.Network, ID: id, Netns: n.Path(), Name: name, Owner: owner})
-	if !errors.Is(err, heddle.EndpointDiffers.Sentinel()) { // otherwise it is another crowd's
-		s.mu.Lock()
-		s.all = append(s.all, id)
-		s.mu.Unlock()
-	}
-	if err != nil {
-		return play.Seat{}, err
-	}
-	seat := play.Seat{Namespace: n, Resolvers: reply.Resolvers}
-	if name != "" && len(reply.Search) > 0 {
-		seat.Name = name + "." + reply.Search[0]
-	}
-	for _, p := range reply.Endpoint.Addrs {
-		seat.Addrs = append(seat.Addrs, p.Addr())
-	}
-	s.server.Admit(seat.Addrs...)
-	if len(seat.Addrs) == 0 {
-		return seat, heddle.Errorf(heddle.CrowdFailed, "attach user", container,
-			"network "+s.options.Network+" gives no addresses of its own", "choose a network of another mode")
-	}
-	return seat, nil
 }
 
 // Clear ends the services, lets go of the namespaces, and detaches everybody. The kernel removes the links of many
