@@ -23,6 +23,11 @@ func (p podman) tellNames() {
 		p.asks("b", name, want)
 	}
 	p.asks("b", "late", addrs(p.endpointOn("red", p.id("web"))))
+	p.run("d", "--network blue:interface_name=lan7,no_default_route=true")
+	p.endpoint(p.id("d"), "lan7")
+	if got := p.do("exec d /bin/ip route"); strings.Contains(got, "default") {
+		p.t.Errorf("a default route in spite of no_default_route: %s", got)
+	}
 	// a network without names
 	p.do("network create --driver heddle --disable-dns mute")
 	defer p.do("network rm mute")
@@ -70,6 +75,20 @@ func (p podman) tellAddresses() {
 	asks(p.own, "tcp", "127.0.0.1:8100")
 	asks(p.own, "tcp", "127.0.0.1:8090")
 	p.refuses("a port that a program has", "--network blue -p 192.0.2.1:8090:80", p.taken)
+}
+
+// tellKilled kills Podman, netavark and the plugin at different moments of a run. Once Podman has
+// removed its containers, and nobody holds a namespace that it forgot, nothing is left.
+func (p podman) tellKilled() {
+	for milliseconds := 40; milliseconds <= 400; milliseconds += 40 {
+		cell.Sh(p.t, `setsid podman run -d --network blue -p 8080:80 box /bin/sleep 1000 >/dev/null 2>&1 & pid=$!
+			sleep 0.%03d; kill -KILL -- -$pid || true`, milliseconds)
+		p.clear()
+	}
+	cell.Sh(p.t, `for ns in /run/netns/netns-*; do test ! -e $ns || { umount -l $ns || true; rm $ns; }; done`)
+	p.empty()
+	p.run("a", "--network blue"+p.publish(8080))
+	p.published("a", 8080)
 }
 
 // tellBeside has a container on a network of Podman's own and on one of ours, in both orders.
