@@ -91,6 +91,21 @@ func (p podman) tellKilled() {
 	p.published("a", 8080)
 }
 
+// tellRootless: a user who is not root is told what to do instead.
+func (p podman) tellRootless() {
+	const as = `cd /; chmod 1777 /dev/shm; mkdir -p /run/nobody/run; chown -R 65534:65534 /run/nobody; chmod -R 0700 /run/nobody
+		nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups env -i HOME=/run/nobody XDG_RUNTIME_DIR=/run/nobody/run PATH="$PATH" podman "$@"; }
+		`
+	out, err := cell.TrySh(as + "nobody network create --driver heddle mine")
+	if err == nil || !strings.Contains(out, "HDL-3006") || !strings.Contains(out, "heddle attach NETWORK --pid PID") {
+		p.t.Errorf("rootless: %v %s", err, out)
+	}
+	cell.Sh(p.t, as+"nobody system migrate; rm -rf /run/nobody") // which ends the process that holds the user's namespace
+	if left, err := cell.TrySh("pgrep -u 65534"); err == nil {
+		p.t.Errorf("processes of the user are left: %s", left)
+	}
+}
+
 // tellBeside has a container on a network of Podman's own and on one of ours, in both orders.
 func (p podman) tellBeside() {
 	p.do("network create --subnet 10.99.0.0/24 own")

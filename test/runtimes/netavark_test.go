@@ -56,6 +56,7 @@ func TestNetavark(t *testing.T) {
 		p.story("beside", p.tellBeside)
 		p.story("create", p.tellCreate)
 		p.story("killed", p.tellKilled)
+		p.story("rootless", p.tellRootless)
 		p.forget()
 	})
 }
