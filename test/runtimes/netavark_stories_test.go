@@ -112,9 +112,14 @@ func (p podman) tellBeside() {
 	defer p.do("network rm own")
 	b := p.run("b", "--network blue")
 	for _, networks := range []string{"--network own --network blue", "--network blue --network own"} {
-		a := p.run("a", networks)
+		a := p.run("a", networks+" -p 8080:80")
 		b.Gets(p.t, "a", 80, addrs(p.endpointOn("blue", p.id("a")))...)
 		a.Reaches(p.t, world.Beyond4)
+		for at, from := range map[string]world.Netns{"127.0.0.1:8080": p.own, "192.0.2.1:8080": p.outside} {
+			if _, err := from.Ask("tcp", netip.MustParseAddrPort(at)); err != nil {
+				p.t.Errorf("%s: %v", networks, err)
+			}
+		}
 		p.do("rm -f -t 0 a")
 	}
 }
@@ -131,6 +136,14 @@ func (p podman) tellCreate() {
 		}
 		return n
 	}
+	cell.Sh(p.t, "ip link add spare0 type veth peer name spare1")
+	defer cell.Sh(p.t, "ip link delete spare0")
+	if _, _, err := p.CreateNetwork(ctx, heddle.Network{Name: "bare", Mode: "direct", Options: map[string]string{"nics": "spare0"}}, false); err != nil {
+		p.t.Fatal(err)
+	}
+	p.do("network create --driver heddle bare")
+	p.do("run --rm --network bare box /bin/ip link show eth0")
+	p.do("network rm bare")
 	p.do("network rm blue")
 	p.do("network create --driver heddle blue")
 	ours, err := p.Network(ctx, "blue")
