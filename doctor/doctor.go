@@ -102,7 +102,7 @@ func Checks(modes []heddle.Mode) []Check {
 	}{
 		{"modes", modeChecks(modes)}, {"kernel", kernelChecks()}, {"settings", settingChecks()}, {"mtu", mtuChecks()},
 		{"managers", managerChecks()}, {"firewalls", firewallChecks()}, {"services", serviceChecks()}, {"names", nameChecks()}, {"subnets", subnetChecks()}, {"overlay", overlayChecks()}, {"leftovers", leftoverChecks()},
-		{"files", fileChecks()}, {"agent", agentChecks()}, {"cni", cniChecks()}, {"docker", dockerChecks()}, {"machine", machineChecks()},
+		{"files", fileChecks()}, {"agent", agentChecks()}, {"cni", cniChecks()}, {"podman", podmanChecks()}, {"docker", dockerChecks()}, {"machine", machineChecks()},
 	} {
 		for _, c := range family.checks {
 			c.Family, c.Fixable = family.name, c.fix != nil

@@ -72,12 +72,15 @@ func ask(q request, conf []byte) int {
 // unreachable reports an agent that is down. This is a temporary state; for STATUS it is
 // one in which no ADD can be served.
 func unreachable(q request, conf []byte, socket string, err error) int {
-	code := tryAgainLater
+	code, named := tryAgainLater, "the key socket or HEDDLE_SOCKET"
 	if q.command == "STATUS" {
 		code = notAvailable
 	}
+	if q.netavark {
+		named = "HEDDLE_SOCKET"
+	}
 	return q.fail(conf, code, "agent unreachable at "+socket+": "+err.Error(),
-		"Start it ('systemctl start heddled'), or name its socket with the key socket or HEDDLE_SOCKET. ["+agentDown+"]")
+		"Start it ('systemctl start heddled'), or name its socket with "+named+". ["+agentDown+"]")
 }
 
 // printVersions answers VERSION without the agent (CNI specification 1.1.0,

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -54,16 +55,22 @@ func (h *Handler) find(want heddle.Network, id string) (heddle.Network, error) {
 		}
 		return made, err
 	}
-	if want.Mode == "" {
-		if old, err := h.networks.Network(want.Name); err == nil {
-			want.Mode = old.Mode
-		} else {
-			want.Mode = door.DefaultMode(want, h.networks.Spans("overlay"))
+	old, err := h.networks.Network(want.Name)
+	if want.Mode == "" && err == nil {
+		if named := (heddle.Network{Name: want.Name}); reflect.DeepEqual(want, named) {
+			want = old
 		}
+		want.Mode = old.Mode
+	}
+	if want.Mode == "" {
+		want.Mode = door.DefaultMode(want, h.networks.Spans("overlay"))
 	}
 	if want.Mode == "host" {
 		return want, heddle.Errorf(heddle.BadOption, "create network", want.Name, "option mode=host needs no driver in Podman",
 			"start containers with --network host")
+	}
+	if want.ID != "" {
+		return want, nil // nothing is asked but its name
 	}
 	made, _, err := h.networks.CreateNetwork(want, false)
 	return made, err

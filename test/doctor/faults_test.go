@@ -109,6 +109,8 @@ var faults = []fault{
 	{id: "cni-network", plant: "touch PLUGINS/heddle-cni; chmod +x PLUGINS/heddle-cni; " + conflist(`"network":"nowhere"`), repair: "rm /etc/cni/net.d/10-heddle.conflist PLUGINS/heddle-cni"},
 	{id: "cni-socket", plant: "touch PLUGINS/heddle-cni; chmod +x PLUGINS/heddle-cni; " + conflist(`"network":"front","socket":"/run/other.sock"`), repair: "rm /etc/cni/net.d/10-heddle.conflist PLUGINS/heddle-cni"},
 	{id: "cni-queue", plant: "mkdir -p STATE/cni-queue; touch -d '5 minutes ago' STATE/cni-queue/ghost@eth0"},
+	{id: "podman-network", says: `network "front", heddle.id "0000000000000000"`, plant: `mkdir -p /etc/containers/networks; echo '{"name":"front","driver":"heddle","options":{"heddle.id":"0000000000000000"}}' >/etc/containers/networks/front.json`,
+		repair: "rm -r /etc/containers/networks"},
 	{id: "docker-driver", during: func(t *testing.T) func() { return standIn(t, "dockerd") }, plant: "mv /run/docker/plugins/heddle.sock RUN/docker.away", repair: "mv RUN/docker.away /run/docker/plugins/heddle.sock"},
 	{id: "names-resolver", others: agentless, down: true, plant: "read -r pid version <RUN/names/lock; kill $pid; while [ -s RUN/names/lock ]; do sleep 0.05; done", repair: ":"},
 	{id: "names-answered", plant: "read -r pid version <RUN/names/lock; kill -STOP $pid", repair: "read -r pid version <RUN/names/lock; kill -CONT $pid"},

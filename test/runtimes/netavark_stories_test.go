@@ -23,6 +23,11 @@ func (p podman) tellNames() {
 		p.asks("b", name, want)
 	}
 	p.asks("b", "late", addrs(p.endpointOn("red", p.id("web"))))
+	p.run("d", "--network blue:interface_name=lan7,no_default_route=true")
+	p.endpoint(p.id("d"), "lan7")
+	if got := p.do("exec d /bin/ip route"); strings.Contains(got, "default") {
+		p.t.Errorf("a default route in spite of no_default_route: %s", got)
+	}
 	// a network without names
 	p.do("network create --driver heddle --disable-dns mute")
 	defer p.do("network rm mute")
@@ -72,15 +77,49 @@ func (p podman) tellAddresses() {
 	p.refuses("a port that a program has", "--network blue -p 192.0.2.1:8090:80", p.taken)
 }
 
+// tellKilled kills Podman, netavark and the plugin at different moments of a run. Once Podman has
+// removed its containers, and nobody holds a namespace that it forgot, nothing is left.
+func (p podman) tellKilled() {
+	for milliseconds := 40; milliseconds <= 400; milliseconds += 40 {
+		cell.Sh(p.t, `setsid podman run -d --network blue -p 8080:80 box /bin/sleep 1000 >/dev/null 2>&1 & pid=$!
+			sleep 0.%03d; kill -KILL -- -$pid || true`, milliseconds)
+		p.clear()
+	}
+	cell.Sh(p.t, `for ns in /run/netns/netns-*; do test ! -e $ns || { umount -l $ns || true; rm $ns; }; done`)
+	p.empty()
+	p.run("a", "--network blue"+p.publish(8080))
+	p.published("a", 8080)
+}
+
+// tellRootless: a user who is not root is told what to do instead.
+func (p podman) tellRootless() {
+	const as = `cd /; chmod 1777 /dev/shm; mkdir -p /run/nobody/run; chown -R 65534:65534 /run/nobody; chmod -R 0700 /run/nobody
+		nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups env -i HOME=/run/nobody XDG_RUNTIME_DIR=/run/nobody/run PATH="$PATH" podman "$@"; }
+		`
+	out, err := cell.TrySh(as + "nobody network create --driver heddle mine")
+	if err == nil || !strings.Contains(out, "HDL-3006") || !strings.Contains(out, "heddle attach NETWORK --pid PID") {
+		p.t.Errorf("rootless: %v %s", err, out)
+	}
+	cell.Sh(p.t, as+"nobody system migrate; rm -rf /run/nobody") // which ends the process that holds the user's namespace
+	if left, err := cell.TrySh("pgrep -u 65534"); err == nil {
+		p.t.Errorf("processes of the user are left: %s", left)
+	}
+}
+
 // tellBeside has a container on a network of Podman's own and on one of ours, in both orders.
 func (p podman) tellBeside() {
 	p.do("network create --subnet 10.99.0.0/24 own")
 	defer p.do("network rm own")
 	b := p.run("b", "--network blue")
 	for _, networks := range []string{"--network own --network blue", "--network blue --network own"} {
-		a := p.run("a", networks)
+		a := p.run("a", networks+" -p 8080:80")
 		b.Gets(p.t, "a", 80, addrs(p.endpointOn("blue", p.id("a")))...)
 		a.Reaches(p.t, world.Beyond4)
+		for at, from := range map[string]world.Netns{"127.0.0.1:8080": p.own, "192.0.2.1:8080": p.outside} {
+			if _, err := from.Ask("tcp", netip.MustParseAddrPort(at)); err != nil {
+				p.t.Errorf("%s: %v", networks, err)
+			}
+		}
 		p.do("rm -f -t 0 a")
 	}
 }
@@ -97,6 +136,14 @@ func (p podman) tellCreate() {
 		}
 		return n
 	}
+	cell.Sh(p.t, "ip link add spare0 type veth peer name spare1")
+	defer cell.Sh(p.t, "ip link delete spare0")
+	if _, _, err := p.CreateNetwork(ctx, heddle.Network{Name: "bare", Mode: "direct", Options: map[string]string{"nics": "spare0"}}, false); err != nil {
+		p.t.Fatal(err)
+	}
+	p.do("network create --driver heddle bare")
+	p.do("run --rm --network bare box /bin/ip link show eth0")
+	p.do("network rm bare")
 	p.do("network rm blue")
 	p.do("network create --driver heddle blue")
 	ours, err := p.Network(ctx, "blue")

@@ -9,6 +9,16 @@ import (
 	"github.com/heddle-network/heddle/test/cell"
 )
 
+// podmanTree is the folder with the packages of Debian 13's Podman. A cell fetches nothing.
+func podmanTree(t *testing.T) string {
+	t.Helper()
+	tree, err := cell.TrySh("../vm/fetch.sh packages podman-5 trixie podman netavark aardvark-dns crun")
+	if err != nil {
+		t.Fatalf("no Podman of Debian 13 in the cache: run 'make podman-packages'\n%s", tree)
+	}
+	return tree
+}
+
 // newNetavark is the Podman of Debian 13 with its default network stack: /usr has that Podman, and
 // all that it depends on, above what the machine has.
 func newNetavark(t *testing.T) podman {
@@ -17,7 +27,7 @@ func newNetavark(t *testing.T) podman {
 	if err := furnish(); err != nil {
 		t.Fatal(err)
 	}
-	tree := cell.Sh(t, "../vm/fetch.sh packages podman-5 trixie podman netavark aardvark-dns crun 2>/dev/null")
+	tree := podmanTree(t)
 	if err := overlay("/usr", tree+"/usr"); err != nil {
 		t.Fatal(err)
 	}
@@ -52,6 +62,8 @@ func TestNetavark(t *testing.T) {
 		p.story("addresses", p.tellAddresses)
 		p.story("beside", p.tellBeside)
 		p.story("create", p.tellCreate)
+		p.story("killed", p.tellKilled)
+		p.story("rootless", p.tellRootless)
 		p.forget()
 	})
 }

@@ -17,7 +17,7 @@ set -eu
 
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
-say() { echo "vm-kernels: $*" >&2; }
+say() { echo "fetch.sh: $*" >&2; }
 die() { say "$*"; exit 1; }
 
 # sources DIR: every enabled binary source below DIR as a line "SUITES | COMPONENTS | URIS", Debian's own files first.
