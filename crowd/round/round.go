@@ -73,7 +73,7 @@ func Play(ctx context.Context, o Options) (r Round, err error) {
 	debug.FreeOSMemory() // what an earlier round left
 	free := o.Free()
 	t := tally.New(intended(drawn, starts))
-	s, err := stage.Set(ctx, stage.Options{Agent: o.Agent, Network: o.Network.Name, Services: o.Scenario.Uses(), Users: o.Scenario.Users,
+	s, err := stage.Set(ctx, stage.Options{Agent: o.Agent, Network: o.Network, Services: o.Scenario.Uses(), Users: o.Scenario.Users,
 		Link: drawn.Link, Seed: o.Scenario.Seed, Late: t.Paced,
 		Attached: func(n int) {
 			if n%1000 == 0 && n < o.Scenario.Users {

@@ -41,7 +41,7 @@ func (s *Stage) seat(ctx context.Context, container, name string) (play.Seat, er
 	s.mu.Lock()
 	s.spaces = append(s.spaces, n)
 	s.mu.Unlock()
-	reply, err := s.options.Agent.Attach(ctx, heddle.AttachRequest{Network: s.options.Network, ID: id, Netns: n.Path(), Name: name, Owner: owner})
+	reply, err := s.options.Agent.Attach(ctx, heddle.AttachRequest{Network: s.options.Network.Name, ID: id, Netns: n.Path(), Name: name, Owner: owner})
 	if !errors.Is(err, heddle.EndpointDiffers.Sentinel()) { // otherwise it is another crowd's
 		s.mu.Lock()
 		s.all = append(s.all, id)
@@ -60,7 +60,7 @@ func (s *Stage) seat(ctx context.Context, container, name string) (play.Seat, er
 	s.server.Admit(seat.Addrs...)
 	if len(seat.Addrs) == 0 {
 		return seat, heddle.Errorf(heddle.CrowdFailed, "attach user", container,
-			"network "+s.options.Network+" gives no addresses of its own", "choose a network of another mode")
+			"network "+s.options.Network.Name+" gives no addresses of its own", "choose a network of another mode")
 	}
 	return seat, nil
 }

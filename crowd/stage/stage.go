@@ -29,7 +29,7 @@ const owner = "crowd"
 type Options struct {
 	Agent *client.Client
 	// Network is one that is there.
-	Network  string
+	Network  heddle.Network
 	Services []string
 	Users    int
 	// Link is that of a user, from 1; nil if the user has none. Seed is that of the links' decisions. Late is told how much
@@ -101,15 +101,17 @@ func (s *Stage) set(ctx context.Context) error {
 	})
 }
 
-// Clear ends the services, lets go of the namespaces, and detaches everybody. The kernel removes the links of many
-// namespaces that end together in one go, which costs a small part of what it costs to remove one link after the other.
-// Users that cannot be detached now are removed by the agent, as their namespace has ended. It returns the first error of
-// any.
+// Clear ends the services, detaches everybody, and lets go of the namespaces. Users that cannot be detached now are
+// removed by the agent after their namespace has ended. It returns the first error of any.
+//
+// The kernel removes the devices of many namespaces that end together in one go, which costs a small part of what it costs
+// to remove one after the other. So namespaces end first, unless devices are on a NIC: the agent has to find those, and
+// a connection whose last packets were lost keeps its namespace and device for minutes, where nobody finds them.
 func (s *Stage) Clear(ctx context.Context) (first error) {
 	s.server.Close()
 	s.Links.Close()
-	for _, n := range s.spaces {
-		n.Close()
+	if s.options.Network.Parent == "" {
+		s.leave()
 	}
 	s.awaitAgent(ctx)
 	down := eachOf(ctx, len(s.all), func(i int) error {
@@ -124,10 +126,19 @@ func (s *Stage) Clear(ctx context.Context) (first error) {
 		}
 		return nil
 	})
+	s.leave()
 	if first == nil {
 		first = down
 	}
 	return first
+}
+
+// leave lets go of the namespaces.
+func (s *Stage) leave() {
+	for _, n := range s.spaces {
+		n.Close()
+	}
+	s.spaces = nil
 }
 
 // awaitAgent waits a little for an agent that is being restarted.
