@@ -55,6 +55,7 @@ type Stage struct {
 	mu      sync.Mutex
 	all     []heddle.EndpointID
 	spaces  []socket.Namespace
+	linked  bool // somebody has a link
 }
 
 // Set attaches users and services to a network that is there, and gives users their links. If it fails, or the context
@@ -103,13 +104,14 @@ func (s *Stage) set(ctx context.Context) error {
 
 // Clear ends the services, lets go of the namespaces, and detaches everybody. The kernel removes the links of many
 // namespaces that end together in one go, which costs a small part of what it costs to remove one link after the other.
-// Users that cannot be detached now are removed by the agent, as their namespace has ended. It returns the first error of
-// any.
+// Users that cannot be detached now are removed by the agent, as their namespace has ended. With links it is the other way
+// round: connections whose last words were on a link keep a namespace, and with it its interface, for seconds. It returns
+// the first error of any.
 func (s *Stage) Clear(ctx context.Context) (first error) {
 	s.server.Close()
 	s.Links.Close()
-	for _, n := range s.spaces {
-		n.Close()
+	if !s.linked {
+		s.leave()
 	}
 	s.awaitAgent(ctx)
 	down := eachOf(ctx, len(s.all), func(i int) error {
@@ -124,10 +126,19 @@ func (s *Stage) Clear(ctx context.Context) (first error) {
 		}
 		return nil
 	})
+	s.leave()
 	if first == nil {
 		first = down
 	}
 	return first
+}
+
+// leave lets go of the namespaces, if it has not done so.
+func (s *Stage) leave() {
+	for _, n := range s.spaces {
+		n.Close()
+	}
+	s.spaces = nil
 }
 
 // awaitAgent waits a little for an agent that is being restarted.
