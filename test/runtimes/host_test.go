@@ -61,6 +61,7 @@ func newHost(t *testing.T, debian string, programs ...string) *host {
 	install(t)
 	// the folders are the usual ones: runtimes do not pass their environment on
 	cell.Sh(t, "ln -sfn %s/run /run/heddle; ln -sfn %[1]s/state /var/lib/heddle", h.dir)
+	t.Cleanup(func() { cell.Sh(t, "rm /run/heddle /var/lib/heddle") })
 	h.Agent = cell.Start(t, h.dir)
 	t.Cleanup(h.end)
 	return h
