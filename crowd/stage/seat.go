@@ -20,9 +20,6 @@ func (s *Stage) link(ctx context.Context) error {
 		if as == nil {
 			return nil
 		}
-		s.mu.Lock()
-		s.linked = true
-		s.mu.Unlock()
 		err := s.Links.Put(s.Users[i].Namespace, port, *as, s.options.Seed, i+1)
 		if err != nil {
 			return heddle.Wrap(heddle.CrowdFailed, "give link to", userName(i+1), err, "see the kernel's message")

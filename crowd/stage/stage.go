@@ -55,7 +55,6 @@ type Stage struct {
 	mu      sync.Mutex
 	all     []heddle.EndpointID
 	spaces  []socket.Namespace
-	linked  bool // somebody has a link
 }
 
 // Set attaches users and services to a network that is there, and gives users their links. If it fails, or the context
