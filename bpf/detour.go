@@ -15,7 +15,8 @@ import (
 // ends them. What the socket sends, with mark Back, Return, for loopback's egress, takes to the port.
 //
 // On the way, a frame that the port sends has the group bit of its source address set, which no frame has (IEEE 802).
-// What comes back with the bit leaves the port, without it; all else is received at the port.
+// What comes back with the bit leaves the port, without it; all else is received at the port. A frame that arrives with
+// the bit is forged, and lost: otherwise it would go back to the network.
 type Detour struct{ Out, In, Return, End *ebpf.Program }
 
 // The marks, and the place of the group bit: the lowest of that byte of a frame.
@@ -51,7 +52,8 @@ func NewDetour(port int) (*Detour, error) {
 	d := &Detour{
 		Out: load(0, "detour_out", unless(Back, "new"), setMark(0), pass, begin("new"), setMark(Leaving), readGroupByte(),
 			writeGroupByte(), redirect(loopback, 0), drop),
-		In:     load(1, "detour_in", unless(Back, "new"), setMark(0), pass, begin("new"), setMark(Leaving), redirect(loopback, 0)),
+		In: load(1, "detour_in", unless(Back, "new"), setMark(0), pass, begin("new"), setMark(Leaving), readGroupByte(),
+			asm.Instructions{asm.JSet.Imm(asm.R7, GroupBit, "drop")}, redirect(loopback, 0), drop),
 		Return: load(2, "detour_return", unless(Back, "pass"), readGroupByte(), unlessSent(port), writeGroupByte(), redirect(port, 0), drop, pass),
 		End:    load(3, "detour_end", unless(Leaving, "pass"), drop, pass),
 	}

@@ -1,8 +1,11 @@
 package link
 
 import (
+	"encoding/binary"
+	"errors"
 	"io"
 	"net/netip"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -11,6 +14,7 @@ import (
 
 	"github.com/heddle-network/heddle/crowd/scenario"
 	"github.com/heddle-network/heddle/crowd/socket"
+	"github.com/heddle-network/heddle/frames"
 	"github.com/heddle-network/heddle/impair"
 	"github.com/heddle-network/heddle/test/poll"
 )
@@ -114,5 +118,38 @@ func TestNoPort(t *testing.T) {
 	defer l.Close()
 	if err := l.Put(user, "eth9", scenario.Link{}, 0, 1); err == nil || !strings.Contains(err.Error(), "eth9") {
 		t.Error(err)
+	}
+}
+
+// TestForged: a frame that says on the network what only the detour says is lost, and does not come back.
+func TestForged(t *testing.T) {
+	user, other := pair(t)
+	put(t, user, scenario.Link{})
+	var wire *frames.Socket
+	if err := other.Do(func() (err error) { wire, err = frames.Open("eth0"); return err }); err != nil {
+		t.Fatal(err)
+	}
+	defer wire.Close()
+	const experimental = 0x88b5 // an EtherType that is for nobody (IEEE 802)
+	frame := append(make([]byte, impair.HeaderSize), 2, 0, 0, 0, 0, 1, 3, 0, 0, 0, 0, 2, experimental>>8, experimental&0xff)
+	frame = append(frame, make([]byte, 46)...)
+	if _, err := wire.Write(frame); err != nil {
+		t.Fatal(err)
+	}
+	echo(t, other, far[0])
+	c := dial(t, user, far[0]) // whose frames follow those that were forged
+	defer c.Close()
+	wire.SetReadDeadline(time.Now().Add(300 * time.Millisecond))
+	for heard := 0; ; heard++ {
+		b, err := wire.Next()
+		if errors.Is(err, os.ErrDeadlineExceeded) && heard > 0 {
+			return
+		}
+		if err != nil {
+			t.Fatalf("after %d frames: %v", heard, err)
+		}
+		if kind := b[impair.HeaderSize+12:]; binary.BigEndian.Uint16(kind) == experimental {
+			t.Fatal("the forged frame came back")
+		}
 	}
 }
