@@ -93,7 +93,7 @@ func TestNetavarkRootless(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root")
 	}
-	p := plugin{dir: "/nowhere", as: func(cmd *exec.Cmd) {
+	p := plugin{dir: "/proc/none", as: func(cmd *exec.Cmd) {
 		own := []syscall.SysProcIDMap{{ContainerID: 0, HostID: 65534, Size: 1}}
 		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER, UidMappings: own, GidMappings: own}
 	}}
