@@ -53,7 +53,13 @@ func alone(t *testing.T) bool {
 	for _, part := range strings.Split(t.Name(), "/") {
 		pattern = append(pattern, "^"+regexp.QuoteMeta(part)+"$")
 	}
-	cmd := exec.Command("/proc/self/exe", "-test.run", strings.Join(pattern, "/"), "-test.v="+strconv.FormatBool(testing.Verbose()))
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A shell as the first process reaps orphans. The kernel keeps the init of a lab until all in its
+	// PID namespace are reaped.
+	cmd := exec.Command("sh", "-c", `"$@"; exit $?`, "sh", self, "-test.run", strings.Join(pattern, "/"), "-test.v="+strconv.FormatBool(testing.Verbose()))
 	cmd.Env = append(os.Environ(), inside+"="+dir, "PATH="+dir+":"+os.Getenv("PATH"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNET | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWUTS}
 	out, err := cmd.CombinedOutput()
