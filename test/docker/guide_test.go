@@ -12,6 +12,7 @@ import (
 
 func TestDockerGuide(t *testing.T) {
 	docker.Need(t, "docker-compose", "redis-server", "redis-cli", "curl")
+	t.Setenv("COMPOSE_HTTP_TIMEOUT", "200") // seconds, of 60: on a busy machine Docker is late, and then says why
 	follow(t, "docker.md", "docker")
 }
 

@@ -74,7 +74,12 @@ func (n Netns) answerUDP(c *net.UDPConn) {
 			return
 		}
 		if err == nil {
-			c.WriteToUDPAddrPort(n.greeting(from), from)
+			poll.Until(Patience, pause, func() error { // as Dial does
+				if _, err := c.WriteToUDPAddrPort(n.greeting(from), from); errors.Is(err, unix.ENOBUFS) {
+					return err
+				}
+				return nil
+			})
 		}
 	}
 }
