@@ -1,8 +1,12 @@
 package main
 
 import (
+	"cmp"
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +71,57 @@ func TestCrowdReportInvalid(t *testing.T) {
 	if got.code != 1 || !strings.Contains(got.stderr, "round 1 in mode routed: the crowd itself was late") || !strings.Contains(got.stdout, "web.page p50") {
 		t.Errorf("%+v", got)
 	}
+}
+
+// TestCrowdFailIf: conditions end a report, and a comparison, with exit code 1; what they cannot be about, with 2.
+func TestCrowdFailIf(t *testing.T) {
+	good := crowdReport()
+	good.Rounds = slices.DeleteFunc(good.Rounds, func(r report.Round) bool { return r.Invalid != "" })
+	slow := crowdReport()
+	for i := range slow.Rounds {
+		slow.Rounds[i].Invalid = ""
+	}
+	files := map[string]report.Report{"a": good, "b": slow}
+	at := func(name string) string { return filepath.Join(t.TempDir(), name) }
+	a, b, other := at("a"), at("b"), at("other")
+	for file, r := range map[string]report.Report{a: files["a"], b: files["b"], other: {Crowd: "other", SHA256: "x", Modes: good.Modes, Rounds: good.Rounds}} {
+		if err := newSession(processEnv{getenv: func(string) string { return "" }, stderr: &strings.Builder{}}).writeReport(file, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for line, want := range map[string]string{
+		"report A --fail-if achieved<50%":                    "",
+		"report A --fail-if p50{action=web.page}>1ms":        "1 bridge web.page p50 has 1.8ms",
+		"report B --fail-if low-ratio-bridge{mode=routed}>2": "1 routed web.page p50 has 4",
+		"report A --fail-if speed>1":                         "2 unknown metric",
+		"report A --fail-if ratio-bridge{mode=routed}>1":     "2 no round",
+		"compare A B":                                            "",
+		"compare A A --fail-if regression>1%":                    "",
+		"compare A B --fail-if regression{mode=routed}>1%":       "2 chooses nothing",
+		"compare A OTHER":                                        "2 they are of different plans: crowd: office, then other",
+		"compare A OTHER --anyway":                               "",
+		"compare A none.json":                                    "2 no such file",
+		"run FILE --fail-if ratio-overlay>1 --modes bridge":      "2 unknown metric",
+		"compare A B --fail-if sure-regression{figure=memory}>x": "2 is not a number",
+	} {
+		args := append([]string{"crowd"}, strings.Fields(strings.NewReplacer(" A", " "+a, " B", " "+b, " OTHER", " "+other, " FILE", " "+scenarioFile(t, players)).Replace(line))...)
+		got := call(t, args...)
+		code, said, _ := strings.Cut(want, " ")
+		if strconv.Itoa(got.code) != cmp.Or(code, "0") || !strings.Contains(got.stderr, said) {
+			t.Errorf("%s: %+v", line, got)
+		}
+	}
+	shown := call(t, "crowd", "compare", a, b)
+	for _, want := range []string{"differs: only the second has mode routed", "bridge   web.page p50", "too few rounds"} {
+		if !strings.Contains(shown.stdout, want) {
+			t.Errorf("%q is not in\n%s", want, shown.stdout)
+		}
+	}
+	var c report.Comparison
+	if err := json.Unmarshal([]byte(call(t, "crowd", "compare", a, b, "-o", "json").stdout), &c); err != nil || len(c.Changes) < 10 || c.Changes[0].Figure != "achieved" {
+		t.Errorf("%v, %+v", err, c)
+	}
+	t.Log(shown.stdout)
 }
 
 // TestCrowdRunRefuses: what is wrong with the flags is said before anything is made.

@@ -17,6 +17,7 @@ import (
 	"github.com/heddle-network/heddle/crowd/report"
 	"github.com/heddle-network/heddle/crowd/rig"
 	"github.com/heddle-network/heddle/durable"
+	"github.com/heddle-network/heddle/limit"
 )
 
 // runFlags are the flags of crowd run.
@@ -24,6 +25,7 @@ type runFlags struct {
 	planFlags
 	network string
 	rounds  int
+	failIf  string
 	player  bool
 }
 
@@ -48,7 +50,9 @@ What is measured: how long people waited for each action, from when they wanted 
 (service: from when the crowd began it); Apdex, the share of satisfied people; how calls
 sounded (MOS by ITU-T G.107) and videos played; and by how much the crowd itself was late.
 If that is more than 10 ms in one of a hundred steps, the figures say nothing about the
-network, and the command says so and ends with exit code 1 (HDL-9002).`,
+network, and the command says so and ends with exit code 1 (HDL-9002).
+
+` + crowdFailIfHelp,
 		Example: "  heddle crowd run small.yaml\n  heddle crowd run small.yaml --modes bridge,routed --rounds 3 --out report.json\n" +
 			"  heddle crowd run small.yaml --network web",
 		RunE: func(cmd *cobra.Command, args []string) error { return s.crowdRun(cmd, args[0], f) },
@@ -60,6 +64,7 @@ network, and the command says so and ends with exit code 1 (HDL-9002).`,
 	g.IntVar(&f.rounds, "rounds", 1, "how often each mode, or the network, is played")
 	g.StringVar(&f.network, "network", "", "play on that network of this host, which is there")
 	g.StringSliceVar(&f.modes, "modes", []string{"bridge", "routed", "macvlan", "overlay"}, "the modes to play on")
+	g.StringVar(&f.failIf, "fail-if", "", "fail when a figure crosses a limit")
 	g.BoolVar(&f.player, "player", false, "be a rig's player: tell remarks beside documents, and play until descriptor 3 ends")
 	g.MarkHidden("player")
 	cmd.RegisterFlagCompletionFunc("modes", cobra.FixedCompletions(crowdModes(), cobra.ShellCompDirectiveNoFileComp))
@@ -94,6 +99,10 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 	if err := checkModes(f.modes); err != nil {
 		return err
 	}
+	conditions, err := crowdLimits(f.failIf, f.modes)
+	if err != nil {
+		return err
+	}
 	raiseFileLimit()
 	out := report.Report{Crowd: read.Name, Seed: read.Seed, Users: read.Users, Length: time.Duration(read.Clock.Length),
 		Modes: f.modes, LeftOut: map[string]string{}, Links: read.Links()}
@@ -117,7 +126,7 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 	} else {
 		err = s.playModes(ctx, read, &out, f.rounds)
 	}
-	return s.endRun(out, err, f.out)
+	return s.endRun(out, err, f.out, conditions)
 }
 
 // untilEnd is a context that ends when a file does, such as a pipe whose other end is closed.
@@ -130,8 +139,9 @@ func untilEnd(ctx context.Context, f io.ReadCloser) (context.Context, func()) {
 	return ctx, cancel
 }
 
-// endRun shows a run, and writes it to a file if there is a name. It returns why the run failed, or is not valid.
-func (s *session) endRun(out report.Report, failed error, file string) error {
+// endRun shows a run, and writes it to a file if there is a name. It returns why the run failed, is not valid, or
+// crosses a limit.
+func (s *session) endRun(out report.Report, failed error, file string, conditions []limit.Limit) error {
 	if len(out.Rounds) == 0 {
 		return errors.Join(failed, nothingPlayed(out))
 	}
@@ -140,11 +150,11 @@ func (s *session) endRun(out report.Report, failed error, file string) error {
 	} else if failed != nil {
 		out.Partial = failed.Error()
 	}
-	shown := s.emit("CrowdReport", out, func(w io.Writer) error { return s.reportScreen(w, out) })
+	shown := s.emitCrowdReport(out)
 	if file != "" {
 		shown = errors.Join(shown, s.writeReport(file, out))
 	}
-	return errors.Join(shown, failed, invalid(out))
+	return errors.Join(shown, failed, invalid(out), out.Check(conditions, figureText))
 }
 
 // nothingPlayed is the error of a run whose modes were all left out.

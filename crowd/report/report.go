@@ -79,22 +79,32 @@ func (r Report) Valid(mode string) bool {
 	return slices.ContainsFunc(r.Rounds, func(one Round) bool { return one.Mode == mode && one.Invalid == "" })
 }
 
-// Median is that of a figure over the rounds of a mode; ok is false if no round has it.
-func (r Report) Median(mode string, figure func(Round) (float64, bool)) (median float64, ok bool) {
-	var all []float64
+// Played lists the modes that have rounds, in the order asked for.
+func (r Report) Played() []string {
+	return slices.DeleteFunc(slices.Clone(r.Modes), func(mode string) bool { return len(r.Of(mode)) == 0 })
+}
+
+// Values are those of a figure in the rounds of a mode that have it.
+func (r Report) Values(mode string, figure func(Round) (float64, bool)) (all []float64) {
 	for _, one := range r.Of(mode) {
 		if v, has := figure(one); has {
 			all = append(all, v)
 		}
 	}
+	return all
+}
+
+// Median is that of a figure over the rounds of a mode; ok is false if no round has it.
+func (r Report) Median(mode string, figure func(Round) (float64, bool)) (median float64, ok bool) {
+	all := r.Values(mode, figure)
 	if len(all) == 0 {
 		return 0, false
 	}
 	return bench.Median(all), true
 }
 
-// Ratio is a figure of a mode divided by that of the first mode that was played, in the same round.
-func (r Report) Ratio(mode string, figure func(Round) (float64, bool)) (bench.Ratio, bool) {
+// Ratio is a figure of a mode divided by that of another mode, in the same round.
+func (r Report) Ratio(mode, over string, figure func(Round) (float64, bool)) (bench.Ratio, bool) {
 	of := func(mode string) map[int]float64 {
 		all := map[int]float64{}
 		for _, one := range r.Of(mode) {
@@ -104,7 +114,7 @@ func (r Report) Ratio(mode string, figure func(Round) (float64, bool)) (bench.Ra
 		}
 		return all
 	}
-	return bench.PairedRatio(of(mode), of(r.Rounds[0].Mode), r.Seed)
+	return bench.PairedRatio(of(mode), of(over), r.Seed)
 }
 
 // Sessions are those of all behaviours.
