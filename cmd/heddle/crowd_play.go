@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/crowd/diary"
 	"github.com/heddle-network/heddle/crowd/report"
 	"github.com/heddle-network/heddle/crowd/rig"
 	"github.com/heddle-network/heddle/crowd/round"
@@ -15,18 +16,23 @@ import (
 )
 
 // playHere plays on a network of this host.
-func (s *session) playHere(ctx context.Context, read scenario.Scenario, n heddle.Network, out *report.Report, rounds int) error {
-	for number := 1; number <= rounds; number++ {
-		if rounds > 1 {
-			s.note("round %d of %d", number, rounds)
+func (s *session) playHere(ctx context.Context, read scenario.Scenario, n heddle.Network, out *report.Report, f runFlags, file *os.File) error {
+	d := &diary.Recorder{}
+	if file != nil {
+		d.To = file
+	}
+	first := max(1, f.player)
+	for number := first; number < first+f.rounds; number++ {
+		if f.rounds > 1 {
+			s.note("round %d of %d", number, f.rounds)
 		}
-		played, err := round.Play(ctx, round.Options{Scenario: read, Agent: s.client(), Network: n,
+		played, err := round.Play(ctx, round.Options{Scenario: read, Agent: s.client(), Network: n, Diary: d, Number: number,
 			Free:     func() int64 { return machineLimits().Memory },
 			Progress: func(step string) { s.note("%s", step) }})
 		if played.Users > 0 {
 			out.Rounds = append(out.Rounds, report.Round{Number: number, Round: played})
 		}
-		if err != nil {
+		if err = errors.Join(err, d.Err()); err != nil {
 			return err
 		}
 	}
@@ -34,13 +40,13 @@ func (s *session) playHere(ctx context.Context, read scenario.Scenario, n heddle
 }
 
 // playModes plays in a lab, each mode once in each round.
-func (s *session) playModes(ctx context.Context, read scenario.Scenario, out *report.Report, rounds int) error {
+func (s *session) playModes(ctx context.Context, read scenario.Scenario, out *report.Report, f runFlags, file *os.File) error {
 	r, err := rig.New(ctx, rig.Options{Name: fmt.Sprintf("crowd-%d", os.Getpid()), Modes: out.Modes, Users: read.Users, Text: read.Text,
-		Seed: read.Seed, Notes: func(line string) { s.note("%s", line) }})
+		Seed: read.Seed, Diary: file, Notes: func(line string) { s.note("%s", line) }})
 	if err != nil {
 		return err
 	}
-	err = s.playRounds(ctx, r, out, rounds)
+	err = s.playRounds(ctx, r, out, f.rounds)
 	return errors.Join(err, r.Close(context.WithoutCancel(ctx)))
 }
 
@@ -53,7 +59,7 @@ func (s *session) playRounds(ctx context.Context, r *rig.Rig, out *report.Report
 				continue
 			}
 			s.note("round %d of %d: mode %s", number, rounds, mode)
-			played, err := r.Play(ctx, mode)
+			played, err := r.Play(ctx, mode, number)
 			var known *heddle.Error
 			if number == 1 && errors.As(err, &known) && known.Code == heddle.NotOnKernel {
 				out.LeftOut[mode] = known.Error()

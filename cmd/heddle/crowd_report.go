@@ -38,7 +38,7 @@ and ends with exit code 1 (HDL-9002).
 			if err != nil {
 				return err
 			}
-			return errors.Join(s.emitCrowdReport(r), invalid(r), r.Check(conditions, figureText))
+			return errors.Join(s.emitCrowdReport(r), verdict(r, conditions))
 		},
 	}
 	cmd.Flags().StringVar(&failIf, "fail-if", "", "fail when a figure crosses a limit")
@@ -48,6 +48,14 @@ and ends with exit code 1 (HDL-9002).
 // crowdLimits reads --fail-if about a report of these modes.
 func crowdLimits(expr string, modes []string) ([]limit.Limit, error) {
 	return limits(expr, func(expr string) ([]limit.Limit, error) { return report.ParseLimits(expr, modes) })
+}
+
+// verdict is why a report is bad news: its rounds say nothing about the network, or a figure crosses a limit.
+func verdict(r report.Report, conditions []limit.Limit) error {
+	if err := invalid(r); err != nil {
+		return err
+	}
+	return r.Check(conditions, figureText)
 }
 
 func (s *session) emitCrowdReport(r report.Report) error {

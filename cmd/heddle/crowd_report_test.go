@@ -143,6 +143,7 @@ func TestCrowdRunRefuses(t *testing.T) {
 		"has its mode":        {"--network", "web", "--modes", "bridge"},
 		"none of 1 to 1000 ":  {"--network", "web", "--rounds", "1001"},
 		"0 is no number of u": {"--users", "0"},
+		"file exists":         {"--diary", file},
 	} {
 		got := call(t, append([]string{"crowd", "run", file}, args...)...)
 		if got.code != 2 || !strings.Contains(got.stderr, strings.TrimSpace(want)) || got.stdout != "" {

@@ -26,7 +26,8 @@ type runFlags struct {
 	network string
 	rounds  int
 	failIf  string
-	player  bool
+	diary   string
+	player  int // the round's number for a rig's player, or 0
 }
 
 func newCrowdRun(s *session) *cobra.Command {
@@ -52,6 +53,9 @@ sounded (MOS by ITU-T G.107) and videos played; and by how much the crowd itself
 If that is more than 10 ms in one of a hundred steps, the figures say nothing about the
 network, and the command says so and ends with exit code 1 (HDL-9002).
 
+With --diary, each step of each user is written down when it has ended, and each flow when
+it is opened and closed; 'heddle crowd why USER FILE' reads that.
+
 ` + crowdFailIfHelp,
 		Example: "  heddle crowd run small.yaml\n  heddle crowd run small.yaml --modes bridge,routed --rounds 3 --out report.json\n" +
 			"  heddle crowd run small.yaml --network web",
@@ -65,7 +69,8 @@ network, and the command says so and ends with exit code 1 (HDL-9002).
 	g.StringVar(&f.network, "network", "", "play on that network of this host, which is there")
 	g.StringSliceVar(&f.modes, "modes", []string{"bridge", "routed", "macvlan", "overlay"}, "the modes to play on")
 	g.StringVar(&f.failIf, "fail-if", "", "fail when a figure crosses a limit")
-	g.BoolVar(&f.player, "player", false, "be a rig's player: tell remarks beside documents, and play until descriptor 3 ends")
+	g.StringVar(&f.diary, "diary", "", "write what each user does, and the flows of it, to the new `FILE`")
+	g.IntVar(&f.player, "player", 0, "be a rig's player in the round of that `number`: tell remarks beside documents, and play until descriptor 3 ends")
 	g.MarkHidden("player")
 	cmd.RegisterFlagCompletionFunc("modes", cobra.FixedCompletions(crowdModes(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("network", s.completeFrom(s.networkNames))
@@ -74,7 +79,7 @@ network, and the command says so and ends with exit code 1 (HDL-9002).
 
 func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 	ctx := cmd.Context()
-	if s.notesToo = f.player; f.player {
+	if s.notesToo = f.player > 0; s.notesToo {
 		var cancel func()
 		ctx, cancel = untilEnd(ctx, os.NewFile(rig.LeaveFD, "rig"))
 		defer cancel()
@@ -106,7 +111,7 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 	raiseFileLimit()
 	out := report.Report{Crowd: read.Name, Seed: read.Seed, Users: read.Users, Length: time.Duration(read.Clock.Length),
 		Modes: f.modes, LeftOut: map[string]string{}, Links: read.Links()}
-	if !f.player { // the rig's caller has drawn the plan
+	if f.player == 0 { // the rig's caller has drawn the plan
 		if len(out.Links) > 0 {
 			if err := link.Check(); err != nil {
 				return err
@@ -121,10 +126,20 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 		}
 		out.SHA256 = drawn.SHA256
 	}
+	written, err := f.openDiary(read, out.SHA256)
+	if err != nil {
+		return err
+	}
+	if written != nil {
+		defer written.Close()
+	}
 	if f.network != "" {
-		err = s.playHere(ctx, read, network, &out, f.rounds)
+		err = s.playHere(ctx, read, network, &out, f, written)
 	} else {
-		err = s.playModes(ctx, read, &out, f.rounds)
+		err = s.playModes(ctx, read, &out, f, written)
+	}
+	if written != nil && f.player == 0 {
+		s.note("the diary is in %s", f.diary)
 	}
 	return s.endRun(out, err, f.out, conditions)
 }
@@ -154,7 +169,7 @@ func (s *session) endRun(out report.Report, failed error, file string, condition
 	if file != "" {
 		shown = errors.Join(shown, s.writeReport(file, out))
 	}
-	return errors.Join(shown, failed, invalid(out), out.Check(conditions, figureText))
+	return errors.Join(shown, failed, verdict(out, conditions))
 }
 
 // nothingPlayed is the error of a run whose modes were all left out.
