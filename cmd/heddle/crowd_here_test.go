@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -66,8 +67,14 @@ func TestCrowdRunHere(t *testing.T) {
 	for _, one := range r.Rounds {
 		checkRound(t, one)
 	}
-	awaitNobody(t)
 	captured()
+	again := runCrowd(t, short, "--network", "web", "--rounds", "3", "--out", out, "--resume")
+	again.ends(t)
+	if more, err := report.Read(out); err != nil || !slices.ContainsFunc(more.Rounds, func(one report.Round) bool { return one.Number == 3 }) ||
+		strings.Contains(again.stderr.String(), "round 1 of 3") && r.Rounds[0].Invalid == "" {
+		t.Errorf("%v, %+v\n%s", err, more, again.stderr.String())
+	}
+	awaitNobody(t)
 	checkLabelled(t, book, seen)
 	heddleDoes(t, "network", "delete", "web")
 	heddleDoes(t, "audit")

@@ -66,7 +66,7 @@ func (s *session) emitCrowdReport(r report.Report) error {
 func (s *session) reportScreen(w io.Writer, r report.Report) error {
 	fields := [][2]string{{"crowd", r.Crowd}, {"seed", strconv.FormatUint(r.Seed, 10)}, {"sha256", r.SHA256},
 		{"users", fmt.Sprintf("%d, for %s", r.Users, shortDuration(r.Length))},
-		{"rounds", fmt.Sprint(r.Rounds[len(r.Rounds)-1].Number)}, {"ended early", r.Partial}}
+		{"rounds", strconv.Itoa(r.Numbers())}, {"ended early", r.Partial}}
 	for _, m := range r.Modes {
 		fields = append(fields, [2]string{"left out", r.LeftOut[m]})
 	}

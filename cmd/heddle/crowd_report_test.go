@@ -64,7 +64,7 @@ func TestCrowdReportScreen(t *testing.T) {
 // TestCrowdReportInvalid: a report of a run that is not valid ends like the run.
 func TestCrowdReportInvalid(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "report.json")
-	if err := newSession(processEnv{getenv: func(string) string { return "" }, stderr: &strings.Builder{}}).writeReport(file, crowdReport()); err != nil {
+	if err := writeReport(file, crowdReport()); err != nil {
 		t.Fatal(err)
 	}
 	got := call(t, "crowd", "report", file)
@@ -85,7 +85,7 @@ func TestCrowdFailIf(t *testing.T) {
 	at := func(name string) string { return filepath.Join(t.TempDir(), name) }
 	a, b, other := at("a"), at("b"), at("other")
 	for file, r := range map[string]report.Report{a: files["a"], b: files["b"], other: {Crowd: "other", SHA256: "x", Modes: good.Modes, Rounds: good.Rounds}} {
-		if err := newSession(processEnv{getenv: func(string) string { return "" }, stderr: &strings.Builder{}}).writeReport(file, r); err != nil {
+		if err := writeReport(file, r); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -144,10 +144,45 @@ func TestCrowdRunRefuses(t *testing.T) {
 		"none of 1 to 1000 ":  {"--network", "web", "--rounds", "1001"},
 		"0 is no number of u": {"--users", "0"},
 		"file exists":         {"--diary", file},
+		"there is no --out":   {"--resume"},
 	} {
 		got := call(t, append([]string{"crowd", "run", file}, args...)...)
 		if got.code != 2 || !strings.Contains(got.stderr, strings.TrimSpace(want)) || got.stdout != "" {
 			t.Errorf("%v: %+v", args, got)
 		}
+	}
+}
+
+// TestCrowdResume: the valid rounds of the same plan are kept, and of those modes and rounds that are asked for.
+func TestCrowdResume(t *testing.T) {
+	earlier := crowdReport()
+	file := filepath.Join(t.TempDir(), "report.json")
+	if err := writeReport(file, earlier); err != nil {
+		t.Fatal(err)
+	}
+	next := func(resume bool, rounds int, modes ...string) (report.Report, error) {
+		out := report.Report{SHA256: earlier.SHA256, Modes: modes, LeftOut: map[string]string{}}
+		f := runFlags{resume: resume, rounds: rounds}
+		f.out = file
+		err := f.goOn(&out)
+		return out, err
+	}
+	got, err := next(true, 3, "bridge", "routed", "ipvlan")
+	if err != nil || len(got.Rounds) != 2 || !got.Has("bridge", 1) || !got.Has("bridge", 2) || got.Has("routed", 1) || got.LeftOut["ipvlan"] == "" {
+		t.Errorf("%v, %+v", err, got)
+	}
+	if got, err := next(true, 1, "bridge"); err != nil || len(got.Rounds) != 1 || len(got.LeftOut) > 0 {
+		t.Errorf("%v, %+v", err, got)
+	}
+	if got, err := next(false, 3, "bridge"); err != nil || len(got.Rounds) > 0 {
+		t.Errorf("%v, %+v", err, got)
+	}
+	earlier.SHA256 = "of another plan"
+	if _, err := next(true, 3, "bridge"); err == nil || !strings.Contains(err.Error(), "different plans") {
+		t.Errorf("%v", err)
+	}
+	os.Remove(file)
+	if got, err := next(true, 3, "bridge"); err != nil || len(got.Rounds) > 0 {
+		t.Errorf("%v, %+v", err, got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,6 +26,7 @@ type runFlags struct {
 	planFlags
 	network string
 	rounds  int
+	resume  bool
 	failIf  string
 	diary   string
 	player  int // the round's number for a rig's player, or 0
@@ -53,6 +55,9 @@ sounded (MOS by ITU-T G.107) and videos played; and by how much the crowd itself
 If that is more than 10 ms in one of a hundred steps, the figures say nothing about the
 network, and the command says so and ends with exit code 1 (HDL-9002).
 
+The report of --out is written after each round. With --resume, a run goes on where an earlier
+one of the same plan ended; rounds that are not valid are played again.
+
 With --diary, each step of each user is written down when it has ended, and each flow when
 it is opened and closed; 'heddle crowd why USER FILE' reads that.
 
@@ -68,6 +73,7 @@ it is opened and closed; 'heddle crowd why USER FILE' reads that.
 	g.IntVar(&f.rounds, "rounds", 1, "how often each mode, or the network, is played")
 	g.StringVar(&f.network, "network", "", "play on that network of this host, which is there")
 	g.StringSliceVar(&f.modes, "modes", []string{"bridge", "routed", "macvlan", "overlay"}, "the modes to play on")
+	g.BoolVar(&f.resume, "resume", false, "play only the rounds that the report of --out lacks, or has as not valid")
 	g.StringVar(&f.failIf, "fail-if", "", "fail when a figure crosses a limit")
 	g.StringVar(&f.diary, "diary", "", "write what each user does, and the flows of it, to the new `FILE`")
 	g.IntVar(&f.player, "player", 0, "be a rig's player in the round of that `number`: tell remarks beside documents, and play until descriptor 3 ends")
@@ -91,6 +97,8 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 	switch {
 	case f.rounds < 1 || f.rounds > 1000:
 		return heddle.Errorf(heddle.BadArgument, "read flag", "--rounds", fmt.Sprintf("%d is none of 1 to 1000", f.rounds), "give 1 or more")
+	case f.resume && f.out == "":
+		return heddle.Errorf(heddle.BadArgument, "read flag", "--resume", "there is no --out", "name the earlier report with --out")
 	case f.network != "" && cmd.Flags().Changed("modes"):
 		return heddle.Errorf(heddle.BadArgument, "read flag", "--modes", "network "+f.network+" has its mode", "give --modes or --network")
 	}
@@ -125,6 +133,13 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 			return err
 		}
 		out.SHA256 = drawn.SHA256
+	}
+	if err := f.goOn(&out); err != nil {
+		return err
+	}
+	if !out.Lacks(f.rounds) && f.player == 0 {
+		s.note("all rounds have been played")
+		return s.endRun(out, nil, f.out, conditions)
 	}
 	written, err := f.openDiary(read, out.SHA256)
 	if err != nil {
@@ -167,7 +182,11 @@ func (s *session) endRun(out report.Report, failed error, file string, condition
 	}
 	shown := s.emitCrowdReport(out)
 	if file != "" {
-		shown = errors.Join(shown, s.writeReport(file, out))
+		err := writeReport(file, out)
+		if err == nil {
+			s.note("the report is in %s", file)
+		}
+		shown = errors.Join(shown, err)
 	}
 	return errors.Join(shown, failed, verdict(out, conditions))
 }
@@ -182,7 +201,32 @@ func nothingPlayed(r report.Report) error {
 	return nil
 }
 
-func (s *session) writeReport(file string, r report.Report) error {
+// goOn takes the valid rounds of an earlier report, with --resume, if there is one.
+func (f runFlags) goOn(out *report.Report) error {
+	if _, err := os.Stat(f.out); !f.resume || errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	earlier, err := report.Read(f.out)
+	if err == nil {
+		err = report.Comparable(earlier, *out)
+	}
+	if err != nil {
+		return err
+	}
+	for _, r := range earlier.Rounds {
+		if r.Invalid == "" && slices.Contains(out.Modes, r.Mode) && r.Number <= f.rounds {
+			out.Rounds = append(out.Rounds, r)
+		}
+	}
+	for mode, why := range earlier.LeftOut {
+		if slices.Contains(out.Modes, mode) {
+			out.LeftOut[mode] = why
+		}
+	}
+	return nil
+}
+
+func writeReport(file string, r report.Report) error {
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err == nil {
 		err = durable.Stream(file, 0o644, func(w io.Writer) error { _, err := w.Write(append(text, '\n')); return err })
@@ -190,7 +234,6 @@ func (s *session) writeReport(file string, r report.Report) error {
 	if err != nil {
 		return heddle.Wrap(heddle.BadArgument, "write report", file, err, "name a file that can be written")
 	}
-	s.note("the report is in %s", file)
 	return nil
 }
 

@@ -79,6 +79,31 @@ func (r Report) Valid(mode string) bool {
 	return slices.ContainsFunc(r.Rounds, func(one Round) bool { return one.Mode == mode && one.Invalid == "" })
 }
 
+// Has reports whether a mode was played in the round of that number.
+func (r Report) Has(mode string, number int) bool {
+	return slices.ContainsFunc(r.Rounds, func(one Round) bool { return one.Mode == mode && one.Number == number })
+}
+
+// Lacks reports whether so many rounds lack one of the modes that can be played.
+func (r Report) Lacks(rounds int) bool {
+	return slices.ContainsFunc(r.Modes, func(mode string) bool {
+		for number := 1; number <= rounds; number++ {
+			if r.LeftOut[mode] == "" && !r.Has(mode, number) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// Numbers is how many rounds there were, at least of one mode.
+func (r Report) Numbers() (most int) {
+	for _, one := range r.Rounds {
+		most = max(most, one.Number)
+	}
+	return most
+}
+
 // Played lists the modes that have rounds, in the order asked for.
 func (r Report) Played() []string {
 	return slices.DeleteFunc(slices.Clone(r.Modes), func(mode string) bool { return len(r.Of(mode)) == 0 })
