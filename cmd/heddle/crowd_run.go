@@ -137,7 +137,7 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 	if err := f.goOn(&out); err != nil {
 		return err
 	}
-	if !out.Lacks(f.rounds) && f.player == 0 {
+	if !out.Lacks(f.rounds) {
 		s.note("all rounds have been played")
 		return s.endRun(out, nil, f.out, conditions)
 	}
