@@ -70,6 +70,7 @@ var rules = []rule{
 	{"crowd/stage", []string{module, module + "/crowd/link", module + "/crowd/play", module + "/crowd/scenario", module + "/crowd/service", module + "/crowd/socket", module + "/door/client", "golang.org/x/sync"}, "users are attached by the same call as everybody"},
 	{"crowd/round", []string{module, module + "/bench", module + "/crowd/diary", module + "/crowd/plan", module + "/crowd/play", module + "/crowd/scenario", module + "/crowd/stage", module + "/crowd/tally", module + "/door/client", module + "/impair", "golang.org/x/sys"}, "a round is played on a network that is there, whoever made it"},
 	{"crowd/report", []string{module, module + "/bench", module + "/crowd/round", module + "/crowd/scenario", module + "/crowd/tally", module + "/limit"}, "a report knows figures, and the benchmark's statistics"},
+	{"crowd/live", []string{module + "/crowd/round", "golang.org/x/sys"}, "who looks on asks the run itself, and nobody else"},
 	{"crowd/rig", []string{module, module + "/crowd/round", module + "/door/client", module + "/lab"}, "a rig asks agents as every program does"},
 	{"rig", []string{module, module + "/bench", module + "/door/client", module + "/impair", module + "/lab"}, "a rig asks agents as every program does; which flags and presets there are is the command's"},
 	{"names", []string{module}, "which names there are is data, which agent and resolver share; what a DNS message is, it does not know"},
