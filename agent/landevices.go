@@ -84,12 +84,13 @@ func (e *lanDevices) removeFromLAN(r record, pod kernel.Pod) error {
 		return nil
 	}
 	known := e.records.lanDevices()
+	anothers := func(other record) bool { return other.Endpoint.ID != r.Endpoint.ID && other.sameParent(r) }
 	return e.kernel.Evict(kernel.Tenure{Parent: r.parent(), Number: r.ParentIndex, MAC: r.Endpoint.MAC,
 		Addrs: r.Endpoint.Addrs, Before: r.OtherMACs,
 		Known: func(cookie uint64, index int) bool {
-			return slices.ContainsFunc(known[device{cookie, index}], func(other record) bool {
-				return other.Endpoint.ID != r.Endpoint.ID && other.sameParent(r)
-			})
+			at := device{cookie, index}
+			return slices.ContainsFunc(known[at], anothers) ||
+				len(e.records.filter(func(x record, _ string) bool { return (device{x.Cookie, x.Device}) == at && anothers(x) })) > 0 // it has come since
 		}}, pod)
 }
 

@@ -23,6 +23,9 @@ type Tenure struct {
 	// Known reports whether a device belongs to another endpoint. It identifies the device by the
 	// cookie of its namespace and its index there.
 	Known func(cookie uint64, index int) bool
+
+	// soon is until when devices may become known.
+	soon time.Time
 }
 
 // Evict takes a container off its parent's LAN. It deletes every device on the parent that is in
@@ -44,6 +47,7 @@ func (k *Kernel) Evict(t Tenure, in Pod) error {
 	if err != nil || parent == nil {
 		return refused("read interface", t.Parent, err) // a device is deleted with its parent
 	}
+	t.soon = time.Now().Add(upTime)
 	for _, deep := range []bool{false, true} {
 		// read first, so that the search does not miss a device that comes later
 		before, err := k.listing().listenedMACs(*parent)
@@ -205,10 +209,22 @@ func (k *Kernel) isMine(t Tenure, u upper, pod *Netns, all namespaces) (bool, er
 		return true, nil
 	case own:
 		return false, quarantined(t, fmt.Sprintf("the %s device %q in %s has its address, and it is not known whose namespace that is", u.kind, u.name, u.ns.path))
-	case led && u.hasMAC() && !slices.Contains(t.Before, u.mac):
+	case led && u.hasMAC() && !slices.Contains(t.Before, u.mac) && !t.soonKnown(u):
 		return false, quarantined(t, fmt.Sprintf("the %s device %q came to %s while the container had a way there, and it is not known whose it is", u.kind, u.name, u.ns.path))
 	}
 	return false, nil
+}
+
+// soonKnown reports whether a device that has come is another endpoint's, now or when its attach has ended.
+// Many such devices are waited for no longer than one.
+func (t Tenure) soonKnown(u upper) bool {
+	for !t.Known(u.cookie, u.index) {
+		if time.Now().After(t.soon) {
+			return false
+		}
+		time.Sleep(upTime / 20)
+	}
+	return true
 }
 
 // deleteUpper deletes a device in its namespace.

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -56,5 +57,26 @@ func TestGoneWhileLooking(t *testing.T) {
 	}}
 	if err := r.k.Evict(tenure, r.podNS); err != nil || looks != 1 {
 		t.Errorf("after %d looks: %v", looks, err)
+	}
+}
+
+// TestSoonKnown: a device that comes to where the container has a way, while it is detached, may be that of an endpoint
+// whose attach has not ended. It is waited for; one that nobody knows is in the way.
+func TestSoonKnown(t *testing.T) {
+	for name, never := range map[string]bool{"soon": false, "never": true} {
+		t.Run(name, func(t *testing.T) {
+			r := newRoom(t)
+			other := newNetns(t, "other")
+			r.sh("ip -n " + r.pod + " netns set " + other + " 7\nip link add lan0 type veth peer name wire0; ip link set lan0 up; ip link set wire0 up\n" +
+				"ip link add link lan0 name mv0 netns " + other + " type macvlan mode bridge; ip -n " + other + " link set mv0 up")
+			asked := 0
+			err := r.k.Evict(Tenure{Parent: "lan0", MAC: "0a:00:00:00:00:08", Known: func(uint64, int) bool {
+				asked++
+				return asked > 3 && !never
+			}}, r.podNS)
+			if never != errors.Is(err, heddle.Quarantined.Sentinel()) || !never && err != nil || asked < 4 {
+				t.Errorf("asked %d times: %v", asked, err)
+			}
+		})
 	}
 }

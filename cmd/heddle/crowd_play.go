@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -9,79 +10,115 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/crowd/diary"
+	"github.com/heddle-network/heddle/crowd/live"
 	"github.com/heddle-network/heddle/crowd/report"
 	"github.com/heddle-network/heddle/crowd/rig"
 	"github.com/heddle-network/heddle/crowd/round"
 	"github.com/heddle-network/heddle/crowd/scenario"
 )
 
-// playHere plays on a network of this host.
-func (s *session) playHere(ctx context.Context, read scenario.Scenario, n heddle.Network, out *report.Report, f runFlags, file *os.File) error {
-	d := &diary.Recorder{}
-	if file != nil {
-		d.To = file
+// crowdPlay is a crowd's run that goes on.
+type crowdPlay struct {
+	*session
+	flags runFlags
+	read  scenario.Scenario
+	out   report.Report
+	diary *os.File // nil if there is none
+	// shown is what others see of the run; nil of a rig's player, whose caller shows it.
+	shown *live.Server
+}
+
+// say tells the user, and whoever looks on.
+func (p *crowdPlay) say(format string, args ...any) {
+	p.note(format, args...)
+	p.show(func(r *live.Run) { r.Stage = fmt.Sprintf(format, args...) })
+}
+
+func (p *crowdPlay) show(change func(*live.Run)) {
+	if p.shown != nil {
+		p.shown.Change(change)
 	}
-	first := max(1, f.player)
-	for number := first; number < first+f.rounds; number++ {
-		if out.Has(n.Mode, number) {
+}
+
+// now shows what a round has come to. A rig's player tells its caller.
+func (p *crowdPlay) now(l round.Live) {
+	if p.flags.player > 0 {
+		if text, err := json.Marshal(l); err == nil {
+			fmt.Fprintf(p.stderr, "%s%s\n", rig.LiveMark, text)
+		}
+		return
+	}
+	p.show(func(r *live.Run) { r.Now = &l })
+}
+
+// here plays on a network of this host.
+func (p *crowdPlay) here(ctx context.Context, n heddle.Network) error {
+	d := &diary.Recorder{}
+	if p.diary != nil {
+		d.To = p.diary
+	}
+	first := max(1, p.flags.player)
+	for number := first; number < first+p.flags.rounds; number++ {
+		if p.out.Has(n.Mode, number) {
 			continue
 		}
-		if f.rounds > 1 {
-			s.note("round %d of %d", number, f.rounds)
+		if p.flags.rounds > 1 {
+			p.say("round %d of %d", number, p.flags.rounds)
 		}
-		played, err := round.Play(ctx, round.Options{Scenario: read, Agent: s.client(), Network: n, Diary: d, Number: number,
+		played, err := round.Play(ctx, round.Options{Scenario: p.read, Agent: p.client(), Network: n, Diary: d, Number: number,
 			Free:     func() int64 { return machineLimits().Memory },
-			Progress: func(step string) { s.note("%s", step) }})
-		if err = errors.Join(err, d.Err(), s.addRound(out, number, played, f.out)); err != nil {
+			Progress: func(step string) { p.say("%s", step) }, Live: p.now})
+		if err = errors.Join(err, d.Err(), p.add(number, played)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// addRound adds a round that was played, if there is one. The report's file, if it has one, is written each time: a
+// add adds a round that was played, if there is one. The report's file, if it has one, is written each time: a
 // command that is killed leaves what it has.
-func (s *session) addRound(out *report.Report, number int, played round.Round, file string) error {
+func (p *crowdPlay) add(number int, played round.Round) error {
+	p.show(func(r *live.Run) { r.Now, r.Played = nil, r.Played+1 })
 	if played.Users == 0 {
 		return nil
 	}
-	out.Rounds = append(out.Rounds, report.Round{Number: number, Round: played})
-	if file == "" {
+	p.out.Rounds = append(p.out.Rounds, report.Round{Number: number, Round: played})
+	if p.flags.out == "" {
 		return nil
 	}
-	until := *out
+	until := p.out
 	until.Partial = "the command was killed"
-	return writeReport(file, until)
+	return writeReport(p.flags.out, until)
 }
 
-// playModes plays in a lab, each mode once in each round.
-func (s *session) playModes(ctx context.Context, read scenario.Scenario, out *report.Report, f runFlags, file *os.File) error {
-	r, err := rig.New(ctx, rig.Options{Name: fmt.Sprintf("crowd-%d", os.Getpid()), Modes: out.Modes, Users: read.Users, Text: read.Text,
-		Seed: read.Seed, Diary: file, Notes: func(line string) { s.note("%s", line) }})
+// modes plays in a lab, each mode once in each round.
+func (p *crowdPlay) modes(ctx context.Context) error {
+	r, err := rig.New(ctx, rig.Options{Name: fmt.Sprintf("crowd-%d", os.Getpid()), Modes: p.out.Modes, Users: p.read.Users, Text: p.read.Text,
+		Seed: p.read.Seed, Diary: p.diary, Live: p.now, Notes: func(line string) { p.say("%s", line) }})
 	if err != nil {
 		return err
 	}
-	err = s.playRounds(ctx, r, out, f)
+	err = p.rounds(ctx, r)
 	return errors.Join(err, r.Close(context.WithoutCancel(ctx)))
 }
 
-// playRounds plays the rounds, each with another mode first. A mode that this kernel does not have is left out.
-func (s *session) playRounds(ctx context.Context, r *rig.Rig, out *report.Report, f runFlags) error {
-	for number := 1; number <= f.rounds; number++ {
-		for i := range out.Modes {
-			mode := out.Modes[(i+number-1)%len(out.Modes)]
-			if out.LeftOut[mode] != "" || out.Has(mode, number) {
+// rounds plays the rounds, each with another mode first. A mode that this kernel does not have is left out.
+func (p *crowdPlay) rounds(ctx context.Context, r *rig.Rig) error {
+	for number := 1; number <= p.flags.rounds; number++ {
+		for i := range p.out.Modes {
+			mode := p.out.Modes[(i+number-1)%len(p.out.Modes)]
+			if p.out.LeftOut[mode] != "" || p.out.Has(mode, number) {
 				continue
 			}
-			s.note("round %d of %d: mode %s", number, f.rounds, mode)
+			p.say("round %d of %d: mode %s", number, p.flags.rounds, mode)
 			played, err := r.Play(ctx, mode, number)
 			var known *heddle.Error
 			if number == 1 && errors.As(err, &known) && known.Code == heddle.NotOnKernel {
-				out.LeftOut[mode] = known.Error()
-				s.note("left out mode %s: %s", mode, known.Error())
+				p.out.LeftOut[mode] = known.Error()
+				p.say("left out mode %s: %s", mode, known.Error())
 				continue
 			}
-			if err = errors.Join(err, ctx.Err(), s.addRound(out, number, played, f.out)); err != nil {
+			if err = errors.Join(err, ctx.Err(), p.add(number, played)); err != nil {
 				return err
 			}
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/crowd/link"
+	"github.com/heddle-network/heddle/crowd/live"
 	"github.com/heddle-network/heddle/crowd/report"
 	"github.com/heddle-network/heddle/crowd/rig"
 	"github.com/heddle-network/heddle/durable"
@@ -141,22 +142,29 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 		s.note("all rounds have been played")
 		return s.endRun(out, nil, f.out, conditions)
 	}
-	written, err := f.openDiary(read, out.SHA256)
-	if err != nil {
+	p := &crowdPlay{session: s, flags: f, read: read, out: out}
+	if p.diary, err = f.openDiary(read, out.SHA256); err != nil {
 		return err
 	}
-	if written != nil {
-		defer written.Close()
+	if p.diary != nil {
+		defer p.diary.Close()
+	}
+	if f.player == 0 {
+		if p.shown, err = live.Serve(live.Run{Crowd: read.Name, Seed: read.Seed, Users: read.Users, Modes: f.modes, Rounds: f.rounds, Played: len(out.Rounds)}); err != nil {
+			s.note("'heddle crowd status' will not see this run: %v", err)
+		} else {
+			defer p.shown.Close()
+		}
 	}
 	if f.network != "" {
-		err = s.playHere(ctx, read, network, &out, f, written)
+		err = p.here(ctx, network)
 	} else {
-		err = s.playModes(ctx, read, &out, f, written)
+		err = p.modes(ctx)
 	}
-	if written != nil && f.player == 0 {
+	if p.diary != nil && f.player == 0 {
 		s.note("the diary is in %s", f.diary)
 	}
-	return s.endRun(out, err, f.out, conditions)
+	return s.endRun(p.out, err, f.out, conditions)
 }
 
 // untilEnd is a context that ends when a file does, such as a pipe whose other end is closed.

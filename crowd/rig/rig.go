@@ -46,6 +46,8 @@ type Options struct {
 	Seed uint64
 	// Diary is where the crowd's program writes what happens; nil if it does not.
 	Diary *os.File
+	// Live takes what a round that is being played has come to.
+	Live func(round.Live)
 	// Notes takes the words of the crowd's program.
 	Notes func(string)
 }
@@ -126,7 +128,7 @@ func (r *Rig) run(ctx context.Context, network string, number int) (played round
 		return played, err
 	}
 	var out bytes.Buffer
-	said := &lines{notes: r.Notes}
+	said := &lines{notes: r.Notes, live: r.Live}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(r.Text), &out, said
 	// A signal would end nsenter, and with it the player. At the end of the pipe the player clears up, and says
 	// what it has.
@@ -157,14 +159,20 @@ func (r *Rig) run(ctx context.Context, network string, number int) (played round
 	return played, failed
 }
 
-// lines is what the crowd's program says: notes, a line each, and an error, which is a document.
+// lines is what the crowd's program says: notes and what the round has come to, a line each, and an error, which is a
+// document.
 type lines struct {
 	notes func(string)
+	live  func(round.Live)
 	rest  []byte
 	other []byte
 }
 
-const noteMark = "heddle: "
+// The marks with which lines begin.
+const (
+	noteMark = "heddle: "
+	LiveMark = "heddle-live: " // and then a round.Live in JSON
+)
 
 func (l *lines) Write(b []byte) (int, error) {
 	l.rest = append(l.rest, b...)
@@ -173,12 +181,21 @@ func (l *lines) Write(b []byte) (int, error) {
 		if !whole {
 			return len(b), nil
 		}
-		if note, is := bytes.CutPrefix(line, []byte(noteMark)); is {
-			l.notes(string(note))
-		} else {
-			l.other = append(append(l.other, line...), '\n')
-		}
+		l.line(line)
 		l.rest = rest
+	}
+}
+
+func (l *lines) line(line []byte) {
+	if note, is := bytes.CutPrefix(line, []byte(noteMark)); is {
+		l.notes(string(note))
+	} else if text, is := bytes.CutPrefix(line, []byte(LiveMark)); is {
+		var now round.Live
+		if json.Unmarshal(text, &now) == nil {
+			l.live(now)
+		}
+	} else {
+		l.other = append(append(l.other, line...), '\n')
 	}
 }
 

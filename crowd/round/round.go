@@ -31,6 +31,8 @@ type Options struct {
 	// Diary records what happens; nil records nothing. Number is the round's there, from 1.
 	Diary  *diary.Recorder
 	Number int
+	// Live is called every two seconds while the round is played; nil is not.
+	Live func(Live)
 	// Progress is called at each stage of the round.
 	Progress func(string)
 }
@@ -57,6 +59,15 @@ type Round struct {
 	tally.Result
 	// Invalid says why the figures say nothing about the network; "" if they do.
 	Invalid string `json:"invalid,omitempty"`
+}
+
+// Live is what a round that is being played has come to.
+type Live struct {
+	Number int           `json:"number"`
+	Since  time.Duration `json:"since"` // how long it has been played, in nanoseconds
+	// Due is how many sessions should have begun.
+	Due int64 `json:"due"`
+	Round
 }
 
 // maxLag is how late the crowd may be, in one of a hundred steps, before its figures say more about itself than
@@ -92,9 +103,11 @@ func Play(ctx context.Context, o Options) (r Round, err error) {
 	use := beginUse(o.Free)
 	player := &play.Player{Plan: drawn, Users: s.Users, Services: s.Services, Length: length, Grace: grace, Tally: t, Diary: o.Diary}
 	stop := progress(length, o.Progress)
+	unwatch := watch(o, Live{Number: o.Number, Round: Round{Network: o.Network.Name, Mode: o.Network.Mode, Users: o.Scenario.Users, Length: length, Attached: s.Took}}, starts, t)
 	o.Diary.Begin(diary.Round{Number: o.Number, Mode: o.Network.Mode, Began: time.Now()})
 	player.Play(ctx, starts)
 	stop()
+	unwatch()
 	r = Round{Network: o.Network.Name, Mode: o.Network.Mode, Users: o.Scenario.Users, Length: length, Attached: s.Took}
 	use.end(&r, free)
 	r.Result = t.Result()
