@@ -27,11 +27,14 @@ func Open(device string) (*Socket, error) {
 	})
 }
 
-// OpenMarked opens a socket for the frames with a mark that leave a device. Those that the socket sends have another mark.
-func OpenMarked(device string, leaving, sent uint32) (*Socket, error) {
+// OpenMarked opens a socket for the frames with a mark that leave a device of the thread's namespace. Those that the socket
+// sends have another mark, and a priority: both for programs (socket(7), SO_MARK and SO_PRIORITY).
+func OpenMarked(device string, leaving, sent uint32, priority int) (*Socket, error) {
 	return open(device, func(fd int) error {
-		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_MARK, int(sent)); err != nil {
-			return os.NewSyscallError("setsockopt", err)
+		for option, value := range map[int]int{unix.SO_MARK: int(sent), unix.SO_PRIORITY: priority} {
+			if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, option, value); err != nil {
+				return os.NewSyscallError("setsockopt", err)
+			}
 		}
 		filter := onlyLeaving(leaving)
 		return os.NewSyscallError("attach a filter",

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/netip"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +15,6 @@ import (
 	"github.com/heddle-network/heddle/crowd/socket"
 	"github.com/heddle-network/heddle/frames"
 	"github.com/heddle-network/heddle/impair"
-	"github.com/heddle-network/heddle/test/poll"
 )
 
 // TestRate: what is sent, and what is received, takes as long as the rate says, in both families.
@@ -89,26 +87,6 @@ func TestLoss(t *testing.T) {
 	if c := l.Counted(); c.Frames < 400 || c.Lost == 0 || c.Reordered == 0 || c.Refused+c.Overflown+c.Corrupted+c.Duplicated != 0 {
 		t.Errorf("counted are %+v", c)
 	}
-}
-
-// TestEnds: a link that is closed, or whose namespace ends, leaves nothing.
-func TestEnds(t *testing.T) {
-	user, other := pair(t)
-	l := put(t, user, scenario.Link{Impairment: impair.Impairment{Delay: time.Hour}})
-	echo(t, other, far[0])
-	if c, err := user.DialUDP(far[0]); err != nil {
-		t.Error(err)
-	} else {
-		c.Write([]byte("on its way"))
-		c.Close()
-	}
-	l.Close()
-	l.Close()
-	user.Close()
-	poll.For(t, time.Minute, 50*time.Millisecond, "the user's namespace ended", func() bool {
-		out, err := exec.Command("nsenter", "--net="+other.Path(), "ip", "link").CombinedOutput()
-		return err == nil && !strings.Contains(string(out), "eth0")
-	})
 }
 
 // TestNoPort: an interface that is not there is named.

@@ -28,14 +28,15 @@ type Links struct {
 	Late func(time.Duration)
 
 	mu      sync.Mutex
-	detours map[int]*bpf.Detour // by the index of the port
+	open    *bpf.Detour // from the first Put on
 	sockets []*frames.Socket
 	relays  []*impair.Relay
 	running sync.WaitGroup
 }
 
 // Put puts the link of a user, from 1, between a port of the user's namespace and the network. With the same seed it makes
-// the same decisions about the user's frames. It lasts until Close, or as long as the namespace.
+// the same decisions about the user's frames. It lasts until Close, and keeps the namespace until then; when the process
+// ends, so does the link. An error names the object, and has the kernel's message.
 func (l *Links) Put(n socket.Namespace, port string, as scenario.Link, seed uint64, user int) error {
 	var passing *frames.Socket
 	err := n.Do(func() (err error) {
@@ -93,8 +94,11 @@ func (l *Links) Counted() (sum impair.Count) {
 // closing is how many sockets are closed at once: each waits until the kernel is sure that nobody uses it.
 const closing = 64
 
-// Close takes all links away: the users are cut off. Frames that are under way are lost.
+// Close takes all links away: frames go straight from then on. Those that are under way are lost.
 func (l *Links) Close() {
+	if l.open != nil {
+		l.open.Close()
+	}
 	for _, r := range l.relays {
 		r.Close()
 	}
@@ -105,10 +109,7 @@ func (l *Links) Close() {
 	}
 	all.Wait()
 	l.running.Wait()
-	for _, d := range l.detours {
-		d.Close()
-	}
-	l.detours, l.sockets, l.relays = nil, nil, nil
+	l.open, l.sockets, l.relays = nil, nil, nil
 }
 
 // Check refuses a kernel that has not what links need. It looks by putting one into a namespace that ends at once.
