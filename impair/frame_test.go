@@ -30,11 +30,11 @@ func TestDice(t *testing.T) {
 }
 
 func TestQueue(t *testing.T) {
-	q := newQueue()
-	q.put([]byte("1"), 20*time.Millisecond, false)
-	q.put([]byte("late"), 20*time.Millisecond, true)
-	q.put([]byte("2"), time.Millisecond, false) // jitter changes no order
-	q.put([]byte("3"), 0, false)
+	q, at := newQueue(), time.Now().Add(-time.Hour)
+	q.put([]byte("1"), at, 20*time.Millisecond, false)
+	q.put([]byte("late"), at, 20*time.Millisecond, true)
+	q.put([]byte("2"), at, time.Millisecond, false) // jitter changes no order
+	q.put([]byte("3"), at, 0, false)
 	var got []string
 	for range 4 {
 		f, _ := q.take()
@@ -44,11 +44,11 @@ func TestQueue(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	for range maxQueue {
-		if !q.put(nil, time.Hour, false) {
+		if !q.put(nil, at, 0, false) {
 			t.Fatal("full too soon")
 		}
 	}
-	if q.put(nil, 0, false) {
+	if q.put(nil, at, 0, false) {
 		t.Error("the queue has no bound")
 	}
 }

@@ -170,13 +170,14 @@ func crowdFigures() []figure {
 			func(r report.Round) bool { return r.Videos.Count+r.Videos.Never > 0 }, countText),
 		of("videos, stalled", func(r report.Round) float64 { return r.Videos.Stalled }, videos, shareText),
 		{"links, frames lost", report.Round.LostOnLinks, shareText},
+		{"links, lost by the crowd", report.Round.MissedOnLinks, shareText},
 		of("attached in", func(r report.Round) float64 { return float64(r.Attached) }, nil, durationText),
 		of("detached in", func(r report.Round) float64 { return float64(r.Detached) }, nil, durationText),
 		of("processors, crowd", func(r report.Round) float64 { return r.Processor }, nil, scoreText),
 		of("processors, machine", func(r report.Round) float64 { return r.Machine }, nil, scoreText),
 		of("memory a user", func(r report.Round) float64 { return float64(r.MemoryPerUser) },
 			func(r report.Round) bool { return r.MemoryPerUser > 0 }, func(v float64) string { return plan.FormatBytes(int64(v)) }),
-		of("crowd's lag p99", func(r report.Round) float64 { return float64(max(r.Lag.P99, r.Paced.P99)) }, nil, durationText),
+		of("crowd's lag p99", func(r report.Round) float64 { return float64(r.Late()) }, nil, durationText),
 	}
 }
 
