@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -46,7 +47,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// datagrams sends numbered datagrams, and says which arrive.
+// datagrams sends numbered datagrams, and says which of the first hundred arrive.
 func datagrams(t *testing.T, from, to socket.Namespace, at netip.AddrPort) (arrived []byte) {
 	t.Helper()
 	l, err := to.ListenUDP(at)
@@ -58,15 +59,28 @@ func datagrams(t *testing.T, from, to socket.Namespace, at netip.AddrPort) (arri
 	if err != nil {
 		t.Fatal(err)
 	}
+	const count, end = 100, 255
+	var sending sync.WaitGroup
+	defer sending.Wait()
 	defer c.Close()
-	for i := range 100 {
-		c.Write([]byte{byte(i)})
-		time.Sleep(time.Millisecond)
-	}
-	l.SetReadDeadline(time.Now().Add(500 * time.Millisecond))
-	for b := make([]byte, 1); ; arrived = append(arrived, b[0]) {
+	sending.Go(func() { // until it is closed; the end is said more than once, and behind what is late
+		for i := 0; ; i++ {
+			if _, err := c.Write([]byte{byte(min(i, end))}); err != nil {
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	})
+	l.SetReadDeadline(time.Now().Add(time.Minute))
+	for b := make([]byte, 1); ; {
 		if _, err := l.Read(b); err != nil {
+			t.Fatal(err)
+		}
+		if b[0] == end {
 			return arrived
+		}
+		if b[0] < count {
+			arrived = append(arrived, b[0])
 		}
 	}
 }
