@@ -29,6 +29,17 @@ func TestDice(t *testing.T) {
 	}
 }
 
+// The words are those of the flags of a lab's faults, and all of them.
+func TestWords(t *testing.T) {
+	all := Impairment{Loss: 0.005, Duplicate: 0.01, Reorder: 0.02, Corrupt: 0.03, Delay: time.Second, Jitter: time.Millisecond, Seed: 7, SpoilChecksums: true}
+	if got, want := all.String(), "delay 1s, jitter 1ms, loss 0.5%, duplicate 1%, reorder 2%, corrupt 3%, spoil-checksums"; got != want {
+		t.Errorf("%q, not %q", got, want)
+	}
+	if got := (Impairment{Seed: 7}).String(); got != "" {
+		t.Errorf("nothing is impaired: %q", got)
+	}
+}
+
 func TestQueue(t *testing.T) {
 	q, at := newQueue(), time.Now().Add(-time.Hour)
 	q.put([]byte("1"), at, 20*time.Millisecond, false)
