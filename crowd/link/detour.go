@@ -34,6 +34,9 @@ func (l *Links) detour(port string) (*frames.Socket, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := forgetOrphans(); err != nil {
+		return nil, err
+	}
 	if err := cutSegments(); err != nil {
 		return nil, fmt.Errorf("turn segmentation offload of %s off: %w", loopback, err)
 	}
