@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -21,44 +22,24 @@ type Comparison struct {
 	a, b *Report
 }
 
-// ComparisonCell is one figure in both reports; Ratio is B divided by A. It compares
-// medians of different runs, so it also contains changes of the machine. HostRatio
-// compares the ratios to the host column, and contains less of these changes.
+// ComparisonCell is one figure in both reports. Its ratio is of medians of different runs, so it also
+// contains changes of the machine. HostRatio compares the ratios to the host column, and contains less
+// of these changes.
 type ComparisonCell struct {
 	Cell
-	Figure string  `json:"figure"`
-	Unit   string  `json:"unit"`
-	Better string  `json:"better"`
-	A      float64 `json:"a"`
-	B      float64 `json:"b"`
-	Ratio  float64 `json:"ratio"`
-	// Low and High bound the ratio's bootstrap 95 % interval.
-	Low       float64 `json:"low"`
-	High      float64 `json:"high"`
+	Figure string `json:"figure"`
+	Unit   string `json:"unit"`
+	Change
 	HostRatio float64 `json:"hostRatio,omitempty"`
-	// P is the p-value of Mann and Whitney's test, adjusted by Holm's method.
-	P float64 `json:"p"`
-	// Verdict is "better", "worse", "no clear change" or "too few rounds".
-	Verdict string `json:"verdict"`
 	// Headline marks the probe's first figure.
 	Headline bool `json:"headline,omitempty"`
 }
-
-// The verdicts of a comparison.
-const (
-	Better    = "better"
-	Worse     = "worse"
-	Unclear   = "no clear change"
-	TooFew    = "too few rounds"
-	separator = "; "
-)
 
 // Compare compares two reports.
 func Compare(a, b *Report) Comparison {
 	out := Comparison{APIVersion: apiVersion, Kind: "BenchComparison", a: a, b: b}
 	old := a.byCell()
 	x, y := collectValues(a.Samples), collectValues(b.Samples)
-	power := 1.0
 	for _, c := range b.Cells {
 		before, ok := old[c.Cell]
 		if !ok {
@@ -70,7 +51,7 @@ func Compare(a, b *Report) Comparison {
 			va, vb := x[c.Cell][f.Name], y[c.Cell][f.Name]
 			if one, ok := compareFigure(before, c, f, va, vb, b.Method.Seed); ok {
 				one.Headline = i == 0
-				out.Cells, power = append(out.Cells, one), min(power, leastP(len(va), len(vb)))
+				out.Cells = append(out.Cells, one)
 			}
 		}
 	}
@@ -79,46 +60,36 @@ func Compare(a, b *Report) Comparison {
 			out.OnlyA = append(out.OnlyA, c.Cell)
 		}
 	}
-	out.judge(power)
+	Judge(out.all())
+	out.Tests = len(out.Cells)
 	out.Warnings = append(differences(a, b), out.missing()...)
 	return out
 }
 
+// all are the changes of its cells.
+func (c Comparison) all() (all []*Change) {
+	for i := range c.Cells {
+		all = append(all, &c.Cells[i].Change)
+	}
+	return all
+}
+
+// sure reports whether every change has more than one round.
+func (c Comparison) sure() bool {
+	return !slices.ContainsFunc(c.Cells, func(x ComparisonCell) bool { return !x.Sure() })
+}
+
 func compareFigure(a, b CellResult, f Figure, va, vb []float64, seed uint64) (ComparisonCell, bool) {
 	x, inA := a.Figures[f.Name]
-	y, inB := b.Figures[f.Name]
+	_, inB := b.Figures[f.Name]
 	if !inA || !inB || x.Median == 0 || f.Better == Informative {
 		return ComparisonCell{}, false
 	}
-	c := ComparisonCell{Cell: b.Cell, Figure: f.Name, Unit: f.Unit, Better: f.Better, A: x.Median, B: y.Median, Ratio: y.Median / x.Median, P: MannWhitney(va, vb)}
-	c.Low, c.High = bootstrapRatio(va, vb, seed)
+	c := ComparisonCell{Cell: b.Cell, Figure: f.Name, Unit: f.Unit, Change: NewChange(f.Better, va, vb, seed)}
 	if p, q := a.RatioHost[f.Name], b.RatioHost[f.Name]; p.Median > 0 {
 		c.HostRatio = q.Median / p.Median
 	}
 	return c, true
-}
-
-// judge adjusts the p-values for the number of tests.
-func (c *Comparison) judge(least float64) {
-	c.Tests = len(c.Cells)
-	p := make([]float64, len(c.Cells))
-	for i, x := range c.Cells {
-		p[i] = x.P
-	}
-	for i, adjusted := range Holm(p) {
-		x := &c.Cells[i]
-		x.P = adjusted
-		switch {
-		case least*float64(len(p)) >= Alpha:
-			x.Verdict = TooFew
-		case adjusted >= Alpha || x.Ratio == 1:
-			x.Verdict = Unclear
-		case (x.Ratio > 1) == (x.Better == HigherIsBetter):
-			x.Verdict = Better
-		default:
-			x.Verdict = Worse
-		}
-	}
 }
 
 // missing returns a line for each report that says how many cells the other one lacks.

@@ -53,7 +53,7 @@ func differences(a, b *Report) []string {
 // ratios would mean nothing.
 func Comparable(a, b *Report) error {
 	if all := differ(methodSettings(a, b)); all != nil {
-		return heddle.Errorf(heddle.BadArgument, "compare reports", "", "they were made in different ways: "+strings.Join(all, separator),
+		return heddle.Errorf(heddle.BadArgument, "compare reports", "", "they were made in different ways: "+strings.Join(all, "; "),
 			"measure both in one way, or give --anyway")
 	}
 	return nil

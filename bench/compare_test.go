@@ -50,8 +50,8 @@ func TestCompareFindsTheChange(t *testing.T) {
 	if back := Compare(slower(t, 0.5), slower(t, 0)); !slices.ContainsFunc(back.Cells, func(x ComparisonCell) bool { return x.Verdict == Better }) {
 		t.Error("the way back is no better")
 	}
-	if few := Compare(goldenReport(), goldenReport()); few.Cells[0].Verdict != TooFew || !strings.Contains(few.summary(), "too few rounds") {
-		t.Errorf("three rounds: %s, %s", few.Cells[0].Verdict, few.summary())
+	if few := Compare(goldenReport(), goldenReport()); few.Cells[0].Verdict != TooFew || !strings.Contains(Summary(few.all()), "too few rounds") {
+		t.Errorf("three rounds: %s, %s", few.Cells[0].Verdict, Summary(few.all()))
 	}
 }
 

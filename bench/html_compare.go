@@ -48,7 +48,7 @@ type settingRow struct{ What, A, B string }
 
 // HTML writes the two reports side by side, as one page without other files.
 func (c Comparison) HTML(w io.Writer) error {
-	p := comparePage{CSS: css(), Symbols: symbols(), Summary: c.summary(), Warnings: c.Warnings}
+	p := comparePage{CSS: css(), Symbols: symbols(), Summary: Summary(c.all()), Warnings: c.Warnings}
 	p.Worse, p.Better, p.Lesser = c.changes(Worse), c.changes(Better), c.lesser()
 	for _, probe := range c.b.Probes {
 		if tables := c.tables(probe); len(tables) > 0 {

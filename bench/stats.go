@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/heddle-network/heddle/limit"
 )
 
 // Unstable is the coefficient of variation above which a cell is flagged.
@@ -34,6 +36,17 @@ type Ratio struct {
 	Median float64 `json:"median"`
 	Low    float64 `json:"low"`
 	High   float64 `json:"high"`
+}
+
+// At returns a point of the ratio's interval.
+func (r Ratio) At(end limit.End) float64 {
+	switch end {
+	case limit.Low:
+		return r.Low
+	case limit.High:
+		return r.High
+	}
+	return r.Median
 }
 
 // Median of a sample; NaN if it is empty.

@@ -2,165 +2,165 @@ package bench
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
-	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/limit"
 )
 
-// Limit is one clause of a --fail-if expression:
-//
-//	EXPR   = CLAUSE { ( "," | "and" ) CLAUSE }
-//	CLAUSE = METRIC [ "{" LABEL "=" VALUE { "," LABEL "=" VALUE } "}" ] OP NUMBER [ UNIT ]
-//	OP     = "<" | "<=" | ">" | ">="
-//	UNIT   = "ns" | "us" | "ms" | "s" | "%" | "Gbit/s" | "k/s" | "packets/s" | …
-//
-// METRIC is one of the following: the name of a figure (received, p99, …); ratio-MODE, or an end of
-// its interval, low-ratio-MODE and high-ratio-MODE, for the ratio of the headline figure or of the
-// figure that the label figure names; cpu (percent of the machine); missed-goals (how many of the
-// preset's goals are missed or not measured). A number without a unit is in the figure's own unit.
-// A number with a unit applies only to figures that have such a unit. The labels mode, span, probe,
-// size, pairs and wire choose cells. A clause holds if any chosen cell meets it, and then the run
-// fails.
-type Limit struct {
-	Metric string
-	Labels map[string]string
-	Op     string
-	Value  float64
-	// Unit is the unit as written, "" for the figure's own.
-	Unit string
-}
+// missedGoals is the number of the preset's goals that are missed or not measured.
+const missedGoals = "missed-goals"
 
+// limitLabels choose cells, and the figure of a ratio.
 var limitLabels = []string{"mode", "span", "probe", "size", "pairs", "wire", "figure"}
 
-func badLimit(text, why string) error {
-	return heddle.Errorf(heddle.BadArgument, "read --fail-if", strconv.Quote(text), why,
-		"write METRIC{label=value,…} OP NUMBER, such as 'p99>200us' or 'ratio-host{mode=bridge,probe=iperf3} < 0.5'")
+// ParseLimits reads a --fail-if expression about a report. The metrics are the names of figures
+// (received, p99, …); ratio-MODE, low-ratio-MODE and high-ratio-MODE, for the ratio of the headline
+// figure or of the figure that the label figure names; cpu (percent of the machine); missed-goals
+// (how many of the preset's goals are missed or not measured).
+func ParseLimits(expr string) ([]limit.Limit, error) { return limit.Parse(expr, reportGrammar()) }
+
+func reportGrammar() limit.Grammar {
+	g := limit.Grammar{Units: map[string][]string{"cpu": {"%"}, missedGoals: {""}}, Labels: limitLabels, Whole: []string{missedGoals}}
+	for _, p := range Presets() {
+		g.AddRatios(p.Modes...)
+	}
+	for _, p := range Probes() {
+		for _, f := range p.Figures() {
+			g.Add(f.Name, unitOf(f))
+		}
+	}
+	return g
 }
 
-// ParseLimits reads an expression about a report.
-func ParseLimits(expr string) ([]Limit, error) { return parseLimits(expr, reportGrammar()) }
+// condition is a limit on cells of a report.
+type condition struct{ limit.Limit }
 
-var and = regexp.MustCompile(`\s+and\s+`)
-
-func parseLimits(expr string, g grammar) ([]Limit, error) {
-	var all []Limit
-	for _, part := range splitOutside(expr) {
-		for _, clause := range and.Split(part, -1) {
-			l, err := parseLimit(strings.TrimSpace(clause), g)
-			if err != nil {
-				return nil, err
+// Check returns an error with the code Threshold if any limit is crossed. A
+// limit that chooses no cell, or a cell without the figure, is an error, too: a
+// condition must not pass because it checks nothing.
+func (r *Report) Check(limits []limit.Limit) error {
+	var crossed []string
+	for _, one := range limits {
+		l := condition{one}
+		if l.Metric == missedGoals {
+			if n := missed(r.Goals); r.Goals == nil {
+				return limit.Refuse(l.String(), "the report's preset has no goals")
+			} else if l.Crossed(float64(n), "") {
+				crossed = append(crossed, fmt.Sprintf("%s: %d of %d goals are missed or not measured", l, n, len(r.Goals)))
 			}
-			all = append(all, l)
+			continue
+		}
+		chosen := 0
+		for _, c := range r.Cells {
+			if !l.chooses(r, c) {
+				continue
+			}
+			chosen++
+			if why := l.crossed(r, c); why != "" {
+				crossed = append(crossed, why)
+			}
+		}
+		if chosen == 0 {
+			return limit.Refuse(l.String(), "it chooses no cell of this report, whose figures are "+r.metrics().String())
 		}
 	}
-	return all, nil
+	return limit.Failed(crossed)
 }
 
-// splitOutside splits at the commas that are not inside braces.
-func splitOutside(s string) []string {
-	var all []string
-	depth, from := 0, 0
-	for i, r := range s {
-		switch {
-		case r == '{':
-			depth++
-		case r == '}':
-			depth--
-		case r == ',' && depth == 0:
-			all, from = append(all, s[from:i]), i+1
+// chooses reports whether the labels match the cell and the cell has the metric.
+func (l condition) chooses(r *Report, c CellResult) bool {
+	if !l.Matches(cellLabels(c.Cell)) {
+		return false
+	}
+	if l.Metric == "cpu" {
+		return true
+	}
+	if over, _, ok := l.Ratio(); ok && (over == c.Mode || !r.has(withMode(c.Cell, over))) {
+		return false
+	}
+	name := l.figure(r, c)
+	return slices.ContainsFunc(r.figures(c.Cell), func(f Figure) bool { return f.Name == name && l.Fits(l.unit(f)) })
+}
+
+func (r *Report) has(c Cell) bool {
+	return slices.ContainsFunc(r.Cells, func(x CellResult) bool { return x.Cell == c })
+}
+
+// cellLabels are the labels of a cell.
+func cellLabels(c Cell) map[string]string {
+	return map[string]string{
+		"mode": c.Mode, "span": c.Span, "probe": c.Probe, "size": strconv.Itoa(c.Size), "pairs": strconv.Itoa(c.Pairs), "wire": wireName(c.Wire),
+	}
+}
+
+// unit returns the unit of the values that the limit is about: of the figure, or of its ratio.
+func (l condition) unit(f Figure) string {
+	if _, _, ratio := l.Ratio(); ratio {
+		return limit.RatioUnit
+	}
+	return unitOf(f)
+}
+
+// metrics returns the report's metrics.
+func (r *Report) metrics() limit.Grammar {
+	g := limit.Grammar{Units: map[string][]string{"cpu": {"%"}}}
+	for _, c := range r.Columns {
+		g.AddRatios(c.Mode)
+	}
+	for _, p := range r.Probes {
+		for _, f := range p.Figures {
+			g.Add(f.Name, unitOf(f))
 		}
 	}
-	return append(all, s[from:])
+	return g
 }
 
-var numberAndUnit = regexp.MustCompile(`^([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(\S*)$`)
-
-func parseLimit(s string, g grammar) (Limit, error) {
-	var l Limit
-	at := strings.LastIndexAny(s, "<>")
-	if at < 0 {
-		return l, badLimit(s, "no comparison")
+// figure names the figure of the cell that the limit is about.
+func (l condition) figure(r *Report, c CellResult) string {
+	if _, _, ratio := l.Ratio(); !ratio {
+		return l.Metric
 	}
-	left, right := s[:at], s[at+1:]
-	l.Op = s[at : at+1]
-	if rest, ok := strings.CutPrefix(right, "="); ok {
-		l.Op, right = l.Op+"=", rest
+	if name, ok := l.Labels["figure"]; ok {
+		return name
 	}
-	parts := numberAndUnit.FindStringSubmatch(strings.TrimSpace(right))
-	if parts == nil {
-		return l, badLimit(s, fmt.Sprintf("%q is not a number, or one with a unit", strings.TrimSpace(right)))
-	}
-	v, err := strconv.ParseFloat(parts[1], 64)
-	if err != nil {
-		return l, badLimit(s, fmt.Sprintf("%q is not a number that can be compared", parts[1]))
-	}
-	l.Value, l.Unit = v, parts[2]
-	if err := l.parseSubject(s, strings.TrimSpace(left), g); err != nil {
-		return Limit{}, err
-	}
-	return l, l.checkUnit(s, g)
+	return r.headline(c.Cell).Name
 }
 
-// checkUnit refuses a unit that no figure of that name has.
-func (l *Limit) checkUnit(whole string, g grammar) error {
-	if l.Unit == "" {
-		return nil
-	}
-	if _, known := measureOf(l.Unit); !known {
-		return badLimit(whole, fmt.Sprintf("unknown unit %q (there are ns, us, ms, s, %%, bit/s, Gbit/s, MB/s, /s, k/s, packets/s and the like)", l.Unit))
-	}
-	for _, unit := range g[l.Metric] {
-		if _, fits := convert(l.Value, l.Unit, unit); fits {
-			return nil
-		}
-	}
-	return badLimit(whole, fmt.Sprintf("%s is not in %s; there are %s", l.Metric, l.Unit, g))
-}
-
-func (l *Limit) parseSubject(whole, s string, g grammar) error {
-	name, labels, braces := strings.Cut(s, "{")
-	l.Metric = strings.TrimSpace(name)
-	if _, known := g[l.Metric]; !known {
-		return badLimit(whole, fmt.Sprintf("unknown metric %q (there are %s)", l.Metric, g))
-	}
+// crossed says how a cell crosses the limit; "" if it does not.
+func (l condition) crossed(r *Report, c CellResult) string {
+	v, unit, ok := l.value(r, c)
 	switch {
-	case !braces:
-		return nil
-	case l.Metric == missedGoals:
-		return badLimit(whole, missedGoals+" is of the whole report, and has no labels")
+	case !ok:
+		return fmt.Sprintf("%s: %s has no such figure", l, c.Cell)
+	case !l.Crossed(v, unit):
+		return ""
+	case unit == limit.RatioUnit || l.Metric == "cpu":
+		return fmt.Sprintf("%s: %s has %.4g", l, c.Cell, v)
 	}
-	labels, ok := strings.CutSuffix(labels, "}")
-	if !ok || strings.ContainsAny(labels, "{}") {
-		return badLimit(whole, "no closing brace before the comparison, or one too many")
-	}
-	l.Labels = map[string]string{}
-	for pair := range strings.SplitSeq(labels, ",") {
-		key, value, ok := strings.Cut(pair, "=")
-		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
-		switch _, twice := l.Labels[key]; {
-		case !ok || value == "":
-			return badLimit(whole, fmt.Sprintf("%q is not label=value", strings.TrimSpace(pair)))
-		case !slices.Contains(limitLabels, key):
-			return badLimit(whole, fmt.Sprintf("unknown label %q (there are %s)", key, strings.Join(limitLabels, ", ")))
-		case twice:
-			return badLimit(whole, fmt.Sprintf("label %q twice", key))
-		}
-		l.Labels[key] = value
-	}
-	return nil
+	return fmt.Sprintf("%s: %s has %.4g %s", l, c.Cell, v, unit)
 }
 
-func (l Limit) String() string {
-	s := l.Metric
-	if len(l.Labels) > 0 {
-		var parts []string
-		for _, k := range sortedKeys(l.Labels) {
-			parts = append(parts, k+"="+l.Labels[k])
-		}
-		s += "{" + strings.Join(parts, ",") + "}"
+func (l condition) value(r *Report, c CellResult) (v float64, unit string, ok bool) {
+	if l.Metric == "cpu" {
+		return c.CPU.Percent, "%", len(c.Figures) > 0
 	}
-	return s + " " + l.Op + " " + strconv.FormatFloat(l.Value, 'g', -1, 64) + l.Unit
+	name := l.figure(r, c)
+	if over, end, ratio := l.Ratio(); ratio {
+		got, ok := PairedRatio(r.readings(c.Cell, name), r.readings(withMode(c.Cell, over), name), r.Method.Seed)
+		return got.At(end), limit.RatioUnit, ok
+	}
+	stat, ok := c.Figures[name]
+	return stat.Median, unitOf(r.figure(c.Cell, name)), ok
+}
+
+// readings returns the readings of a figure, by round, of the counted rounds.
+func (r *Report) readings(c Cell, figure string) map[int]float64 {
+	all := map[int]float64{}
+	for _, s := range r.Samples {
+		if v, ok := s.Figures[figure]; ok && s.Cell == c && !s.Warmup {
+			all[s.Round] = v
+		}
+	}
+	return all
 }

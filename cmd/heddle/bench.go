@@ -86,7 +86,7 @@ kernel without eBPF. The preset paths ends in a table of goals, met or missed.
 }
 
 func (s *session) bench(cmd *cobra.Command, f benchFlags) error {
-	limits, err := failIfLimits(f.failIf)
+	conditions, err := limits(f.failIf, bench.ParseLimits)
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (s *session) bench(cmd *cobra.Command, f benchFlags) error {
 	if err != nil {
 		return err
 	}
-	return report.Check(limits)
+	return report.Check(conditions)
 }
 
 // checkBenchModes refuses modes that nobody makes, and a choice without the yardstick.

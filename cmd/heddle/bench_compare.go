@@ -34,12 +34,9 @@ interval; 'ratio{figure=p99}>1.2' at B ÷ A. Labels choose cells.`,
 }
 
 func (s *session) benchCompare(a, b, page, failIf string, anyway bool) error {
-	var limits []bench.Limit
-	var err error
-	if failIf != "" {
-		if limits, err = bench.ParseChangeLimits(failIf); err != nil {
-			return err
-		}
+	conditions, err := limits(failIf, bench.ParseChangeLimits)
+	if err != nil {
+		return err
 	}
 	first, err := readReport(a)
 	if err != nil {
@@ -66,5 +63,5 @@ func (s *session) benchCompare(a, b, page, failIf string, anyway bool) error {
 	if page != "" {
 		s.note("the page is %s", page)
 	}
-	return c.Check(limits)
+	return c.Check(conditions)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heddle-network/heddle/bench"
+	"github.com/heddle-network/heddle/limit"
 )
 
 func newBenchReport(s *session) *cobra.Command {
@@ -30,7 +31,7 @@ samples.csv, every single reading; report.bench, which benchstat reads. With
 }
 
 func (s *session) benchReport(path, page, failIf string) error {
-	limits, err := failIfLimits(failIf)
+	conditions, err := limits(failIf, bench.ParseLimits)
 	if err != nil {
 		return err
 	}
@@ -51,7 +52,7 @@ func (s *session) benchReport(path, page, failIf string) error {
 		return err
 	}
 	s.note("the page is %s", page)
-	return r.Check(limits)
+	return r.Check(conditions)
 }
 
 // reportPath returns the path of a report, given the path or its folder.
@@ -68,10 +69,10 @@ const failIfHelp = `A --fail-if expression makes the command fail (exit code 1, 
 figure crosses a limit: 'p99>200us', 'received{probe=iperf3,mode=bridge} < 2 Gbit/s',
 'ratio-host{mode=routed}<0.5 and lost>0.1%'.`
 
-// failIfLimits parses the expression of --fail-if; an empty one has no limits.
-func failIfLimits(expr string) ([]bench.Limit, error) {
+// limits reads the expression of --fail-if; an empty one has no limits.
+func limits(expr string, parse func(string) ([]limit.Limit, error)) ([]limit.Limit, error) {
 	if expr == "" {
 		return nil, nil
 	}
-	return bench.ParseLimits(expr)
+	return parse(expr)
 }

@@ -1,13 +1,18 @@
 package main
 
 import (
+	"bufio"
+	"encoding/json"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/crowd/label"
 	"github.com/heddle-network/heddle/crowd/report"
 )
 
@@ -45,8 +50,9 @@ func TestCrowdRunHere(t *testing.T) {
 	killed.cmd.Wait()
 	awaitNobody(t)
 
-	out := filepath.Join(dir, "report.json")
-	run := runCrowd(t, short, "--network", "web", "--rounds", "2", "--out", out)
+	out, book, seen := filepath.Join(dir, "report.json"), filepath.Join(dir, "diary.jsonl"), filepath.Join(dir, "seen.pcap")
+	captured := capturing(t, seen)
+	run := runCrowd(t, short, "--network", "web", "--rounds", "2", "--out", out, "--diary", book)
 	run.awaits(t, "playing for")
 	first.Process.Kill()
 	first.Wait()
@@ -61,7 +67,68 @@ func TestCrowdRunHere(t *testing.T) {
 	for _, one := range r.Rounds {
 		checkRound(t, one)
 	}
+	captured()
+	again := runCrowd(t, short, "--network", "web", "--rounds", "3", "--out", out, "--resume")
+	again.ends(t)
+	if more, err := report.Read(out); err != nil || !slices.ContainsFunc(more.Rounds, func(one report.Round) bool { return one.Number == 3 }) ||
+		strings.Contains(again.stderr.String(), "round 1 of 3") && r.Rounds[0].Invalid == "" {
+		t.Errorf("%v, %+v\n%s", err, more, again.stderr.String())
+	}
 	awaitNobody(t)
+	checkLabelled(t, book, seen)
 	heddleDoes(t, "network", "delete", "web")
 	heddleDoes(t, "audit")
+}
+
+// capturing captures all packets of this host, until what it returns is called.
+func capturing(t *testing.T, file string) (end func()) {
+	t.Helper()
+	cmd := exec.Command("tcpdump", "-i", "any", "-n", "-w", file, "-B", "16384", "--immediate-mode")
+	said, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := bufio.NewScanner(said)
+	for words.Scan() && !strings.Contains(words.Text(), "listening on") {
+	}
+	return func() {
+		cmd.Process.Signal(syscall.SIGINT)
+		for words.Scan() {
+			t.Log(words.Text())
+		}
+		cmd.Wait()
+	}
+}
+
+// checkLabelled: each flow that was captured has a label, and is missed if it has none.
+func checkLabelled(t *testing.T, book, seen string) {
+	t.Helper()
+	var c label.Coverage
+	whole, err := os.ReadFile(book)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var half strings.Builder
+	flows := 0
+	for line := range strings.Lines(string(whole)) {
+		if strings.HasPrefix(line, `{"flow"`) {
+			if flows++; flows%2 == 0 {
+				continue
+			}
+		}
+		half.WriteString(line)
+	}
+	lacking := filepath.Join(t.TempDir(), "half.jsonl")
+	if err := os.WriteFile(lacking, []byte(half.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := call(t, "crowd", "labels", lacking, "--check", seen); got.code != 1 || !strings.Contains(got.stderr, "without a label, such as ") {
+		t.Errorf("half of the labels are away, and not missed: %+v", got)
+	}
+	if err := json.Unmarshal([]byte(heddleDoes(t, "crowd", "labels", book, "--check", seen, "-o", "json")), &c); err != nil || c.Flows < 20 || c.Flows < 9*c.Unseen {
+		t.Errorf("%v, %+v", err, c)
+	}
 }

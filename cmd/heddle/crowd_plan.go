@@ -156,9 +156,8 @@ func (s *session) drawPlan(ctx context.Context, read scenario.Scenario, file str
 }
 
 func (s *session) crowdDiary(ctx context.Context, read scenario.Scenario, user int) error {
-	if user < 1 || user > read.Users {
-		return heddle.Errorf(heddle.BadArgument, "read flag", "--user", fmt.Sprintf("the crowd has no user %d", user),
-			fmt.Sprintf("give 1 to %d", read.Users))
+	if err := checkUser(read, user); err != nil {
+		return err
 	}
 	d, err := plan.New(read).User(ctx, user)
 	if err != nil {
@@ -182,11 +181,7 @@ func (s *session) diaryTable(w io.Writer, d plan.Diary) error {
 		begins, _ := one.Begins()
 		for i, step := range one.Steps {
 			sent, received := step.Bytes()
-			does := string(step.Do)
-			if step.Mistake != "" {
-				does += ", wrong " + step.Mistake
-			}
-			rows = append(rows, []string{clockTime(one.Start + begins[i]), fmt.Sprintf("%s %d", one.Behaviour, one.Number), does,
+			rows = append(rows, []string{clockTime(one.Start + begins[i]), fmt.Sprintf("%s %d", one.Behaviour, one.Number), doing(step),
 				fmt.Sprint(step.To), fmt.Sprint(step.Requests()), plan.FormatBytes(sent), plan.FormatBytes(received),
 				shortDuration(step.Takes())})
 		}

@@ -1,8 +1,12 @@
 package main
 
 import (
+	"cmp"
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -61,13 +65,64 @@ func TestCrowdReportScreen(t *testing.T) {
 // TestCrowdReportInvalid: a report of a run that is not valid ends like the run.
 func TestCrowdReportInvalid(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "report.json")
-	if err := newSession(processEnv{getenv: func(string) string { return "" }, stderr: &strings.Builder{}}).writeReport(file, crowdReport()); err != nil {
+	if err := writeReport(file, crowdReport()); err != nil {
 		t.Fatal(err)
 	}
 	got := call(t, "crowd", "report", file)
 	if got.code != 1 || !strings.Contains(got.stderr, "round 1 in mode routed: the crowd itself was late") || !strings.Contains(got.stdout, "web.page p50") {
 		t.Errorf("%+v", got)
 	}
+}
+
+// TestCrowdFailIf: conditions end a report, and a comparison, with exit code 1; what they cannot be about, with 2.
+func TestCrowdFailIf(t *testing.T) {
+	good := crowdReport()
+	good.Rounds = slices.DeleteFunc(good.Rounds, func(r report.Round) bool { return r.Invalid != "" })
+	slow := crowdReport()
+	for i := range slow.Rounds {
+		slow.Rounds[i].Invalid = ""
+	}
+	files := map[string]report.Report{"a": good, "b": slow}
+	at := func(name string) string { return filepath.Join(t.TempDir(), name) }
+	a, b, other := at("a"), at("b"), at("other")
+	for file, r := range map[string]report.Report{a: files["a"], b: files["b"], other: {Crowd: "other", SHA256: "x", Modes: good.Modes, Rounds: good.Rounds}} {
+		if err := writeReport(file, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for line, want := range map[string]string{
+		"report A --fail-if achieved<50%":                    "",
+		"report A --fail-if p50{action=web.page}>1ms":        "1 bridge web.page p50 has 1.8ms",
+		"report B --fail-if low-ratio-bridge{mode=routed}>2": "1 routed web.page p50 has 4",
+		"report A --fail-if speed>1":                         "2 unknown metric",
+		"report A --fail-if ratio-bridge{mode=routed}>1":     "2 no round",
+		"compare A B":                                            "",
+		"compare A A --fail-if regression>1%":                    "",
+		"compare A B --fail-if regression{mode=routed}>1%":       "2 chooses nothing",
+		"compare A OTHER":                                        "2 they are of different plans: crowd: office, then other",
+		"compare A OTHER --anyway":                               "",
+		"compare A none.json":                                    "2 no such file",
+		"run FILE --fail-if ratio-overlay>1 --modes bridge":      "2 unknown metric",
+		"compare A B --fail-if sure-regression{figure=memory}>x": "2 is not a number",
+	} {
+		args := append([]string{"crowd"}, strings.Fields(strings.NewReplacer(" A", " "+a, " B", " "+b, " OTHER", " "+other, " FILE", " "+scenarioFile(t, players)).Replace(line))...)
+		got := call(t, args...)
+		code, said, _ := strings.Cut(want, " ")
+		if strconv.Itoa(got.code) != cmp.Or(code, "0") || !strings.Contains(got.stderr, said) {
+			t.Errorf("%s: %+v", line, got)
+		}
+	}
+	shown := call(t, "crowd", "compare", a, b)
+	for _, want := range []string{"differs: only the second has mode routed", "bridge   web.page p50", "too few rounds"} {
+		if !strings.Contains(shown.stdout, want) {
+			t.Errorf("%q is not in\n%s", want, shown.stdout)
+		}
+	}
+	var c report.Comparison
+	if err := json.Unmarshal([]byte(call(t, "crowd", "compare", a, b, "-o", "json").stdout), &c); err != nil || len(c.Changes) < 10 || c.Changes[0].Figure != "achieved" {
+		t.Errorf("%v, %+v", err, c)
+	}
+	t.Log(shown.stdout)
 }
 
 // TestCrowdRunRefuses: what is wrong with the flags is said before anything is made.
@@ -89,10 +144,46 @@ func TestCrowdRunRefuses(t *testing.T) {
 		"has its mode":        {"--network", "web", "--modes", "bridge"},
 		"none of 1 to 1000 ":  {"--network", "web", "--rounds", "1001"},
 		"0 is no number of u": {"--users", "0"},
+		"file exists":         {"--diary", file},
+		"there is no --out":   {"--resume"},
 	} {
 		got := call(t, append([]string{"crowd", "run", file}, args...)...)
 		if got.code != 2 || !strings.Contains(got.stderr, strings.TrimSpace(want)) || got.stdout != "" {
 			t.Errorf("%v: %+v", args, got)
 		}
+	}
+}
+
+// TestCrowdResume: the valid rounds of the same plan are kept, and of those modes and rounds that are asked for.
+func TestCrowdResume(t *testing.T) {
+	earlier := crowdReport()
+	file := filepath.Join(t.TempDir(), "report.json")
+	if err := writeReport(file, earlier); err != nil {
+		t.Fatal(err)
+	}
+	next := func(resume bool, rounds int, modes ...string) (report.Report, error) {
+		out := report.Report{SHA256: earlier.SHA256, Modes: modes, LeftOut: map[string]string{}}
+		f := runFlags{resume: resume, rounds: rounds}
+		f.out = file
+		err := f.goOn(&out)
+		return out, err
+	}
+	got, err := next(true, 3, "bridge", "routed", "ipvlan")
+	if err != nil || len(got.Rounds) != 2 || !got.Has("bridge", 1) || !got.Has("bridge", 2) || got.Has("routed", 1) || got.LeftOut["ipvlan"] == "" {
+		t.Errorf("%v, %+v", err, got)
+	}
+	if got, err := next(true, 1, "bridge"); err != nil || len(got.Rounds) != 1 || len(got.LeftOut) > 0 {
+		t.Errorf("%v, %+v", err, got)
+	}
+	if got, err := next(false, 3, "bridge"); err != nil || len(got.Rounds) > 0 {
+		t.Errorf("%v, %+v", err, got)
+	}
+	earlier.SHA256 = "of another plan"
+	if _, err := next(true, 3, "bridge"); err == nil || !strings.Contains(err.Error(), "different plans") {
+		t.Errorf("%v", err)
+	}
+	os.Remove(file)
+	if got, err := next(true, 3, "bridge"); err != nil || len(got.Rounds) > 0 {
+		t.Errorf("%v, %+v", err, got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/heddle-network/heddle/crowd/report"
 	"github.com/heddle-network/heddle/crowd/rig"
 	"github.com/heddle-network/heddle/durable"
+	"github.com/heddle-network/heddle/limit"
 )
 
 // runFlags are the flags of crowd run.
@@ -24,7 +26,10 @@ type runFlags struct {
 	planFlags
 	network string
 	rounds  int
-	player  bool
+	resume  bool
+	failIf  string
+	diary   string
+	player  int // the round's number for a rig's player, or 0
 }
 
 func newCrowdRun(s *session) *cobra.Command {
@@ -48,7 +53,15 @@ What is measured: how long people waited for each action, from when they wanted 
 (service: from when the crowd began it); Apdex, the share of satisfied people; how calls
 sounded (MOS by ITU-T G.107) and videos played; and by how much the crowd itself was late.
 If that is more than 10 ms in one of a hundred steps, the figures say nothing about the
-network, and the command says so and ends with exit code 1 (HDL-9002).`,
+network, and the command says so and ends with exit code 1 (HDL-9002).
+
+The report of --out is written after each round. With --resume, a run goes on where an earlier
+one of the same plan ended; rounds that are not valid are played again.
+
+With --diary, each step of each user is written down when it has ended, and each flow when
+it is opened and closed; 'heddle crowd why USER FILE' reads that.
+
+` + crowdFailIfHelp,
 		Example: "  heddle crowd run small.yaml\n  heddle crowd run small.yaml --modes bridge,routed --rounds 3 --out report.json\n" +
 			"  heddle crowd run small.yaml --network web",
 		RunE: func(cmd *cobra.Command, args []string) error { return s.crowdRun(cmd, args[0], f) },
@@ -60,7 +73,10 @@ network, and the command says so and ends with exit code 1 (HDL-9002).`,
 	g.IntVar(&f.rounds, "rounds", 1, "how often each mode, or the network, is played")
 	g.StringVar(&f.network, "network", "", "play on that network of this host, which is there")
 	g.StringSliceVar(&f.modes, "modes", []string{"bridge", "routed", "macvlan", "overlay"}, "the modes to play on")
-	g.BoolVar(&f.player, "player", false, "be a rig's player: tell remarks beside documents, and play until descriptor 3 ends")
+	g.BoolVar(&f.resume, "resume", false, "play only the rounds that the report of --out lacks, or has as not valid")
+	g.StringVar(&f.failIf, "fail-if", "", "fail when a figure crosses a limit")
+	g.StringVar(&f.diary, "diary", "", "write what each user does, and the flows of it, to the new `FILE`")
+	g.IntVar(&f.player, "player", 0, "be a rig's player in the round of that `number`: tell remarks beside documents, and play until descriptor 3 ends")
 	g.MarkHidden("player")
 	cmd.RegisterFlagCompletionFunc("modes", cobra.FixedCompletions(crowdModes(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("network", s.completeFrom(s.networkNames))
@@ -69,7 +85,7 @@ network, and the command says so and ends with exit code 1 (HDL-9002).`,
 
 func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 	ctx := cmd.Context()
-	if s.notesToo = f.player; f.player {
+	if s.notesToo = f.player > 0; s.notesToo {
 		var cancel func()
 		ctx, cancel = untilEnd(ctx, os.NewFile(rig.LeaveFD, "rig"))
 		defer cancel()
@@ -81,6 +97,8 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 	switch {
 	case f.rounds < 1 || f.rounds > 1000:
 		return heddle.Errorf(heddle.BadArgument, "read flag", "--rounds", fmt.Sprintf("%d is none of 1 to 1000", f.rounds), "give 1 or more")
+	case f.resume && f.out == "":
+		return heddle.Errorf(heddle.BadArgument, "read flag", "--resume", "there is no --out", "name the earlier report with --out")
 	case f.network != "" && cmd.Flags().Changed("modes"):
 		return heddle.Errorf(heddle.BadArgument, "read flag", "--modes", "network "+f.network+" has its mode", "give --modes or --network")
 	}
@@ -94,10 +112,14 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 	if err := checkModes(f.modes); err != nil {
 		return err
 	}
+	conditions, err := crowdLimits(f.failIf, f.modes)
+	if err != nil {
+		return err
+	}
 	raiseFileLimit()
 	out := report.Report{Crowd: read.Name, Seed: read.Seed, Users: read.Users, Length: time.Duration(read.Clock.Length),
 		Modes: f.modes, LeftOut: map[string]string{}, Links: read.Links()}
-	if !f.player { // the rig's caller has drawn the plan
+	if f.player == 0 { // the rig's caller has drawn the plan
 		if len(out.Links) > 0 {
 			if err := link.Check(); err != nil {
 				return err
@@ -112,12 +134,29 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 		}
 		out.SHA256 = drawn.SHA256
 	}
-	if f.network != "" {
-		err = s.playHere(ctx, read, network, &out, f.rounds)
-	} else {
-		err = s.playModes(ctx, read, &out, f.rounds)
+	if err := f.goOn(&out); err != nil {
+		return err
 	}
-	return s.endRun(out, err, f.out)
+	if !out.Lacks(f.rounds) {
+		s.note("all rounds have been played")
+		return s.endRun(out, nil, f.out, conditions)
+	}
+	written, err := f.openDiary(read, out.SHA256)
+	if err != nil {
+		return err
+	}
+	if written != nil {
+		defer written.Close()
+	}
+	if f.network != "" {
+		err = s.playHere(ctx, read, network, &out, f, written)
+	} else {
+		err = s.playModes(ctx, read, &out, f, written)
+	}
+	if written != nil && f.player == 0 {
+		s.note("the diary is in %s", f.diary)
+	}
+	return s.endRun(out, err, f.out, conditions)
 }
 
 // untilEnd is a context that ends when a file does, such as a pipe whose other end is closed.
@@ -130,8 +169,9 @@ func untilEnd(ctx context.Context, f io.ReadCloser) (context.Context, func()) {
 	return ctx, cancel
 }
 
-// endRun shows a run, and writes it to a file if there is a name. It returns why the run failed, or is not valid.
-func (s *session) endRun(out report.Report, failed error, file string) error {
+// endRun shows a run, and writes it to a file if there is a name. It returns why the run failed, is not valid, or
+// crosses a limit.
+func (s *session) endRun(out report.Report, failed error, file string, conditions []limit.Limit) error {
 	if len(out.Rounds) == 0 {
 		return errors.Join(failed, nothingPlayed(out))
 	}
@@ -140,11 +180,15 @@ func (s *session) endRun(out report.Report, failed error, file string) error {
 	} else if failed != nil {
 		out.Partial = failed.Error()
 	}
-	shown := s.emit("CrowdReport", out, func(w io.Writer) error { return s.reportScreen(w, out) })
+	shown := s.emitCrowdReport(out)
 	if file != "" {
-		shown = errors.Join(shown, s.writeReport(file, out))
+		err := writeReport(file, out)
+		if err == nil {
+			s.note("the report is in %s", file)
+		}
+		shown = errors.Join(shown, err)
 	}
-	return errors.Join(shown, failed, invalid(out))
+	return errors.Join(shown, failed, verdict(out, conditions))
 }
 
 // nothingPlayed is the error of a run whose modes were all left out.
@@ -157,7 +201,32 @@ func nothingPlayed(r report.Report) error {
 	return nil
 }
 
-func (s *session) writeReport(file string, r report.Report) error {
+// goOn takes the valid rounds of an earlier report, with --resume, if there is one.
+func (f runFlags) goOn(out *report.Report) error {
+	if _, err := os.Stat(f.out); !f.resume || errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	earlier, err := report.Read(f.out)
+	if err == nil {
+		err = report.Comparable(earlier, *out)
+	}
+	if err != nil {
+		return err
+	}
+	for _, r := range earlier.Rounds {
+		if r.Invalid == "" && slices.Contains(out.Modes, r.Mode) && r.Number <= f.rounds {
+			out.Rounds = append(out.Rounds, r)
+		}
+	}
+	for mode, why := range earlier.LeftOut {
+		if slices.Contains(out.Modes, mode) {
+			out.LeftOut[mode] = why
+		}
+	}
+	return nil
+}
+
+func writeReport(file string, r report.Report) error {
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err == nil {
 		err = durable.Stream(file, 0o644, func(w io.Writer) error { _, err := w.Write(append(text, '\n')); return err })
@@ -165,7 +234,6 @@ func (s *session) writeReport(file string, r report.Report) error {
 	if err != nil {
 		return heddle.Wrap(heddle.BadArgument, "write report", file, err, "name a file that can be written")
 	}
-	s.note("the report is in %s", file)
 	return nil
 }
 

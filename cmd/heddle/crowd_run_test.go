@@ -1,10 +1,13 @@
 package main
 
 import (
+	"encoding/json"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -49,9 +52,9 @@ func TestCrowdRun(t *testing.T) {
 	if !alone(t) {
 		return
 	}
-	file, out := scenarioFile(t, players), filepath.Join(t.TempDir(), "report.json")
+	file, out, book := scenarioFile(t, players), filepath.Join(t.TempDir(), "report.json"), filepath.Join(t.TempDir(), "diary.jsonl")
 	modes := []string{"bridge", "routed", "macvlan", "overlay"}
-	run := runCrowd(t, file, "--modes", strings.Join(modes, ","), "--out", out, "-o", "json")
+	run := runCrowd(t, file, "--modes", strings.Join(modes, ","), "--out", out, "--diary", book, "-o", "json")
 	run.ends(t)
 	r, err := report.Read(out)
 	if err != nil {
@@ -64,6 +67,7 @@ func TestCrowdRun(t *testing.T) {
 	for _, one := range r.Rounds {
 		played = append(played, one.Mode)
 		checkRound(t, one)
+		checkDiaries(t, one, book)
 	}
 	if !slices.Equal(played, modes) {
 		t.Errorf("played were %v", played)
@@ -87,6 +91,42 @@ func checkRound(t *testing.T, r report.Round) {
 	if len(r.Behaviours) != 4 || len(r.Failures) > 0 || r.Calls.Count == 0 || r.Calls.MOSP50 <= 1 || r.Videos.Count == 0 ||
 		r.Actions["web.page"].Planned.P50 <= 0 || r.Actions["dns.query"].Count == 0 || r.Actions["dns.query"].Failed > 0 || r.Attached <= 0 || r.Detached <= 0 || r.Users != 12 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// checkDiaries: all steps of a round are in its users' diaries, as planned, and each user's flows come from its own
+// addresses.
+func checkDiaries(t *testing.T, r report.Round, file string) {
+	t.Helper()
+	steps, owners := int64(0), map[netip.Addr]int{}
+	for user := 1; user <= r.Users; user++ {
+		var why crowdWhy
+		got := call(t, "crowd", "why", strconv.Itoa(user), file, "--mode", r.Mode, "-o", "json")
+		if err := json.Unmarshal([]byte(got.stdout), &why); err != nil || why.Round.Mode != r.Mode {
+			t.Fatalf("%v: %+v", err, got)
+		}
+		planned := 0
+		for _, one := range why.Planned.Sessions {
+			planned += len(one.Steps)
+		}
+		if planned != len(why.Steps) || planned > 0 && len(why.Flows) == 0 {
+			t.Errorf("%s: user %d: %d steps planned, %d done, %d flows", r.Mode, user, planned, len(why.Steps), len(why.Flows))
+		}
+		steps += int64(len(why.Steps))
+		for _, f := range why.Flows {
+			if owner, known := owners[f.From.Addr()]; known && owner != user || !f.From.IsValid() || f.From == f.To {
+				t.Errorf("%s: user %d: %+v is also of user %d", r.Mode, user, f, owner)
+			}
+			owners[f.From.Addr()] = user
+		}
+	}
+	for name, a := range r.Actions {
+		if name != "dns.query" {
+			steps -= a.Count
+		}
+	}
+	if steps != 0 {
+		t.Errorf("%s: the diaries have %d steps more than the report", r.Mode, steps)
 	}
 }
 

@@ -74,7 +74,7 @@ func nothingLeft(t *testing.T) {
 			return err
 		}
 		for line := range strings.Lines(string(all)) {
-			if strings.Contains(line, "heddle") && !strings.HasPrefix(line, "Z") { // this machine's init reaps nobody
+			if strings.Contains(strings.ReplaceAll(line, "heddle.test", ""), "heddle") && !strings.HasPrefix(line, "Z") {
 				return fmt.Errorf("the process %s", line)
 			}
 		}

@@ -167,7 +167,7 @@ func TestCrowdRefused(t *testing.T) {
 	for line, want := range map[string]string{
 		"check " + often:               `line 9, personas.clerk.does.browse: "often" is not a rate`,
 		"plan " + small + " --users 0": "0 is no number of users; give 1 to 1000000",
-		"plan " + small + " --user 21": "the crowd has no user 21",
+		"plan " + small + " --user 21": "find user 21: the crowd has no such user",
 		"plan " + small + " --user 0":  "give 1 to 20",
 		"plan " + small + " --out " + filepath.Join(t.TempDir(), "no/where"): "name a file that can be written",
 		"plan " + small + " --out " + os.DevNull:                             "no regular file",

@@ -95,7 +95,7 @@ func dial(t *testing.T, n socket.Namespace, to netip.AddrPort) net.Conn {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	c, err := n.Dial(ctx, to)
+	c, err := n.Dial(ctx, to, func(netip.AddrPort) {})
 	if err != nil {
 		t.Fatal(err)
 	}

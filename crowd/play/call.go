@@ -34,6 +34,7 @@ func (s *session) call(ctx context.Context, step plan.Step) error {
 	}
 	defer near.Close()
 	defer far.Close()
+	defer s.opened(string(step.Do), "udp", far.to, near.to)()
 	var heard [2]leg
 	var listening sync.WaitGroup
 	for i, l := range []line{near, far} {

@@ -53,7 +53,7 @@ func (s *session) withConnections(ctx context.Context, step plan.Step, do func(n
 	var running sync.WaitGroup
 	for i := range opened {
 		running.Go(func() {
-			c, err := s.seat.Namespace.Dial(waits, to)
+			c, err := s.dial(waits, step, to)
 			if err == nil {
 				opened[i] = c
 				err = over(ctx, c, func() error { return do(c, &next) })
@@ -74,6 +74,29 @@ func (s *session) withConnections(ctx context.Context, step plan.Step, do func(n
 		}
 	}
 	return err
+}
+
+// connection is one whose flow is recorded.
+type connection struct {
+	net.Conn
+	end func()
+}
+
+// Close closes the connection.
+func (c connection) Close() error {
+	defer c.end()
+	return c.Conn.Close()
+}
+
+// dial connects the user to a service.
+func (s *session) dial(ctx context.Context, step plan.Step, to netip.AddrPort) (net.Conn, error) {
+	end := func() {}
+	c, err := s.seat.Namespace.Dial(ctx, to, func(from netip.AddrPort) { end = s.opened(string(step.Do), "tcp", from, to) })
+	if err != nil {
+		end()
+		return nil, err
+	}
+	return connection{c, end}, nil
 }
 
 // over uses a connection as long as the context lasts. Nothing else sets deadlines.

@@ -96,6 +96,7 @@ func (s *session) ask(ctx context.Context, name string, kind uint16) (answer *dn
 		return nil, err
 	}
 	defer c.Close()
+	defer s.opened(query, "udp", c.LocalAddr().(*net.UDPAddr).AddrPort(), netip.AddrPortFrom(at, 53))()
 	defer context.AfterFunc(ctx, func() { c.Close() })()
 	question := new(dns.Msg).SetQuestion(dns.Fqdn(name), kind)
 	client := dns.Client{Timeout: askTimeout}

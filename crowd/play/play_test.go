@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/heddle-network/heddle/crowd/diary"
 	"github.com/heddle-network/heddle/crowd/plan"
 	"github.com/heddle-network/heddle/crowd/scenario"
 	"github.com/heddle-network/heddle/crowd/service"
@@ -53,6 +54,12 @@ func seats(t *testing.T, users int, services ...string) (all []Seat, by map[stri
 // played plays a scenario, and returns what it came to.
 func played(t *testing.T, text string, users []Seat, services map[string]Seat, grace time.Duration) (tally.Result, int) {
 	t.Helper()
+	return recorded(t, text, users, services, grace, nil)
+}
+
+// recorded is played with a diary.
+func recorded(t *testing.T, text string, users []Seat, services map[string]Seat, grace time.Duration, d *diary.Recorder) (tally.Result, int) {
+	t.Helper()
 	s, err := scenario.Parse([]byte(text))
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +74,7 @@ func played(t *testing.T, text string, users []Seat, services map[string]Seat, g
 		intended[p.Behaviour(at)]++
 	}
 	count := tally.New(intended)
-	player := Player{Plan: p, Users: users, Services: services, Length: time.Duration(s.Clock.Length), Grace: grace, Tally: count}
+	player := Player{Plan: p, Users: users, Services: services, Length: time.Duration(s.Clock.Length), Grace: grace, Tally: count, Diary: d}
 	player.Play(context.Background(), starts)
 	return count.Result(), len(starts)
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/heddle-network/heddle/crowd/diary"
 	"github.com/heddle-network/heddle/crowd/plan"
 	"github.com/heddle-network/heddle/crowd/socket"
 	"github.com/heddle-network/heddle/crowd/tally"
@@ -32,6 +33,8 @@ type Player struct {
 	// Length is how long the crowd plays. Sessions that are open then may go on for Grace.
 	Length, Grace time.Duration
 	Tally         *tally.Tally
+	// Diary records what happens; nil records nothing.
+	Diary *diary.Recorder
 
 	begun time.Time
 }

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/heddle-network/heddle/crowd/diary"
 	"github.com/heddle-network/heddle/crowd/plan"
 	"github.com/heddle-network/heddle/crowd/scenario"
 	"github.com/heddle-network/heddle/crowd/tally"
@@ -20,7 +21,8 @@ type session struct {
 	*Player
 	plan.Session
 	seat Seat
-	// planned is when the present step was to begin.
+	// number is the present step's, from 0; planned is when it was to begin.
+	number  int
 	planned time.Time
 	// kept are the connections that stay open until the session ends, by service.
 	kept map[string][]net.Conn
@@ -39,8 +41,8 @@ func (s *session) run(ctx context.Context) {
 	outcome := tally.Achieved
 	end := s.begun.Add(s.Start)
 	s.Tally.Begin(s.Behaviour, time.Since(end))
-	for _, step := range s.Steps {
-		s.planned = end.Add(step.Pause)
+	for i, step := range s.Steps {
+		s.number, s.planned = i, end.Add(step.Pause)
 		if !sleepUntil(ctx, s.planned) {
 			outcome = tally.Unfinished
 			break
@@ -51,9 +53,13 @@ func (s *session) run(ctx context.Context) {
 		outcome, err = s.step(ctx, step)
 		end = time.Now()
 		s.Tally.Step(counted(step), outcome, end.Sub(s.planned), end.Sub(begun))
+		why := ""
 		if outcome == tally.Failed {
-			s.Tally.Failure(string(step.Do) + ": " + reason(err))
+			why = reason(err)
+			s.Tally.Failure(string(step.Do) + ": " + why)
 		}
+		s.Diary.Step(diary.Step{Where: diary.At(s.Session, i), Do: string(step.Do), Mistake: string(step.Mistake), Planned: s.planned.Sub(s.begun),
+			Begun: begun.Sub(s.begun), Ended: end.Sub(s.begun), Outcome: string(outcome), Why: why})
 		if outcome != tally.Achieved {
 			break
 		}
@@ -143,6 +149,15 @@ func (s *session) await(ctx context.Context, at time.Time) bool {
 	s.Tally.Paced(time.Since(at))
 	return true
 }
+
+// opened records a flow of the present step, and returns what records its end.
+func (s *session) opened(do, protocol string, from, to netip.AddrPort) (end func()) {
+	return s.Diary.Open(diary.Flow{Where: diary.At(s.Session, s.number), Do: do, Protocol: protocol,
+		From: unmapped(from), To: unmapped(to)})
+}
+
+// unmapped is an IPv4 address as such, also where the net package has it in an IPv6 one.
+func unmapped(a netip.AddrPort) netip.AddrPort { return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()) }
 
 // address is where a seat is reached. Half of all sessions use IPv6, if the network has both.
 func (s *session) address(of Seat) netip.Addr { return of.Addrs[(s.User+s.Number)%len(of.Addrs)] }

@@ -79,22 +79,57 @@ func (r Report) Valid(mode string) bool {
 	return slices.ContainsFunc(r.Rounds, func(one Round) bool { return one.Mode == mode && one.Invalid == "" })
 }
 
-// Median is that of a figure over the rounds of a mode; ok is false if no round has it.
-func (r Report) Median(mode string, figure func(Round) (float64, bool)) (median float64, ok bool) {
-	var all []float64
+// Has reports whether a mode was played in the round of that number.
+func (r Report) Has(mode string, number int) bool {
+	return slices.ContainsFunc(r.Rounds, func(one Round) bool { return one.Mode == mode && one.Number == number })
+}
+
+// Lacks reports whether so many rounds lack one of the modes that can be played.
+func (r Report) Lacks(rounds int) bool {
+	return slices.ContainsFunc(r.Modes, func(mode string) bool {
+		for number := 1; number <= rounds; number++ {
+			if r.LeftOut[mode] == "" && !r.Has(mode, number) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// Numbers is how many rounds there were, at least of one mode.
+func (r Report) Numbers() (most int) {
+	for _, one := range r.Rounds {
+		most = max(most, one.Number)
+	}
+	return most
+}
+
+// Played lists the modes that have rounds, in the order asked for.
+func (r Report) Played() []string {
+	return slices.DeleteFunc(slices.Clone(r.Modes), func(mode string) bool { return len(r.Of(mode)) == 0 })
+}
+
+// Values are those of a figure in the rounds of a mode that have it.
+func (r Report) Values(mode string, figure func(Round) (float64, bool)) (all []float64) {
 	for _, one := range r.Of(mode) {
 		if v, has := figure(one); has {
 			all = append(all, v)
 		}
 	}
+	return all
+}
+
+// Median is that of a figure over the rounds of a mode; ok is false if no round has it.
+func (r Report) Median(mode string, figure func(Round) (float64, bool)) (median float64, ok bool) {
+	all := r.Values(mode, figure)
 	if len(all) == 0 {
 		return 0, false
 	}
 	return bench.Median(all), true
 }
 
-// Ratio is a figure of a mode divided by that of the first mode that was played, in the same round.
-func (r Report) Ratio(mode string, figure func(Round) (float64, bool)) (bench.Ratio, bool) {
+// Ratio is a figure of a mode divided by that of another mode, in the same round.
+func (r Report) Ratio(mode, over string, figure func(Round) (float64, bool)) (bench.Ratio, bool) {
 	of := func(mode string) map[int]float64 {
 		all := map[int]float64{}
 		for _, one := range r.Of(mode) {
@@ -104,7 +139,7 @@ func (r Report) Ratio(mode string, figure func(Round) (float64, bool)) (bench.Ra
 		}
 		return all
 	}
-	return bench.PairedRatio(of(mode), of(r.Rounds[0].Mode), r.Seed)
+	return bench.PairedRatio(of(mode), of(over), r.Seed)
 }
 
 // Sessions are those of all behaviours.
@@ -124,10 +159,10 @@ func (r Round) LostOnLinks() (share float64, ok bool) {
 	return 0, false
 }
 
-// MissedOnLinks is the share of the frames of links that the crowd itself lost. It is not ok if it lost none.
+// MissedOnLinks is the share of the frames of links that the crowd itself lost. It is not ok if nobody has a link.
 func (r Round) MissedOnLinks() (share float64, ok bool) {
-	if c := r.OnLinks; c != nil && c.Missed > 0 {
-		return float64(c.Missed) / float64(c.Frames+c.Missed), true
+	if c := r.OnLinks; c != nil {
+		return float64(c.Missed) / float64(max(1, c.Frames+c.Missed)), true
 	}
 	return 0, false
 }

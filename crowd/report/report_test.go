@@ -17,12 +17,12 @@ import (
 func one(number int, mode, invalid string, waited time.Duration) Round {
 	r := Round{Number: number, Round: round.Round{Mode: mode, Invalid: invalid}}
 	if waited > 0 {
-		r.Actions = map[string]tally.Steps{"web.page": {Planned: tally.Durations{P50: waited}}}
+		r.Actions = map[string]tally.Steps{"web.page": {Planned: tally.Durations{Count: 1, P50: waited}}}
 	}
 	return r
 }
 
-func waited(r Round) (float64, bool) {
+func pageWait(r Round) (float64, bool) {
 	a, has := r.Actions["web.page"]
 	return float64(a.Planned.P50), has
 }
@@ -36,14 +36,17 @@ func TestFigures(t *testing.T) {
 		one(4, "bridge", "", 300), one(4, "routed", "", 90),
 	}}
 	for mode, want := range map[string]float64{"bridge": 200, "routed": 90, "macvlan": 8} {
-		if got, ok := r.Median(mode, waited); !ok || got != want || r.Valid(mode) != (mode != "macvlan") {
+		if got, ok := r.Median(mode, pageWait); !ok || got != want || r.Valid(mode) != (mode != "macvlan") {
 			t.Errorf("%s: %v, %v, valid %v", mode, got, ok, r.Valid(mode))
 		}
 	}
-	if got, ok := r.Median("overlay", waited); ok || r.Valid("overlay") {
+	if got, ok := r.Median("overlay", pageWait); ok || r.Valid("overlay") {
 		t.Errorf("a mode that was not played has %v", got)
 	}
-	ratio, ok := r.Ratio("routed", waited) // rounds 1 and 4 have both
+	if two := (Report{Modes: []string{"bridge", "warp"}, LeftOut: map[string]string{"warp": "unknown"}, Rounds: r.Rounds[:6]}); two.Lacks(2) || !two.Lacks(3) || two.Numbers() != 2 {
+		t.Errorf("%d rounds are there", two.Numbers())
+	}
+	ratio, ok := r.Ratio("routed", "bridge", pageWait) // rounds 1 and 4 have both
 	if !ok || ratio.N != 2 || ratio.Low < 0.29 || ratio.High > 0.51 || ratio.Median < 0.39 || ratio.Median > 0.41 {
 		t.Errorf("%+v, %v", ratio, ok)
 	}
@@ -60,8 +63,8 @@ func TestOnLinks(t *testing.T) {
 	if share, ok := r.LostOnLinks(); !ok || share != 1 {
 		t.Errorf("lost: %v, %v", share, ok)
 	}
-	if _, ok := r.MissedOnLinks(); ok {
-		t.Error("no frame was missed")
+	if share, ok := r.MissedOnLinks(); !ok || share != 0 {
+		t.Errorf("missed: %v, %v", share, ok)
 	}
 	r.OnLinks.Missed = 300
 	if share, ok := r.MissedOnLinks(); !ok || share != 0.75 {

@@ -20,8 +20,11 @@ import (
 	"github.com/heddle-network/heddle/lab"
 )
 
-// LeaveFD is the player's descriptor of a pipe that ends when it shall leave.
-const LeaveFD = 3
+// Descriptors of the player.
+const (
+	LeaveFD = 3 // a pipe that ends when it shall leave
+	DiaryFD = 4 // where it writes the diary, with --diary
+)
 
 // Rig is a lab of one host.
 type Rig struct {
@@ -41,6 +44,8 @@ type Options struct {
 	// Text is the scenario, and Seed that of the plan.
 	Text []byte
 	Seed uint64
+	// Diary is where the crowd's program writes what happens; nil if it does not.
+	Diary *os.File
 	// Notes takes the words of the crowd's program.
 	Notes func(string)
 }
@@ -79,8 +84,8 @@ func (r *Rig) parentUp(ctx context.Context) error {
 // Close removes the lab.
 func (r *Rig) Close(ctx context.Context) error { return r.lab.Down(ctx) }
 
-// Play plays the plan on a new network of a mode, and removes the network.
-func (r *Rig) Play(ctx context.Context, mode string) (played round.Round, err error) {
+// Play plays the plan on a new network of a mode, in the round of that number, and removes the network.
+func (r *Rig) Play(ctx context.Context, mode string, number int) (played round.Round, err error) {
 	n := r.network(mode)
 	if _, _, err = r.agent.CreateNetwork(ctx, n, false); err != nil {
 		return played, err
@@ -88,7 +93,7 @@ func (r *Rig) Play(ctx context.Context, mode string) (played round.Round, err er
 	defer func() {
 		err = errors.Join(err, r.agent.DeleteNetwork(context.WithoutCancel(ctx), n.Name))
 	}()
-	return r.run(ctx, n.Name)
+	return r.run(ctx, n.Name, number)
 }
 
 // network is that of a mode: with room for all users, in both families.
@@ -106,13 +111,17 @@ func (r *Rig) network(mode string) heddle.Network {
 }
 
 // run has the crowd's program play in the lab host.
-func (r *Rig) run(ctx context.Context, network string) (played round.Round, err error) {
+func (r *Rig) run(ctx context.Context, network string, number int) (played round.Round, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return played, err
 	}
-	cmd, err := r.lab.Hosts[0].Command(ctx, self, "crowd", "run", "/dev/stdin", "--network", network, "-o", "json", "--player",
-		"--users", strconv.Itoa(r.Users), "--seed", strconv.FormatUint(r.Seed, 10))
+	argv := []string{self, "crowd", "run", "/dev/stdin", "--network", network, "-o", "json", "--player", strconv.Itoa(number),
+		"--users", strconv.Itoa(r.Users), "--seed", strconv.FormatUint(r.Seed, 10)}
+	if r.Diary != nil {
+		argv = append(argv, "--diary", r.Diary.Name())
+	}
+	cmd, err := r.lab.Hosts[0].Command(ctx, argv...)
 	if err != nil {
 		return played, err
 	}
@@ -128,6 +137,9 @@ func (r *Rig) run(ctx context.Context, network string) (played round.Round, err 
 	defer leave.Close()
 	defer hear.Close()
 	cmd.ExtraFiles = []*os.File{hear}
+	if r.Diary != nil {
+		cmd.ExtraFiles = append(cmd.ExtraFiles, r.Diary)
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a terminal's Ctrl-C is for us
 	cmd.Cancel, cmd.WaitDelay = leave.Close, 5*time.Minute
 	failed := said.orElse(cmd.Run(), network)

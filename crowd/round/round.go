@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/crowd/diary"
 	"github.com/heddle-network/heddle/crowd/link"
 	"github.com/heddle-network/heddle/crowd/plan"
 	"github.com/heddle-network/heddle/crowd/play"
@@ -27,6 +28,9 @@ type Options struct {
 	Network heddle.Network
 	// Free is how much memory the machine can give to programs, in bytes (MemAvailable).
 	Free func() int64
+	// Diary records what happens; nil records nothing. Number is the round's there, from 1.
+	Diary  *diary.Recorder
+	Number int
 	// Progress is called at each stage of the round.
 	Progress func(string)
 }
@@ -89,8 +93,9 @@ func Play(ctx context.Context, o Options) (r Round, err error) {
 	o.Progress(fmt.Sprintf("%d users are attached, in %s", o.Scenario.Users, s.Took.Round(10*time.Millisecond)))
 	length := time.Duration(o.Scenario.Clock.Length)
 	use := beginUse(o.Free)
-	player := &play.Player{Plan: drawn, Users: s.Users, Services: s.Services, Length: length, Grace: grace, Tally: t}
+	player := &play.Player{Plan: drawn, Users: s.Users, Services: s.Services, Length: length, Grace: grace, Tally: t, Diary: o.Diary}
 	stop := progress(length, o.Progress)
+	o.Diary.Begin(diary.Round{Number: o.Number, Mode: o.Network.Mode, Began: time.Now()})
 	player.Play(ctx, starts)
 	stop()
 	r = Round{Network: o.Network.Name, Mode: o.Network.Mode, Users: o.Scenario.Users, Length: length, Attached: s.Took}

@@ -12,9 +12,11 @@ import (
 )
 
 // Dial connects to an address by TCP from the namespace, as net.Dialer does from this process's own. The connection
-// is under way as soon as its socket is made, and is waited for without a thread.
-func (n Namespace) Dial(ctx context.Context, to netip.AddrPort) (*net.TCPConn, error) {
+// is under way as soon as its socket is made, and is waited for without a thread. The address that it comes from is
+// told then, also of one that fails later.
+func (n Namespace) Dial(ctx context.Context, to netip.AddrPort, opened func(from netip.AddrPort)) (*net.TCPConn, error) {
 	var f *os.File
+	var from netip.AddrPort
 	err := n.Do(func() error {
 		fd, err := unix.Socket(familyOf(to.Addr()), unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, unix.IPPROTO_TCP)
 		if err != nil {
@@ -25,12 +27,20 @@ func (n Namespace) Dial(ctx context.Context, to netip.AddrPort) (*net.TCPConn, e
 			return os.NewSyscallError("connect", err)
 		}
 		f = os.NewFile(uintptr(fd), "tcp") // which the runtime's poller watches
+		own, err := unix.Getsockname(fd)
+		if err != nil {
+			return os.NewSyscallError("getsockname", err)
+		}
+		from = addrPort(own)
 		return nil
 	})
+	if f != nil {
+		defer f.Close()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", to, err)
 	}
-	defer f.Close()
+	opened(from)
 	if err := connected(ctx, f); err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", to, err)
 	}
@@ -110,4 +120,14 @@ func address(a netip.AddrPort) unix.Sockaddr {
 		return &unix.SockaddrInet4{Port: int(a.Port()), Addr: a.Addr().As4()}
 	}
 	return &unix.SockaddrInet6{Port: int(a.Port()), Addr: a.Addr().As16()}
+}
+
+func addrPort(a unix.Sockaddr) netip.AddrPort {
+	switch a := a.(type) {
+	case *unix.SockaddrInet4:
+		return netip.AddrPortFrom(netip.AddrFrom4(a.Addr), uint16(a.Port))
+	case *unix.SockaddrInet6:
+		return netip.AddrPortFrom(netip.AddrFrom16(a.Addr), uint16(a.Port))
+	}
+	return netip.AddrPort{}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -54,9 +55,13 @@ func TestNamespace(t *testing.T) {
 				c.Close()
 			}
 		}()
-		c, err := a.Dial(context.Background(), to)
+		var from netip.AddrPort
+		c, err := a.Dial(context.Background(), to, func(a netip.AddrPort) { from = a })
 		if err != nil {
 			t.Fatal(err)
+		}
+		if local := c.LocalAddr().(*net.TCPAddr).AddrPort(); from != netip.AddrPortFrom(local.Addr().Unmap(), local.Port()) {
+			t.Errorf("the connection comes from %s, told was %s", local, from)
 		}
 		if _, err := c.Write([]byte("hello")); err != nil {
 			t.Fatal(err)
@@ -66,7 +71,8 @@ func TestNamespace(t *testing.T) {
 			t.Errorf("%s: %q, %v", at, got, err)
 		}
 		c.Close()
-		if _, err := b.Dial(context.Background(), to); !errors.Is(err, unix.ECONNREFUSED) || !strings.Contains(err.Error(), at) {
+		from = netip.AddrPort{}
+		if _, err := b.Dial(context.Background(), to, func(a netip.AddrPort) { from = a }); !errors.Is(err, unix.ECONNREFUSED) || !strings.Contains(err.Error(), at) {
 			t.Errorf("another namespace: %v", err)
 		}
 		l.Close()
@@ -86,7 +92,8 @@ func TestDialEnds(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
-	if c, err := n.Dial(ctx, netip.MustParseAddrPort("192.0.2.2:80")); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("%v, %v", c, err)
+	var from netip.AddrPort
+	if c, err := n.Dial(ctx, netip.MustParseAddrPort("192.0.2.2:80"), func(a netip.AddrPort) { from = a }); !errors.Is(err, context.DeadlineExceeded) || from.Addr().String() != "192.0.2.1" || from.Port() == 0 {
+		t.Errorf("%v, %v from %s", c, err, from)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/door/client"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 // caller has some containers, and does one thing at a time with them.
@@ -34,8 +35,8 @@ type fate struct {
 
 func (c *caller) pod(p int) string { return fmt.Sprintf("storm%d-%d", c.number, p) }
 
-// work goes on until the storm is over. An agent that is away is the only
-// excuse for an error.
+// work goes on until the storm is over. An agent that is away is an excuse for
+// an error, and a dead container whose devices the kernel has not removed yet.
 func (c *caller) work() {
 	c.agent = client.New(c.socket)
 	for !c.done.Load() {
@@ -63,7 +64,7 @@ func (c *caller) work() {
 		switch {
 		case err == nil:
 			c.operations.Add(1)
-		case away(err):
+		case away(err), c.fates[id].buried && held(err):
 			time.Sleep(5 * time.Millisecond)
 		default:
 			c.t.Errorf("%s: %v", id, err)
@@ -147,12 +148,22 @@ func (c *caller) die(pod string) {
 func (c *caller) bury(a *cell.Agent) {
 	for id, f := range c.fates {
 		if f.buried {
-			_, err := a.Detach(ctx, id)
+			_, err := poll.Until(time.Minute, 100*time.Millisecond, func() error {
+				_, err := a.Detach(ctx, id)
+				if held(err) {
+					return err
+				}
+				return poll.Final(err)
+			})
 			cell.Must(c.t, err)
 			c.fates[id] = fate{}
 		}
 	}
 }
+
+// held reports whether it is not proven yet that a container has let go of what it had. Of one that has died the kernel
+// removes the devices in the background, one namespace after the other, those of other tests among them.
+func held(err error) bool { return refused(err, heddle.Quarantined, heddle.InQuarantine) }
 
 // away reports whether the agent was away, so that it is not known whether it
 // did what it was asked.

@@ -166,26 +166,35 @@ func (n Netns) dial(proto string, from, to netip.AddrPort, limit time.Duration) 
 // Gets calls a server that must answer as the one named, over TCP and UDP.
 func (n Netns) Gets(t testing.TB, server string, port uint16, at ...netip.Addr) {
 	t.Helper()
-	n.gets(t, []string{"tcp", "udp"}, server, port, at)
+	if err := n.TryGets(server, port, at...); err != nil {
+		t.Error(err)
+	}
+}
+
+// TryGets is Gets for a server that may not answer.
+func (n Netns) TryGets(server string, port uint16, at ...netip.Addr) error {
+	return n.tryGets([]string{"tcp", "udp"}, server, port, at)
 }
 
 // GetsSCTP is Gets over SCTP.
 func (n Netns) GetsSCTP(t testing.TB, server string, port uint16, at ...netip.Addr) {
 	t.Helper()
-	n.gets(t, []string{"sctp"}, server, port, at)
+	if err := n.tryGets([]string{"sctp"}, server, port, at); err != nil {
+		t.Error(err)
+	}
 }
 
-func (n Netns) gets(t testing.TB, protocols []string, server string, port uint16, at []netip.Addr) {
-	t.Helper()
+func (n Netns) tryGets(protocols []string, server string, port uint16, at []netip.Addr) (all error) {
 	for _, a := range at {
 		for _, proto := range protocols {
-			if got, err := n.Ask(proto, netip.AddrPortFrom(a, port)); err != nil {
-				t.Error(err)
-			} else if got.Server != server {
-				t.Errorf("%s at %s answers %s over %s as %s, want %s", n.Name, a, n.Name, proto, got.Server, server)
+			got, err := n.Ask(proto, netip.AddrPortFrom(a, port))
+			if err == nil && got.Server != server {
+				err = fmt.Errorf("%s at %s answers %s over %s as %s, want %s", n.Name, a, n.Name, proto, got.Server, server)
 			}
+			all = errors.Join(all, err)
 		}
 	}
+	return all
 }
 
 // GetsNothing calls servers that must not answer, all at once.

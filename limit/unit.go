@@ -1,4 +1,4 @@
-package bench
+package limit
 
 import "strings"
 
@@ -12,7 +12,9 @@ var measures = map[string]measure{
 	"ns": {"time", 1e-9}, "us": {"time", 1e-6}, "µs": {"time", 1e-6}, "μs": {"time", 1e-6}, "ms": {"time", 1e-3}, "s": {"time", 1},
 	"bit/s": {"bits", 1}, "kbit/s": {"bits", 1e3}, "Mbit/s": {"bits", 1e6}, "Gbit/s": {"bits", 1e9},
 	"B/s": {"bits", 8}, "kB/s": {"bits", 8e3}, "MB/s": {"bits", 8e6}, "GB/s": {"bits", 8e9},
-	"%": {"percent", 1}, ratioUnit: {"ratio", 1},
+	"B": {"bytes", 1}, "kB": {"bytes", 1e3}, "KB": {"bytes", 1e3}, "MB": {"bytes", 1e6}, "GB": {"bytes", 1e9},
+	"KiB": {"bytes", 1 << 10}, "MiB": {"bytes", 1 << 20}, "GiB": {"bytes", 1 << 30},
+	"%": {"percent", 1}, RatioUnit: {"ratio", 1},
 }
 
 var multiples = map[string]float64{"": 1, "k": 1e3, "M": 1e6, "G": 1e9}
@@ -33,10 +35,10 @@ func measureOf(unit string) (measure, bool) {
 	return measure{"rate of " + what, 1}, true
 }
 
-// convert converts a value from one unit to another, and reports whether they measure the same. A
+// Convert converts a value from one unit to another, and reports whether they measure the same. A
 // rate without a name (k/s) fits any count per second, and a ratio may be written in percent. ""
 // stands for the other unit.
-func convert(v float64, from, to string) (float64, bool) {
+func Convert(v float64, from, to string) (float64, bool) {
 	if from == "" {
 		return v, true
 	}
@@ -46,7 +48,7 @@ func convert(v float64, from, to string) (float64, bool) {
 	case !known || !alsoKnown:
 		return 0, false
 	case a.of == b.of, a.of == "rate" && strings.HasPrefix(b.of, "rate of "):
-		return v * a.base / b.base, true
+		return v * (a.base / b.base), true
 	case a.of == "percent" && b.of == "ratio":
 		return v / 100, true
 	}

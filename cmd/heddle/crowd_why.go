@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/crowd/diary"
+	"github.com/heddle-network/heddle/crowd/plan"
+	"github.com/heddle-network/heddle/crowd/rig"
+	"github.com/heddle-network/heddle/crowd/scenario"
+	"github.com/heddle-network/heddle/crowd/tally"
+)
+
+// openDiary makes the diary's file, with the run in its first line. A rig's player is given the file.
+func (f runFlags) openDiary(read scenario.Scenario, sha256 string) (*os.File, error) {
+	switch {
+	case f.diary == "":
+		return nil, nil
+	case f.player > 0:
+		return os.NewFile(rig.DiaryFD, f.diary), nil
+	}
+	file, err := os.OpenFile(f.diary, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, heddle.Wrap(heddle.BadArgument, "make diary", f.diary, err, "name a file that is not there, in a folder that is")
+	}
+	d := &diary.Recorder{To: file}
+	d.Write(diary.Line{Run: &diary.Run{Crowd: read.Name, Seed: read.Seed, Users: read.Users, SHA256: sha256, Scenario: string(read.Text)}})
+	if err := d.Err(); err != nil {
+		file.Close()
+		return nil, heddle.Wrap(heddle.BadArgument, "write diary", f.diary, err, "make room there")
+	}
+	return file, nil
+}
+
+func newCrowdWhy(s *session) *cobra.Command {
+	var round int
+	var mode string
+	cmd := &cobra.Command{
+		Use: "why USER FILE", Args: withArgs("USER", "FILE"),
+		Short: "Show what a user planned to do, and what came of it",
+		Long: `why puts a user's planned diary beside what happened in a round: when each step was to
+begin, when it did, how long the user waited, and why it failed. USER is a number, from 1;
+FILE is a diary that 'heddle crowd run --diary' wrote. Without --mode and --round, it is
+the first round that is there.`,
+		Example: "  heddle crowd why 7 diary.jsonl\n  heddle crowd why 7 diary.jsonl --mode routed --round 2",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			user, err := strconv.Atoi(args[0])
+			if err != nil {
+				return heddle.Errorf(heddle.BadArgument, "read argument", "USER", fmt.Sprintf("%q is no number", heddle.Clip(args[0])), "give the user's number, from 1")
+			}
+			w, err := readWhy(cmd.Context(), args[1], user, mode, round)
+			if err != nil {
+				return err
+			}
+			return s.emit("CrowdWhy", w, func(out io.Writer) error { return s.whyScreen(out, w) })
+		},
+	}
+	roundFlags(cmd, &mode, &round)
+	return cmd
+}
+
+// roundFlags choose a round of a diary.
+func roundFlags(cmd *cobra.Command, mode *string, round *int) {
+	cmd.Flags().IntVar(round, "round", 0, "the round of that `number`")
+	cmd.Flags().StringVar(mode, "mode", "", "the mode")
+	cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions(crowdModes(), cobra.ShellCompDirectiveNoFileComp))
+}
+
+// crowdWhy is the output document of crowd why.
+type crowdWhy struct {
+	Planned plan.Diary  `json:"planned"`
+	Round   diary.Round `json:"round"`
+	// Steps are those that ended, Flows those that were opened; their steps are in the plan.
+	Steps []diary.Step `json:"steps"`
+	Flows []diary.Flow `json:"flows"`
+}
+
+// readWhy reads the diary of a user in a round. Without a mode or a number, any will do.
+func readWhy(ctx context.Context, file string, user int, mode string, number int) (w crowdWhy, err error) {
+	found, inside := false, false
+	w.Steps, w.Flows = []diary.Step{}, []diary.Flow{}
+	for l, err := range diary.Read(file) {
+		switch {
+		case err != nil:
+			return w, err
+		case l.Run != nil:
+			if w.Planned, err = plannedDiary(ctx, *l.Run, user); err != nil {
+				return w, err
+			}
+		case l.Round != nil:
+			inside = !found && l.Round.Is(mode, number)
+			if inside {
+				w.Round, found = *l.Round, true
+			}
+		case inside && l.Step != nil && l.Step.User == user:
+			w.Steps = append(w.Steps, *l.Step)
+		case inside && l.Flow != nil && l.Flow.User == user:
+			w.Flows = append(w.Flows, *l.Flow)
+		}
+	}
+	if !found {
+		return w, heddle.Errorf(heddle.BadArgument, "read diary", file, "it has no such round", "give another --mode or --round, or none")
+	}
+	return w, nil
+}
+
+// plannedDiary draws a user's diary anew.
+func plannedDiary(ctx context.Context, r diary.Run, user int) (d plan.Diary, err error) {
+	read, err := scenario.Parse([]byte(r.Scenario))
+	if err == nil {
+		read.Seed = r.Seed
+		read, err = read.Resize(r.Users)
+	}
+	if err != nil {
+		return d, heddle.Wrap(heddle.BadArgument, "read scenario of diary", r.Crowd, err, "use the version of heddle that wrote it")
+	}
+	if err := checkUser(read, user); err != nil {
+		return d, err
+	}
+	return plan.New(read).User(ctx, user)
+}
+
+// checkUser refuses a user that a crowd does not have.
+func checkUser(read scenario.Scenario, user int) error {
+	if user < 1 || user > read.Users {
+		return heddle.Errorf(heddle.BadArgument, "find user", strconv.Itoa(user), "the crowd has no such user", fmt.Sprintf("give 1 to %d", read.Users))
+	}
+	return nil
+}
+
+// whyScreen shows the planned steps, with what became of each.
+func (s *session) whyScreen(w io.Writer, y crowdWhy) error {
+	done, flows := map[diary.Where]diary.Step{}, map[diary.Where]string{}
+	for _, step := range y.Steps {
+		done[step.Where] = step
+	}
+	for _, f := range y.Flows {
+		text := f.Protocol + " " + f.From.String() + " > " + f.To.String()
+		if flows[f.Where] != "" {
+			text = flows[f.Where] + ", " + text
+		}
+		flows[f.Where] = text
+	}
+	head := []string{"planned", "session", "does", "with", "began", "waited", "outcome"}
+	if s.isWide() {
+		head = append(head, "flows")
+	}
+	var rows [][]string
+	for _, one := range y.Planned.Sessions {
+		begins, _ := one.Begins()
+		for i, step := range one.Steps {
+			at := diary.At(one, i)
+			row := []string{clockTime(one.Start + begins[i]), fmt.Sprintf("%s %d", one.Behaviour, one.Number), doing(step), strconv.Itoa(step.To), "-", "-", "not begun"}
+			if d, is := done[at]; is {
+				row[4], row[5], row[6] = clockTime(d.Begun), shortDuration(d.Ended-d.Planned), outcomeText(d)
+			}
+			if s.isWide() {
+				row = append(row, flows[at])
+			}
+			rows = append(rows, row)
+		}
+	}
+	fields := [][2]string{{"user", fmt.Sprintf("%d, %s", y.Planned.User, y.Planned.Persona)},
+		{"round", fmt.Sprintf("%d, mode %s, from %s", y.Round.Number, y.Round.Mode, y.Round.Began.Format(time.RFC3339))}}
+	if len(rows) == 0 {
+		return errors.Join(fieldTable(w, s.width(), append(fields, [2]string{"sessions", "none"})...))
+	}
+	if err := fieldTable(w, s.width(), fields...); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	return writeTable(w, s.width(), head, rows)
+}
+
+// outcomeText is what became of a step, and why.
+func outcomeText(d diary.Step) string {
+	text := outcomeWord(d.Outcome)
+	if d.Why != "" {
+		text += ": " + d.Why
+	}
+	return text
+}
+
+// outcomeWord is an outcome in words.
+func outcomeWord(outcome string) string {
+	switch outcome {
+	case string(tally.GivenUp):
+		return "gave up"
+	case "":
+		return "not ended"
+	}
+	return outcome
+}
+
+// doing is a step's action, and what is wrong with it.
+func doing(step plan.Step) string {
+	if step.Mistake != "" {
+		return string(step.Do) + ", wrong " + step.Mistake
+	}
+	return string(step.Do)
+}

@@ -1,0 +1,107 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/bench"
+	"github.com/heddle-network/heddle/limit"
+)
+
+// Comparison is how people fared in two runs of one plan, first A, then B.
+type Comparison struct {
+	// Warnings are what else differs.
+	Warnings []string `json:"warnings,omitempty"`
+	// Changes are those of each figure, mode by mode.
+	Changes []Change `json:"changes"`
+}
+
+// Change is a figure of a mode in two runs.
+type Change struct {
+	Mode string `json:"mode"`
+	// Figure is its name in conditions.
+	Figure    string `json:"figure"`
+	Behaviour string `json:"behaviour,omitempty"`
+	Action    string `json:"action,omitempty"`
+	Unit      Unit   `json:"unit"`
+	bench.Change
+	// Of is the figure in words.
+	Of Figure `json:"-"`
+}
+
+// Comparable refuses reports of different plans: people who do other things wait for other reasons.
+func Comparable(a, b Report) error {
+	if a.SHA256 == b.SHA256 {
+		return nil
+	}
+	var all []string
+	for _, x := range []struct {
+		what string
+		a, b any
+	}{{"crowd", a.Crowd, b.Crowd}, {"seed", a.Seed, b.Seed}, {"users", a.Users, b.Users}, {"length", a.Length, b.Length}, {"sha256", a.SHA256, b.SHA256}} {
+		if x.a != x.b {
+			all = append(all, fmt.Sprintf("%s: %v, then %v", x.what, x.a, x.b))
+		}
+	}
+	return heddle.Errorf(heddle.BadArgument, "compare reports", "", "they are of different plans: "+strings.Join(all, "; "),
+		"play one scenario twice, with one seed and as many users, or give --anyway")
+}
+
+// Compare compares two reports, figure by figure, in the modes that both have.
+func Compare(a, b Report) Comparison {
+	var c Comparison
+	for _, side := range []struct {
+		name       string
+		has, lacks Report
+	}{{"first", a, b}, {"second", b, a}} {
+		for _, mode := range side.has.Played() {
+			if !slices.Contains(side.lacks.Played(), mode) {
+				c.Warnings = append(c.Warnings, fmt.Sprintf("only the %s has mode %s", side.name, mode))
+			} else if !side.has.Valid(mode) {
+				c.Warnings = append(c.Warnings, fmt.Sprintf("no round of the %s in mode %s is valid", side.name, mode))
+			}
+		}
+	}
+	both := Report{Rounds: slices.Concat(a.Rounds, b.Rounds)}
+	for _, mode := range a.Played() {
+		for _, f := range both.Figures() {
+			x, y := a.Values(mode, f.Of), b.Values(mode, f.Of)
+			if f.Better == bench.Informative || len(x) == 0 || len(y) == 0 {
+				continue
+			}
+			c.Changes = append(c.Changes, Change{mode, f.Metric, f.Behaviour, f.Action, f.Unit, bench.NewChange(f.Better, x, y, b.Seed), f})
+		}
+	}
+	bench.Judge(c.changes())
+	return c
+}
+
+func (c Comparison) changes() (all []*bench.Change) {
+	for i := range c.Changes {
+		all = append(all, &c.Changes[i].Change)
+	}
+	return all
+}
+
+// Summary counts the verdicts.
+func (c Comparison) Summary() string { return bench.Summary(c.changes()) }
+
+// ParseChangeLimits reads a --fail-if expression about a comparison: bench's metrics. They are about achieved and p50,
+// unless the label figure names another figure.
+func ParseChangeLimits(expr string) ([]limit.Limit, error) {
+	return limit.Parse(expr, bench.ChangeGrammar(limitLabels))
+}
+
+// Check returns an error with the code Threshold if any limit is crossed. A limit that chooses nothing is an error,
+// too.
+func (c Comparison) Check(limits []limit.Limit) error {
+	var all []bench.NamedChange
+	for i := range c.Changes {
+		x := &c.Changes[i]
+		all = append(all, bench.NamedChange{Change: &x.Change, Name: x.Mode + " " + x.Of.Name(), Headline: x.Figure == "achieved" || x.Figure == headline,
+			Labels: map[string]string{"mode": x.Mode, "figure": x.Figure, "action": x.Action, "behaviour": x.Behaviour}})
+	}
+	return bench.CheckChanges(limits, all)
+}
