@@ -4,9 +4,12 @@ package frames
 
 import (
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"net"
 	"os"
 	"sync"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -27,11 +30,14 @@ func Open(device string) (*Socket, error) {
 	})
 }
 
-// OpenMarked opens a socket for the frames with a mark that leave a device. Those that the socket sends have another mark.
-func OpenMarked(device string, leaving, sent uint32) (*Socket, error) {
+// OpenMarked opens a socket for the frames with a mark that leave a device of the thread's namespace. Those that the socket
+// sends have another mark, and a priority: both for programs (socket(7), SO_MARK and SO_PRIORITY).
+func OpenMarked(device string, leaving, sent uint32, priority int) (*Socket, error) {
 	return open(device, func(fd int) error {
-		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_MARK, int(sent)); err != nil {
-			return os.NewSyscallError("setsockopt", err)
+		for option, value := range map[int]int{unix.SO_MARK: int(sent), unix.SO_PRIORITY: priority} {
+			if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, option, value); err != nil {
+				return os.NewSyscallError("setsockopt", err)
+			}
 		}
 		filter := onlyLeaving(leaving)
 		return os.NewSyscallError("attach a filter",
@@ -77,8 +83,9 @@ func open(device string, set func(fd int) error) (*Socket, error) {
 }
 
 func prepare(fd int, set func(fd int) error) error {
-	for _, option := range []int{unix.PACKET_VNET_HDR, unix.PACKET_AUXDATA} {
-		if err := unix.SetsockoptInt(fd, unix.SOL_PACKET, option, 1); err != nil {
+	for _, option := range [][2]int{{unix.SOL_PACKET, unix.PACKET_VNET_HDR}, {unix.SOL_PACKET, unix.PACKET_AUXDATA},
+		{unix.SOL_SOCKET, unix.SO_TIMESTAMPNS}} {
+		if err := unix.SetsockoptInt(fd, option[0], option[1], 1); err != nil {
 			return os.NewSyscallError("setsockopt", err)
 		}
 	}
@@ -94,49 +101,75 @@ func bigEndian(v uint16) uint16 {
 // buffers are for the moment in which a frame is received: whoever waits for one has none.
 var buffers = sync.Pool{New: func() any { return new([maxFrame + 256]byte) }}
 
-// Next returns the next frame. While the device is down there are none: the kernel reports this
-// once, and Next returns nil.
-func (p *Socket) Next() ([]byte, error) {
+// Next returns the next frame, and when the kernel had it. While the device is down there are none: the kernel reports this
+// once, and Next returns nil. After Close the error is os.ErrClosed, after a deadline os.ErrDeadlineExceeded; any other
+// is the kernel's, of one frame, which is lost.
+func (p *Socket) Next() (b []byte, at time.Time, err error) {
 	raw, err := p.SyscallConn()
 	if err != nil {
-		return nil, err
+		return nil, at, err
 	}
-	var b []byte
 	var failure error
 	err = raw.Read(func(fd uintptr) bool {
-		b, failure = receive(int(fd))
+		b, at, failure = receive(int(fd))
 		return failure != unix.EAGAIN
 	})
 	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, at, err
 	case err != nil:
-		return nil, err
+		return nil, at, fmt.Errorf("%w: %w", os.ErrClosed, err) // the poller's own words are no os.ErrClosed
 	case failure == unix.ENETDOWN || failure == unix.EINTR:
-		return nil, nil
+		return nil, at, nil
 	}
-	return b, failure
+	return b, at, os.NewSyscallError("recvmsg", failure)
 }
 
-func receive(fd int) ([]byte, error) {
+// Dropped is how many frames the kernel has dropped since the last call, because too many waited to be read (packet(7),
+// PACKET_STATISTICS). The error is os.ErrClosed after Close.
+func (p *Socket) Dropped() (frames uint64, err error) {
+	raw, err := p.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var failure error
+	if err := raw.Control(func(fd uintptr) {
+		var s *unix.TpacketStats
+		if s, failure = unix.GetsockoptTpacketStats(int(fd), unix.SOL_PACKET, unix.PACKET_STATISTICS); failure == nil {
+			frames = uint64(s.Drops)
+		}
+	}); err != nil {
+		return 0, fmt.Errorf("%w: %w", os.ErrClosed, err)
+	}
+	return frames, os.NewSyscallError("getsockopt", failure)
+}
+
+func receive(fd int) ([]byte, time.Time, error) {
 	buffer := buffers.Get().(*[maxFrame + 256]byte)
 	defer buffers.Put(buffer)
 	data, oob := buffer[:maxFrame], buffer[maxFrame:]
 	n, noob, _, _, err := unix.Recvmsg(fd, data, oob, unix.MSG_DONTWAIT)
 	if err != nil {
-		return nil, err
+		return nil, time.Time{}, err
 	}
-	b := append([]byte(nil), data[:n]...)
-	if aux := auxiliary(oob[:noob]); aux != nil && aux.Status&unix.TP_STATUS_VLAN_VALID != 0 {
-		b = impair.RestoreVLAN(b, aux.Vlan_tpid, aux.Vlan_tci)
-	}
-	return b, nil
-}
-
-func auxiliary(oob []byte) *unix.TpacketAuxdata {
-	all, _ := unix.ParseSocketControlMessage(oob)
+	b, at := append([]byte(nil), data[:n]...), time.Now()
+	all, _ := unix.ParseSocketControlMessage(oob[:noob])
 	for _, m := range all {
-		if m.Header.Level == unix.SOL_PACKET && m.Header.Type == unix.PACKET_AUXDATA && len(m.Data) >= int(unsafe.Sizeof(unix.TpacketAuxdata{})) {
-			return (*unix.TpacketAuxdata)(unsafe.Pointer(&m.Data[0]))
+		switch {
+		case is[unix.TpacketAuxdata](m, unix.SOL_PACKET, unix.PACKET_AUXDATA):
+			if aux := (*unix.TpacketAuxdata)(unsafe.Pointer(&m.Data[0])); aux.Status&unix.TP_STATUS_VLAN_VALID != 0 {
+				b = impair.RestoreVLAN(b, aux.Vlan_tpid, aux.Vlan_tci)
+			}
+		case is[unix.Timespec](m, unix.SOL_SOCKET, unix.SCM_TIMESTAMPNS):
+			stamp := (*unix.Timespec)(unsafe.Pointer(&m.Data[0]))
+			at = at.Add(-max(0, at.Round(0).Sub(time.Unix(stamp.Unix())))) // by the wall clock, as the stamp is
 		}
 	}
-	return nil
+	return b, at, nil
+}
+
+// is reports whether a message is of a kind, and has a T.
+func is[T any](m unix.SocketControlMessage, level, kind int32) bool {
+	var t T
+	return m.Header.Level == level && m.Header.Type == kind && len(m.Data) >= int(unsafe.Sizeof(t))
 }

@@ -2,6 +2,7 @@ package frames
 
 import (
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -26,14 +27,14 @@ func OpenTAP(name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// FromTAP returns a function that reads frames from a TAP. Their checksums are complete.
-func FromTAP(tap *os.File) func() ([]byte, error) {
+// FromTAP returns a function that reads frames from a TAP, and says when. Their checksums are complete.
+func FromTAP(tap *os.File) func() ([]byte, time.Time, error) {
 	buffer := make([]byte, maxFrame)
-	return func() ([]byte, error) {
+	return func() ([]byte, time.Time, error) {
 		n, err := tap.Read(buffer)
 		if err != nil {
-			return nil, err
+			return nil, time.Time{}, err
 		}
-		return append([]byte(nil), buffer[:n]...), nil
+		return append([]byte(nil), buffer[:n]...), time.Now(), nil
 	}
 }

@@ -29,12 +29,23 @@ func TestDice(t *testing.T) {
 	}
 }
 
+// The words are those of the flags of a lab's faults, and all of them.
+func TestWords(t *testing.T) {
+	all := Impairment{Loss: 0.005, Duplicate: 0.01, Reorder: 0.02, Corrupt: 0.03, Delay: time.Second, Jitter: time.Millisecond, Seed: 7, SpoilChecksums: true}
+	if got, want := all.String(), "delay 1s, jitter 1ms, loss 0.5%, duplicate 1%, reorder 2%, corrupt 3%, spoil-checksums"; got != want {
+		t.Errorf("%q, not %q", got, want)
+	}
+	if got := (Impairment{Seed: 7}).String(); got != "" {
+		t.Errorf("nothing is impaired: %q", got)
+	}
+}
+
 func TestQueue(t *testing.T) {
-	q := newQueue()
-	q.put([]byte("1"), 20*time.Millisecond, false)
-	q.put([]byte("late"), 20*time.Millisecond, true)
-	q.put([]byte("2"), time.Millisecond, false) // jitter changes no order
-	q.put([]byte("3"), 0, false)
+	q, at := newQueue(), time.Now().Add(-time.Hour)
+	q.put([]byte("1"), at, 20*time.Millisecond, false)
+	q.put([]byte("late"), at, 20*time.Millisecond, true)
+	q.put([]byte("2"), at, time.Millisecond, false) // jitter changes no order
+	q.put([]byte("3"), at, 0, false)
 	var got []string
 	for range 4 {
 		f, _ := q.take()
@@ -44,11 +55,11 @@ func TestQueue(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	for range maxQueue {
-		if !q.put(nil, time.Hour, false) {
+		if !q.put(nil, at, 0, false) {
 			t.Fatal("full too soon")
 		}
 	}
-	if q.put(nil, 0, false) {
+	if q.put(nil, at, 0, false) {
 		t.Error("the queue has no bound")
 	}
 }

@@ -60,6 +60,24 @@ func (i Impairment) Check() error {
 	return nil
 }
 
+// String writes what is impaired, in the words of a lab's faults; "" if nothing is. The seed is not in it.
+func (i Impairment) String() string {
+	var all []string
+	add := func(given bool, words string) {
+		if given {
+			all = append(all, words)
+		}
+	}
+	add(i.Delay != 0, "delay "+i.Delay.String())
+	add(i.Jitter != 0, "jitter "+i.Jitter.String())
+	add(i.Loss != 0, "loss "+FormatShare(i.Loss))
+	add(i.Duplicate != 0, "duplicate "+FormatShare(i.Duplicate))
+	add(i.Reorder != 0, "reorder "+FormatShare(i.Reorder))
+	add(i.Corrupt != 0, "corrupt "+FormatShare(i.Corrupt))
+	add(i.SpoilChecksums, "spoil-checksums")
+	return heddle.List(all)
+}
+
 // ParseShare reads a share of frames, such as 5% or 0.05.
 func ParseShare(text string) (float64, error) {
 	number, percent := strings.CutSuffix(text, "%")

@@ -19,14 +19,14 @@ const (
 // queue holds frames until they are due.
 type queue struct {
 	mu     sync.Mutex
-	due    frames
+	due    waiting
 	count  uint64
 	last   time.Time     // when the last frame in order is due
 	wake   chan struct{} // the next frame may be another one
 	closed bool
 
 	rate Rate          // 0 is unlimited
-	free time.Time     // when the last frame has been sent at the rate
+	free time.Time     // when the last frame will have left at the rate
 	room time.Duration // how long a frame may wait for the rate
 }
 
@@ -42,7 +42,8 @@ func newQueue() *queue { return &queue{wake: make(chan struct{}, 1)} }
 func (q *queue) pace(r Rate, delay time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.rate = Rate(r.Bits()); q.rate > 0 {
+	q.rate, q.free, q.room = Rate(r.Bits()), time.Time{}, 0
+	if q.rate > 0 {
 		q.room = max(queueTime+2*delay, q.takes(leastQueue*fullFrame))
 	}
 }
@@ -52,12 +53,11 @@ func (q *queue) takes(bytes int) time.Duration {
 	return time.Duration(float64(bytes*8) / float64(q.rate) * float64(time.Second))
 }
 
-// put queues a frame, or returns false if the queue is full. Later frames overtake a late one;
+// put queues a frame that arrived at a time, or returns false if the queue is full. Later frames overtake a late one;
 // all others keep their order.
-func (q *queue) put(data []byte, delay time.Duration, late bool) bool {
+func (q *queue) put(data []byte, at time.Time, delay time.Duration, late bool) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	at := time.Now()
 	if len(q.due) >= maxQueue || q.free.Sub(at) > q.room {
 		return false
 	}
@@ -127,22 +127,22 @@ func (q *queue) take() (next frame, open bool) {
 	}
 }
 
-// frames are a heap (container/heap). The frame that is due next is on top.
-type frames []frame
+// waiting is a heap of frames (container/heap). The frame that is due next is on top.
+type waiting []frame
 
-func (f frames) Len() int      { return len(f) }
-func (f frames) Swap(i, j int) { f[i], f[j] = f[j], f[i] }
-func (f frames) Less(i, j int) bool {
-	if f[i].due.Equal(f[j].due) {
-		return f[i].number < f[j].number
+func (w waiting) Len() int      { return len(w) }
+func (w waiting) Swap(i, j int) { w[i], w[j] = w[j], w[i] }
+func (w waiting) Less(i, j int) bool {
+	if w[i].due.Equal(w[j].due) {
+		return w[i].number < w[j].number
 	}
-	return f[i].due.Before(f[j].due)
+	return w[i].due.Before(w[j].due)
 }
-func (f *frames) Push(v any) { *f = append(*f, v.(frame)) }
-func (f *frames) Pop() any {
-	last := len(*f) - 1
-	v := (*f)[last]
-	(*f)[last] = frame{} // its data may go
-	*f = (*f)[:last]
+func (w *waiting) Push(v any) { *w = append(*w, v.(frame)) }
+func (w *waiting) Pop() any {
+	last := len(*w) - 1
+	v := (*w)[last]
+	(*w)[last] = frame{} // its data may go
+	*w = (*w)[:last]
 	return v
 }

@@ -31,7 +31,8 @@ func (c Count) Plus(o Count) Count {
 
 // Relay is one direction of a wire: frames are passed to it, and it writes them when they are due.
 type Relay struct {
-	// Late, if it is set, is told of each frame how much later than due it was written.
+	// Late, if it is set, is told of each frame how much later than due it was written. A frame is due its delay after it
+	// arrived.
 	Late func(time.Duration)
 
 	stream  uint64
@@ -39,7 +40,7 @@ type Relay struct {
 	decider *decider
 	count   Count
 	queue   *queue
-	full    atomic.Uint64 // frames the kernel refused
+	refused atomic.Uint64 // frames that the kernel did not take
 }
 
 // NewRelay returns a relay that does nothing to frames yet. With the same seed, those of different streams make other
@@ -55,8 +56,8 @@ func (l *Relay) Set(i Impairment) {
 	l.decider = newDecider(i, l.stream)
 }
 
-// SetRate limits the rate at which frames leave; then the impairment's delay passes. A frame that would wait for more than
-// 50 ms, a round trip and ten full frames is lost. The rate comes after Set.
+// SetRate limits the rate at which frames leave; then the impairment's delay passes. A frame is lost if it would wait
+// longer than 50 ms and a round trip on the link (twice the delay), and longer than ten full frames take. Set comes first.
 func (l *Relay) SetRate(r Rate) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,25 +72,25 @@ func (l *Relay) Counted() Count {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := l.count
-	c.Refused = l.full.Load()
+	c.Refused = l.refused.Load()
 	return c
 }
 
-// Read receives frames, each with its virtio header, until there is an error.
-func (l *Relay) Read(next func() ([]byte, error)) error {
+// Read receives frames, each with its virtio header, and when it arrived, until there is an error.
+func (l *Relay) Read(next func() ([]byte, time.Time, error)) error {
 	for {
-		b, err := next()
+		b, at, err := next()
 		if err != nil {
 			return err
 		}
 		if len(b) > HeaderSize {
-			l.Pass(b)
+			l.Pass(b, at)
 		}
 	}
 }
 
-// Pass decides what happens to one frame, which has its virtio header, and queues it.
-func (l *Relay) Pass(b []byte) {
+// Pass decides what happens to one frame, which has its virtio header, and queues it. Its delay counts from when it arrived.
+func (l *Relay) Pass(b []byte, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f, c := l.decider.decide(), &l.count
@@ -117,7 +118,7 @@ func (l *Relay) Pass(b []byte) {
 		copies = 2
 	}
 	for range copies {
-		if !l.queue.put(b, f.delay, f.late) {
+		if !l.queue.put(b, at, f.delay, f.late) {
 			c.Overflown++
 		}
 	}
@@ -138,7 +139,7 @@ func (l *Relay) Write(to io.Writer) error {
 			if errors.Is(err, os.ErrClosed) {
 				return err
 			}
-			l.full.Add(1)
+			l.refused.Add(1)
 		}
 	}
 }

@@ -34,7 +34,7 @@ func TestCrowdRunHere(t *testing.T) {
 	first := agent()
 	heddleDoes(t, "network", "create", "web", "--mode", "bridge", "--subnet", "10.20.0.0/24", "--subnet", "fd20::/64")
 	short := scenarioFile(t, players)
-	long := scenarioFile(t, strings.NewReplacer("length: 3s", "length: 10m", "share: 100%", "share: 100%, link: {delay: 1ms}").Replace(players))
+	long := scenarioFile(t, strings.NewReplacer("length: 3s", "length: 10m", "share: 100%", "share: 100%, link: {delay: 100ms}").Replace(players))
 
 	killed := runCrowd(t, long, "--network", "web")
 	killed.awaits(t, "playing for")

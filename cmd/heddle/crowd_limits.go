@@ -61,8 +61,8 @@ func portsOf(proc fs.FS) int64 {
 	return high - low + 1
 }
 
-// raiseFileLimit lets this process have as many open files as it may: each user needs one for its namespace, and
-// each connection two. Who may not raise the limit keeps it.
+// raiseFileLimit lets this process have as many open files as it may: each user needs one for its namespace and one for
+// its link, and each connection two. A process that may not raise the limit keeps it.
 func raiseFileLimit() {
 	most := uint64(procField(os.DirFS("/proc"), "sys/fs/nr_open", ""))
 	var now unix.Rlimit

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/heddle-network/heddle/crowd/link"
 	"github.com/heddle-network/heddle/crowd/report"
 	"github.com/heddle-network/heddle/crowd/round"
 	"github.com/heddle-network/heddle/crowd/scenario"
@@ -30,7 +31,7 @@ func crowdReport() report.Report {
 			Service: tally.Durations{Count: 399, P50: waited / 2, P99: 3 * waited}},
 			"dns.query": {Count: 100, Apdex: -1, Planned: tally.Durations{Count: 100, P50: waited / 8, P99: waited / 4}}}
 		r.Calls = tally.Calls{Count: 49, MOSP10: 4.1, MOSP50: 4.41, Lost: 0.002}
-		r.OnLinks = &impair.Count{Frames: 40_000, Lost: 200}
+		r.OnLinks = &link.Count{Count: impair.Count{Frames: 40_000, Lost: 200}}
 		r.Lag, r.Paced = tally.Durations{P99: time.Millisecond}, tally.Durations{P99: 1200 * time.Microsecond}
 		r.Failures = []tally.Failure{{Why: "web.page: connection refused", Count: 1}}
 		return report.Round{Number: number, Round: r}

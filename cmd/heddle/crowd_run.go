@@ -53,8 +53,9 @@ removed afterwards. With --network, it plays on that network of this host's agen
 What is measured: how long people waited for each action, from when they wanted it
 (service: from when the crowd began it); Apdex, the share of satisfied people; how calls
 sounded (MOS by ITU-T G.107) and videos played; and by how much the crowd itself was late.
-If that is more than 10 ms in one of a hundred steps, the figures say nothing about the
-network, and the command says so and ends with exit code 1 (HDL-9002).
+If that is more than 10 ms in one of a hundred steps, or if it lost more than one of a
+thousand frames on links, the figures say nothing about the network, and the command says
+so and ends with exit code 1 (HDL-9002).
 
 The report of --out is written after each round. With --resume, a run goes on where an earlier
 one of the same plan ended; rounds that are not valid are played again.

@@ -91,7 +91,7 @@ func nothingLeft(t *testing.T) {
 // awaitNobody waits until the agent has no endpoints and finds nothing amiss.
 func awaitNobody(t *testing.T) {
 	t.Helper()
-	poll.For(t, 2*time.Minute, 200*time.Millisecond, "the agent removed the crowd", func() bool {
+	poll.For(t, 5*time.Minute, 200*time.Millisecond, "the agent removed the crowd", func() bool {
 		return heddleDoes(t, "endpoint", "list", "-q") == ""
 	})
 	heddleDoes(t, "audit")

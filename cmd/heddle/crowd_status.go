@@ -95,7 +95,7 @@ func (s *session) runScreen(w io.Writer, run live.Run) error {
 		[2]string{"sessions", fmt.Sprintf("%d of %d are due, %d began, %d late", run.Now.Due, sum.Intended, sum.Started, sum.Late)},
 		[2]string{"of these", fmt.Sprintf("%d achieved, %d failed, %d gave up, %d go on", sum.Achieved, sum.Failed, sum.GivenUp,
 			sum.Started-sum.Achieved-sum.Failed-sum.GivenUp-sum.Unfinished)},
-		[2]string{"crowd's lag p99", shortDuration(max(now.Lag.P99, now.Paced.P99))})
+		[2]string{"crowd's lag p99", shortDuration(now.Late())})
 	if err := fieldTable(w, s.width(), fields...); err != nil {
 		return err
 	}

@@ -82,7 +82,7 @@ func (f *faults) wireRows(w io.Writer, name string, d faultDocument) (rows [][]s
 		if slices.Contains(d.Crashed, name) {
 			frames = f.colour(w, red, "relay crashed")
 		}
-		rows = append(rows, []string{way.name + name, formatImpairment(way.Impairment), frames})
+		rows = append(rows, []string{way.name + name, way.Impairment.String() + fmt.Sprint(", seed ", way.Seed), frames})
 	}
 	if at.Rate != 0 {
 		rows = append(rows, []string{name, "rate " + bitRate(at.Rate), ""})
@@ -91,25 +91,6 @@ func (f *faults) wireRows(w io.Writer, name string, d faultDocument) (rows [][]s
 		rows = append(rows, []string{name, "MTU " + formatBytes(at.MTU) + map[bool]string{true: ", hidden"}[at.Hidden], ""})
 	}
 	return rows
-}
-
-func formatImpairment(i impair.Impairment) string {
-	var words []string
-	for _, s := range []struct {
-		name  string
-		share float64
-	}{{"loss", i.Loss}, {"duplicate", i.Duplicate}, {"reorder", i.Reorder}, {"corrupt", i.Corrupt}} {
-		if s.share != 0 {
-			words = append(words, s.name+" "+share{&s.share}.String())
-		}
-	}
-	if i.Delay != 0 {
-		words = append(words, fmt.Sprintf("delay %v ± %v", i.Delay, i.Jitter))
-	}
-	if i.SpoilChecksums {
-		words = append(words, "spoilt checksums")
-	}
-	return strings.Join(append(words, fmt.Sprint("seed ", i.Seed)), ", ")
 }
 
 func formatFrames(c impair.Count) string {

@@ -30,8 +30,11 @@ func (l *Links) detour(port string) (*frames.Socket, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find %s: %w", loopback, err)
 	}
-	programs, err := l.programs(at.Attrs().Index)
+	programs, err := l.programs()
 	if err != nil {
+		return nil, err
+	}
+	if err := forgetOrphans(); err != nil {
 		return nil, err
 	}
 	if err := cutSegments(); err != nil {
@@ -40,7 +43,7 @@ func (l *Links) detour(port string) (*frames.Socket, error) {
 	if err := h.LinkSetUp(lo); err != nil {
 		return nil, fmt.Errorf("bring up %s: %w", loopback, err)
 	}
-	passing, err := frames.OpenMarked(loopback, bpf.Leaving, bpf.Back)
+	passing, err := frames.OpenMarked(loopback, bpf.Leaving, bpf.Back, at.Attrs().Index)
 	if err != nil {
 		return nil, err
 	}
@@ -71,22 +74,14 @@ func cutSegments() error {
 	return nil
 }
 
-// programs are those of a port with that index.
-func (l *Links) programs(port int) (*bpf.Detour, error) {
+// programs are those of all users.
+func (l *Links) programs() (d *bpf.Detour, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if d := l.detours[port]; d != nil {
-		return d, nil
+	if l.open == nil {
+		l.open, err = bpf.OpenDetour()
 	}
-	d, err := bpf.NewDetour(port)
-	if err != nil {
-		return nil, err
-	}
-	if l.detours == nil {
-		l.detours = map[int]*bpf.Detour{}
-	}
-	l.detours[port] = d
-	return d, nil
+	return l.open, err
 }
 
 // attach attaches programs to an interface's ingress and egress.

@@ -7,7 +7,10 @@
 package link
 
 import (
+	"errors"
+	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/vishvananda/netlink"
@@ -24,18 +27,20 @@ import (
 
 // Links are those of a crowd. Put may be called by several at once, and nothing else beside it.
 type Links struct {
-	// Late, if it is set, is told of each frame how much later than due it went on.
+	// Late, if it is set, is told of each frame how much later than due it went on, from when the kernel had it.
 	Late func(time.Duration)
 
 	mu      sync.Mutex
-	detours map[int]*bpf.Detour // by the index of the port
+	open    *bpf.Detour // from the first Put on
 	sockets []*frames.Socket
 	relays  []*impair.Relay
+	missed  atomic.Uint64
 	running sync.WaitGroup
 }
 
 // Put puts the link of a user, from 1, between a port of the user's namespace and the network. With the same seed it makes
-// the same decisions about the user's frames. It lasts until Close, or as long as the namespace.
+// the same decisions about the user's frames. It lasts until Close, and keeps the namespace until then; when the process
+// ends, so does the link. An error names the object, and has the kernel's message.
 func (l *Links) Put(n socket.Namespace, port string, as scenario.Link, seed uint64, user int) error {
 	var passing *frames.Socket
 	err := n.Do(func() (err error) {
@@ -45,56 +50,78 @@ func (l *Links) Put(n socket.Namespace, port string, as scenario.Link, seed uint
 	if err != nil {
 		return err
 	}
-	as.Seed = seed
-	out, in := l.relay(as, 2*uint64(user)), l.relay(as, 2*uint64(user)+1)
+	out, in := l.pair(as, seed, user)
 	l.mu.Lock()
 	l.sockets, l.relays = append(l.sockets, passing), append(l.relays, out, in)
 	l.mu.Unlock()
-	l.running.Go(func() { divide(passing.Next, out, in) })
+	l.running.Go(func() { l.divide(passing.Next, out, in) })
 	for _, r := range []*impair.Relay{out, in} {
 		l.running.Go(func() { r.Write(passing) })
 	}
 	return nil
 }
 
-func (l *Links) relay(as scenario.Link, stream uint64) *impair.Relay {
-	r := impair.NewRelay(stream)
-	r.Set(as.Impairment)
-	r.SetRate(as.Rate)
-	r.Late = l.Late
-	return r
+// pair is the relays of a user, each with decisions of its own.
+func (l *Links) pair(as scenario.Link, seed uint64, user int) (out, in *impair.Relay) {
+	as.Seed = seed
+	relay := func(stream uint64) *impair.Relay {
+		r := impair.NewRelay(stream)
+		r.Set(as.Impairment)
+		r.SetRate(as.Rate)
+		r.Late = l.Late
+		return r
+	}
+	return relay(2 * uint64(user)), relay(2*uint64(user) + 1)
 }
 
-// divide reads frames until the socket is closed, and passes those that were sent to out, all others to in.
-func divide(next func() ([]byte, error), out, in *impair.Relay) {
+// divide reads frames until the socket is closed, and passes those that were sent to out, all others to in. A frame that
+// cannot be read is missed.
+func (l *Links) divide(next func() ([]byte, time.Time, error), out, in *impair.Relay) {
 	for {
-		b, err := next()
+		b, at, err := next()
 		switch {
-		case err != nil:
+		case errors.Is(err, os.ErrClosed):
 			return
+		case err != nil:
+			l.missed.Add(1)
 		case len(b) <= impair.HeaderSize+bpf.GroupByte:
 			continue
 		case b[impair.HeaderSize+bpf.GroupByte]&bpf.GroupBit != 0:
-			out.Pass(b)
+			out.Pass(b, at)
 		default:
-			in.Pass(b)
+			in.Pass(b, at)
 		}
 	}
 }
 
-// Counted is what has been done to the frames of all users, both ways.
-func (l *Links) Counted() (sum impair.Count) {
+// Count is what has been done to the frames of all users, both ways.
+type Count struct {
+	impair.Count
+	// Missed is how many more the crowd itself lost: it was too slow to read them, or could not.
+	Missed uint64 `json:"missed"`
+}
+
+// Counted is what has been done until now. After Close it is nothing.
+func (l *Links) Counted() (c Count) {
 	for _, r := range l.relays {
-		sum = sum.Plus(r.Counted())
+		c.Count = c.Plus(r.Counted())
 	}
-	return sum
+	for _, s := range l.sockets {
+		dropped, _ := s.Dropped() // a socket that is open says it
+		l.missed.Add(dropped)
+	}
+	c.Missed = l.missed.Load()
+	return c
 }
 
 // closing is how many sockets are closed at once: each waits until the kernel is sure that nobody uses it.
 const closing = 64
 
-// Close takes all links away: the users are cut off. Frames that are under way are lost.
+// Close takes all links away: frames go straight from then on. Those that are under way are lost.
 func (l *Links) Close() {
+	if l.open != nil {
+		l.open.Close()
+	}
 	for _, r := range l.relays {
 		r.Close()
 	}
@@ -105,10 +132,7 @@ func (l *Links) Close() {
 	}
 	all.Wait()
 	l.running.Wait()
-	for _, d := range l.detours {
-		d.Close()
-	}
-	l.detours, l.sockets, l.relays = nil, nil, nil
+	l.open, l.sockets, l.relays = nil, nil, nil
 }
 
 // Check refuses a kernel that has not what links need. It looks by putting one into a namespace that ends at once.

@@ -89,7 +89,7 @@ func (s *session) close() {
 // step does one step, and says what became of it.
 func (s *session) step(ctx context.Context, step plan.Step) (tally.Outcome, error) {
 	all := ctx
-	if step.Every == 0 { // otherwise who has an answer waits no more
+	if step.Every == 0 { // in a step that repeats, patience is for each answer, and call and watch see to it
 		var cancel func()
 		ctx, cancel = s.patient(ctx, s.planned)
 		defer cancel()

@@ -133,6 +133,7 @@ func media() []Figure {
 			func(r Round) bool { return r.Videos.Count+r.Videos.Never > 0 }, func(r Round) float64 { return float64(r.Videos.Never) }),
 		of("videos, stalled", "stalled", Share, bench.LowerIsBetter, videos, func(r Round) float64 { return r.Videos.Stalled }),
 		{Part: "calls, videos, cost", Label: "links, frames lost", Metric: "links-lost", Unit: Share, Better: bench.Informative, Of: Round.LostOnLinks},
+		{Part: "calls, videos, cost", Label: "links, frames missed", Metric: "links-missed", Unit: Share, Better: bench.LowerIsBetter, Of: Round.MissedOnLinks},
 	}
 }
 
@@ -150,7 +151,7 @@ func costs() []Figure {
 		of("processors, crowd", "processors", Score, func(r Round) float64 { return r.Processor }),
 		of("processors, machine", "machine", Score, func(r Round) float64 { return r.Machine }),
 		memory,
-		of("crowd's lag p99", "lag", Time, func(r Round) float64 { return float64(max(r.Lag.P99, r.Paced.P99)) }),
+		of("crowd's lag p99", "lag", Time, func(r Round) float64 { return float64(r.Late()) }),
 	}
 }
 

@@ -150,11 +150,19 @@ func (r Round) Sessions() (sum tally.Sessions) {
 	return sum
 }
 
-// LostOnLinks is the share of the frames that did not get through links, for whatever reason. It is not ok if nobody has
-// a link.
+// LostOnLinks is the share of the frames that links lost, for whatever reason; the copies of those that came twice count. It
+// is not ok if nobody has a link.
 func (r Round) LostOnLinks() (share float64, ok bool) {
 	if c := r.OnLinks; c != nil {
-		return float64(c.Lost+c.Overflown+c.Refused) / float64(max(1, c.Frames)), true
+		return float64(c.Lost+c.Overflown+c.Refused) / float64(max(1, c.Frames+c.Duplicated)), true
+	}
+	return 0, false
+}
+
+// MissedOnLinks is the share of the frames of links that the crowd itself lost. It is not ok if nobody has a link.
+func (r Round) MissedOnLinks() (share float64, ok bool) {
+	if c := r.OnLinks; c != nil {
+		return float64(c.Missed) / float64(max(1, c.Frames+c.Missed)), true
 	}
 	return 0, false
 }

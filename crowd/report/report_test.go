@@ -7,8 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/heddle-network/heddle/crowd/link"
 	"github.com/heddle-network/heddle/crowd/round"
 	"github.com/heddle-network/heddle/crowd/tally"
+	"github.com/heddle-network/heddle/impair"
 )
 
 // one is a round in which people waited for so long, unless nobody did.
@@ -47,6 +49,26 @@ func TestFigures(t *testing.T) {
 	ratio, ok := r.Ratio("routed", "bridge", pageWait) // rounds 1 and 4 have both
 	if !ok || ratio.N != 2 || ratio.Low < 0.29 || ratio.High > 0.51 || ratio.Median < 0.39 || ratio.Median > 0.41 {
 		t.Errorf("%+v, %v", ratio, ok)
+	}
+}
+
+// TestOnLinks: what was lost is a share, also where copies are lost.
+func TestOnLinks(t *testing.T) {
+	var r Round
+	_, lost := r.LostOnLinks()
+	if _, missed := r.MissedOnLinks(); lost || missed {
+		t.Error("nobody has a link, and frames are lost")
+	}
+	r.OnLinks = &link.Count{Count: impair.Count{Frames: 100, Duplicated: 100, Overflown: 150, Refused: 50}}
+	if share, ok := r.LostOnLinks(); !ok || share != 1 {
+		t.Errorf("lost: %v, %v", share, ok)
+	}
+	if share, ok := r.MissedOnLinks(); !ok || share != 0 {
+		t.Errorf("missed: %v, %v", share, ok)
+	}
+	r.OnLinks.Missed = 300
+	if share, ok := r.MissedOnLinks(); !ok || share != 0.75 {
+		t.Errorf("missed: %v, %v", share, ok)
 	}
 }
 

@@ -11,13 +11,13 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/crowd/diary"
+	"github.com/heddle-network/heddle/crowd/link"
 	"github.com/heddle-network/heddle/crowd/plan"
 	"github.com/heddle-network/heddle/crowd/play"
 	"github.com/heddle-network/heddle/crowd/scenario"
 	"github.com/heddle-network/heddle/crowd/stage"
 	"github.com/heddle-network/heddle/crowd/tally"
 	"github.com/heddle-network/heddle/door/client"
-	"github.com/heddle-network/heddle/impair"
 )
 
 // Options of a round.
@@ -55,7 +55,7 @@ type Round struct {
 	// takes as much.
 	MemoryPerUser int64 `json:"memoryPerUser,omitempty"`
 	// OnLinks is what happened to the frames of users with links, both ways; nil if nobody has one.
-	OnLinks *impair.Count `json:"onLinks,omitempty"`
+	OnLinks *link.Count `json:"onLinks,omitempty"`
 	tally.Result
 	// Invalid says why the figures say nothing about the network; "" if they do.
 	Invalid string `json:"invalid,omitempty"`
@@ -70,9 +70,12 @@ type Live struct {
 	Round
 }
 
-// maxLag is how late the crowd may be, in one of a hundred steps, before its figures say more about itself than
-// about the network.
-const maxLag = 10 * time.Millisecond
+// maxLag is how late the crowd may be, in one of a hundred steps, and maxMissed is the share of the frames on links that it
+// may lose itself, before its figures say more about itself than about the network.
+const (
+	maxLag    = 10 * time.Millisecond
+	maxMissed = 0.001
+)
 
 // grace is how long sessions may go on after the plan has ended.
 const grace = 30 * time.Second
@@ -89,7 +92,7 @@ func Play(ctx context.Context, o Options) (r Round, err error) {
 	free := o.Free()
 	t := tally.New(intended(drawn, starts))
 	s, err := stage.Set(ctx, stage.Options{Agent: o.Agent, Network: o.Network, Services: o.Scenario.Uses(), Users: o.Scenario.Users,
-		Link: drawn.Link, Seed: o.Scenario.Seed, Late: t.Paced,
+		Link: drawn.Link, Seed: o.Scenario.Seed, Late: t.Frame,
 		Attached: func(n int) {
 			if n%1000 == 0 && n < o.Scenario.Users {
 				o.Progress(fmt.Sprintf("%d users are attached", n))
@@ -111,12 +114,12 @@ func Play(ctx context.Context, o Options) (r Round, err error) {
 	r = Round{Network: o.Network.Name, Mode: o.Network.Mode, Users: o.Scenario.Users, Length: length, Attached: s.Took}
 	use.end(&r, free)
 	r.Result = t.Result()
-	if r.Invalid = invalid(r.Result); ctx.Err() != nil {
-		r.Invalid = "it was broken off"
-	}
 	if len(o.Scenario.Links()) > 0 {
 		done := s.Links.Counted()
 		r.OnLinks = &done
+	}
+	if r.Invalid = r.invalid(); ctx.Err() != nil {
+		r.Invalid = "it was broken off"
 	}
 	s.Links.Close()
 	o.Progress("detaching all")
@@ -126,10 +129,14 @@ func Play(ctx context.Context, o Options) (r Round, err error) {
 	return r, errors.Join(ctx.Err(), err)
 }
 
-// invalid says why figures say nothing about the network; "" if they do.
-func invalid(r tally.Result) string {
-	if lag := max(r.Lag.P99, r.Paced.P99); lag > maxLag {
-		return fmt.Sprintf("the crowd itself was late: p99 %s, and %s is allowed", lag.Round(100*time.Microsecond), maxLag)
+// invalid says why the figures say nothing about the network; "" if they do.
+func (r Round) invalid() string {
+	if late := r.Late(); late > maxLag {
+		return fmt.Sprintf("the crowd itself was late: p99 %s, and %s is allowed", late.Round(100*time.Microsecond), maxLag)
+	}
+	if l := r.OnLinks; l != nil && float64(l.Missed) > maxMissed*float64(l.Frames+l.Missed) {
+		return fmt.Sprintf("the crowd itself lost frames on links: %d of %d, and one of %d is allowed", l.Missed, l.Frames+l.Missed,
+			int(1/maxMissed))
 	}
 	return ""
 }

@@ -22,20 +22,14 @@ type Link struct {
 
 // String writes the link with the words of a scenario.
 func (l Link) String() string {
-	var all []string
-	add := func(given bool, key, value string) {
-		if given {
-			all = append(all, key+" "+value)
-		}
+	words := l.Impairment.String()
+	if l.Rate == 0 {
+		return words
 	}
-	add(l.Delay > 0, "delay", l.Delay.String())
-	add(l.Jitter > 0, "jitter", l.Jitter.String())
-	add(l.Loss > 0, "loss", impair.FormatShare(l.Loss))
-	add(l.Rate > 0, "rate", l.Rate.String())
-	add(l.Duplicate > 0, "duplicate", impair.FormatShare(l.Duplicate))
-	add(l.Reorder > 0, "reorder", impair.FormatShare(l.Reorder))
-	add(l.Corrupt > 0, "corrupt", impair.FormatShare(l.Corrupt))
-	return heddle.List(all)
+	if words != "" {
+		words += ", "
+	}
+	return words + "rate " + l.Rate.String()
 }
 
 // Links are those of the personas that have one.
@@ -91,6 +85,9 @@ func (l *Link) UnmarshalYAML(n *yaml.Node) error {
 	var known *heddle.Error
 	if errors.As(cmp.Or(l.Check(), l.Rate.Check()), &known) {
 		return yamlfile.Refuse(n, "%s; %s", known.Sentence(), known.Remedy)
+	}
+	if l.Impairment == (impair.Impairment{}) && l.Rate.Bits() == 0 {
+		return yamlfile.Refuse(n, "it changes nothing; leave link out, or give more than 0 of "+linkWords)
 	}
 	return nil
 }

@@ -20,8 +20,11 @@ func TestLink(t *testing.T) {
 	if got := s.Personas["one"].Link; got == nil || *got != want {
 		t.Errorf("%+v, not %+v", got, want)
 	}
-	if got, words := want.String(), "delay 30ms, jitter 8ms, loss 0.5%, rate 20mbit, reorder 1%"; got != words {
+	if got, words := want.String(), "delay 30ms, jitter 8ms, loss 0.5%, reorder 1%, rate 20mbit"; got != words {
 		t.Errorf("%q, not %q", got, words)
+	}
+	if got := (scenario.Link{Rate: 20e6}).String(); got != "rate 20mbit" {
+		t.Error(got)
 	}
 	if s.Personas["two"].Link != nil {
 		t.Error("persona two has a link")

@@ -96,6 +96,8 @@ func TestRefused(t *testing.T) {
 		{"share: 60%", "link: {rate: 7kbit}, share: 60%", "line 6, personas.one.link: check rate 7kbit: a wire carries at least 8000 bit/s"},
 		{"share: 60%", "link: {rate: 1mbit, rate: 2mbit}, share: 60%", `line 6, personas.one.link.rate: "rate" is given twice`},
 		{"share: 60%", "link: {}, share: 60%", "line 6, personas.one.link: it is empty; give delay"},
+		{"share: 60%", "link: {loss: 0%, delay: 0s}, share: 60%", "line 6, personas.one.link: it changes nothing; leave link out, or give more than 0 of delay"},
+		{"share: 60%", "link: {rate: unlimited}, share: 60%", "line 6, personas.one.link: it changes nothing"},
 		{"share: 60%", "link: 30ms, share: 60%", "line 6, personas.one.link: it is no mapping; give delay"},
 		{"personas:", "services: {web: {site: 3}}\npersonas:", `line 5, services.web.site: "site" is no key of a service; give sites`},
 		{"personas:", "services: {web: {sites: 3, sites: 4}}\npersonas:", `line 5, services.web.sites: "sites" is given twice`},

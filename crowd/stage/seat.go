@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/crowd/link"
 	"github.com/heddle-network/heddle/crowd/play"
 	"github.com/heddle-network/heddle/crowd/socket"
 )
@@ -15,17 +17,28 @@ const port = "eth0"
 
 // link gives users their links.
 func (s *Stage) link(ctx context.Context) error {
-	return eachOf(ctx, len(s.Users), func(i int) error {
+	var linked atomic.Bool
+	err := eachOf(ctx, len(s.Users), func(i int) error {
 		as := s.options.Link(i + 1)
 		if as == nil {
 			return nil
 		}
+		linked.Store(true)
 		err := s.Links.Put(s.Users[i].Namespace, port, *as, s.options.Seed, i+1)
 		if err != nil {
 			return heddle.Wrap(heddle.CrowdFailed, "give link to", userName(i+1), err, "see the kernel's message")
 		}
 		return nil
 	})
+	if err != nil || !linked.Load() {
+		return err
+	}
+	for name, seat := range s.Services {
+		if err := link.ForgetOrphans(seat.Namespace); err != nil {
+			return heddle.Wrap(heddle.CrowdFailed, "give links to users of service", name, err, "see the kernel's message")
+		}
+	}
+	return nil
 }
 
 func userName(number int) string { return fmt.Sprintf("crowd-user-%d", number) }

@@ -14,11 +14,17 @@ type Result struct {
 	Videos     Videos              `json:"videos"`
 	// Lag is the crowd's own: from when somebody should have acted until the crowd saw to it.
 	Lag Durations `json:"lag"`
-	// Paced is the same for what goes by the clock: packets of sound, segments of videos, frames on users' links.
-	Paced Durations `json:"paced"`
+	// Paced is the same for what goes by the clock: packets of sound, segments of videos. Frames is that of frames on
+	// users' links, of which there are many more.
+	Paced  Durations `json:"paced"`
+	Frames Durations `json:"frames"`
 	// Failures are why steps failed, the most frequent one first.
 	Failures []Failure `json:"failures"`
 }
+
+// Late is how late the crowd itself was, at most in 99 of a hundred: with steps, with what goes by the clock, or with frames
+// on links, whichever is most.
+func (r Result) Late() time.Duration { return max(r.Lag.P99, r.Paced.P99, r.Frames.P99) }
 
 // Sessions are those of one behaviour.
 type Sessions struct {

@@ -32,8 +32,9 @@ type Tally struct {
 	actions    map[string]*action
 	calls      calls
 	videos     videos
-	lag, paced *hdrhistogram.Histogram
-	failures   map[string]int64
+	// how late the crowd was: with steps, with what goes by the clock, with frames on links
+	lag, paced, frames *hdrhistogram.Histogram
+	failures           map[string]int64
 }
 
 // action has the steps of one action.
@@ -47,7 +48,7 @@ type action struct {
 // New returns a tally of a plan of which so many sessions of each behaviour are intended.
 func New(intended map[string]int64) *Tally {
 	t := &Tally{behaviours: map[string]*Sessions{}, actions: map[string]*action{}, calls: newCalls(), videos: newVideos(),
-		lag: histogram(), paced: histogram(), failures: map[string]int64{}}
+		lag: histogram(), paced: histogram(), frames: histogram(), failures: map[string]int64{}}
 	for name, n := range intended {
 		t.behaviours[name] = &Sessions{Intended: n}
 	}
@@ -128,12 +129,18 @@ func (t *Tally) Lag(d time.Duration) {
 	record(t.lag, d)
 }
 
-// Paced counts by how much the crowd was late with what goes by the clock: a packet of sound, a segment of a video, a
-// frame on a user's link.
+// Paced counts by how much the crowd was late with what goes by the clock: a packet of sound, a segment of a video.
 func (t *Tally) Paced(d time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	record(t.paced, d)
+}
+
+// Frame counts by how much the crowd was late with a frame on a user's link.
+func (t *Tally) Frame(d time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	record(t.frames, d)
 }
 
 // Failure counts why a step failed. Only so many reasons are kept.
@@ -151,7 +158,7 @@ func (t *Tally) Result() Result {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := Result{Behaviours: map[string]Sessions{}, Actions: map[string]Steps{}, Lag: durations(t.lag), Paced: durations(t.paced),
-		Calls: t.calls.result(), Videos: t.videos.result(), Failures: []Failure{}}
+		Frames: durations(t.frames), Calls: t.calls.result(), Videos: t.videos.result(), Failures: []Failure{}}
 	for name, s := range t.behaviours {
 		r.Behaviours[name] = *s
 	}

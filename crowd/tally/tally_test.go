@@ -25,6 +25,10 @@ func TestTally(t *testing.T) {
 	a.Step("domain.ticket", Achieved, ms, ms)
 	a.Lag(-ms)
 	a.Lag(3 * ms)
+	for range 1000 {
+		a.Frame(0)
+	}
+	a.Paced(5 * ms)
 	a.Failure("refused")
 	a.Failure("broken")
 	a.Failure("refused")
@@ -50,6 +54,16 @@ func TestTally(t *testing.T) {
 	}
 	if r.Lag.Count != 2 || differs(r.Lag.Max, 3*ms) {
 		t.Errorf("%+v", r.Lag)
+	}
+	if r.Frames.Count != 1000 || r.Paced.Count != 1 || differs(r.Late(), 5*ms) {
+		t.Errorf("many frames in time hide that the crowd was late: %s, %+v, %+v", r.Late(), r.Paced, r.Frames)
+	}
+	a.Frame(time.Second)
+	for range 20 {
+		a.Frame(7 * ms)
+	}
+	if late := a.Result().Late(); differs(late, 7*ms) {
+		t.Errorf("late with frames: %s", late)
 	}
 	if want := []Failure{{"refused", 2}, {"broken", 1}}; !reflect.DeepEqual(r.Failures, want) {
 		t.Errorf("%+v", r.Failures)

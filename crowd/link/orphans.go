@@ -1,0 +1,24 @@
+package link
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/heddle-network/heddle/crowd/socket"
+)
+
+// orphanRetries is how often TCP sends again what nobody acknowledges after a program has closed the connection; Linux does
+// so 8 times, for 102 s. 4 times take 6.2 s, and until the next one is due (ip-sysctl, tcp_orphan_retries).
+const orphanRetries = 4
+
+// ForgetOrphans has TCP give up connections that were closed, and whose far end is gone, within seconds. They keep a
+// namespace, and its devices and addresses, where nobody sees it. Put does it for a user; those at the far end of a link
+// need it as well: when a crowd is killed, either may be gone first, and what it said last was lost on the link.
+func ForgetOrphans(n socket.Namespace) error { return n.Do(forgetOrphans) }
+
+func forgetOrphans() error {
+	if err := os.WriteFile("/proc/sys/net/ipv4/tcp_orphan_retries", fmt.Append(nil, orphanRetries), 0); err != nil {
+		return fmt.Errorf("have TCP forget connections that were closed: %w", err)
+	}
+	return nil
+}
