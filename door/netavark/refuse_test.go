@@ -108,19 +108,6 @@ func TestTeardown(t *testing.T) {
 	}
 }
 
-// TestRepeatedPorts: netavark names all ports of a container for each of its networks.
-func TestRepeatedPorts(t *testing.T) {
-	d := newDoor(t)
-	d.ask(t, "create", document(t, "create-front"))
-	d.ask(t, "setup", document(t, "setup-front"))
-	exit, body := d.ask(t, "setup", changed(t, "setup-front", `"eth0"`, `"eth1"`))
-	for id, q := range d.agent.made {
-		if exit != "0" || (len(q.Ports) == 0) != (id.IfName == "eth1") {
-			t.Errorf("exit %s %s: %s has the ports %v", exit, body, id, q.Ports)
-		}
-	}
-}
-
 // TestPrefixes: a range becomes the fewest prefixes with its addresses.
 func TestPrefixes(t *testing.T) {
 	for _, c := range [][3]string{

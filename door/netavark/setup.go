@@ -12,33 +12,37 @@ import (
 )
 
 // setup attaches a container, as a whole or not at all. Called again with the same document, it
-// gives the same answer.
-func (h *Handler) setup(ctx context.Context, netns string, body []byte) (any, error) {
+// gives the same answer. A note is for who waits at the terminal.
+func (h *Handler) setup(ctx context.Context, netns string, body []byte) (answer any, note string, err error) {
 	var x execution
 	if err := decode(body, &x); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if err := x.id().Check(); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if err := h.queue.Drain(ctx).Attachable(x.id()); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	n, err := h.networkOf(x.Network)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	req, err := x.request(n)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	req.Netns, req.Holders = netns, engines(door.CallerOf(ctx))
-	req.Ports = door.Unpublished(h.endpoints.Endpoints, req)
+	h.takeRoute(n, &req)
+	note, undo, err := h.takePorts(ctx, n, &req)
+	if err != nil {
+		return nil, "", err
+	}
 	reply, err := h.endpoints.Attach(ctx, req)
 	if err != nil {
-		return nil, err
+		return nil, "", errors.Join(err, undo())
 	}
-	return x.Network.status(n, reply), nil
+	return x.Network.status(n, reply), note, nil
 }
 
 // teardown detaches. It only needs the endpoint's id: the network and the namespace may not exist any

@@ -44,6 +44,11 @@ func newNetavark(t *testing.T) podman {
 		p.do("network create --driver heddle %s %s", asPodman.Replace(w.flags(number)), name)
 		p.t.Cleanup(func() { p.do("network rm %s", name) })
 	}
+	p.portOnLAN = func(flags string) { // as on Podman's own macvlan networks
+		if out := p.do("run --rm %s box /bin/sleep 0", flags); !strings.Contains(out, "network blue does not publish 8080:80/tcp: a container on") {
+			p.t.Errorf("a port on the LAN: %s", out)
+		}
+	}
 	p.setUp("netavark")
 	if version := p.do("version --format '{{.Client.Version}}'"); !strings.HasPrefix(version, "5.") {
 		t.Fatalf("podman %s, want that of Debian 13", version)
@@ -61,6 +66,7 @@ func TestNetavark(t *testing.T) {
 		p.story("names", p.tellNames)
 		p.story("addresses", p.tellAddresses)
 		p.story("beside", p.tellBeside)
+		p.story("several", p.tellSeveral)
 		p.story("create", p.tellCreate)
 		p.story("killed", p.tellKilled)
 		p.story("rootless", p.tellRootless)

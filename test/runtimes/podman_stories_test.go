@@ -67,7 +67,7 @@ func (p podman) tellRun() {
 	p.published("a", 8080, a)
 	p.refuses("address 10.20.0.7 is taken", "--network blue --ip "+want[0].String(), "HDL-2007")
 	if p.wiring.onLAN {
-		p.refuses("a port on the LAN", "--network blue -p 8080:80", "publish")
+		p.portOnLAN("--network blue -p 8080:80")
 	} else {
 		p.refuses("port 8080 is published", "--network blue -p 8080:80", p.taken)
 	}
