@@ -44,7 +44,7 @@ func (f *fakeAgent) NetworkByID(id string) (heddle.Network, error) {
 	return heddle.Network{}, heddle.Errorf(heddle.NoNetwork, "show network", id, "", "")
 }
 
-func (f *fakeAgent) CreateNetwork(n heddle.Network, _ bool) (heddle.Network, []string, error) {
+func (f *fakeAgent) CreateNetwork(n heddle.Network, dryRun bool) (heddle.Network, []string, error) {
 	if old, exists := f.networks[n.Name]; exists {
 		if old.Mode != n.Mode {
 			return old, nil, heddle.Errorf(heddle.NetworkExists, "create network", n.Name, "", "change it with --mode")
@@ -60,7 +60,9 @@ func (f *fakeAgent) CreateNetwork(n heddle.Network, _ bool) (heddle.Network, []s
 			n.Gateways = append(n.Gateways, p.Addr().Next())
 		}
 	}
-	f.networks[n.Name] = n
+	if !dryRun {
+		f.networks[n.Name] = n
+	}
 	return n, nil, nil
 }
 

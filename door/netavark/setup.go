@@ -66,28 +66,6 @@ func (h *Handler) teardown(ctx context.Context, body []byte) error {
 	return err
 }
 
-// networkOf is the network that Podman's stands for. It must have the subnets that Podman knows:
-// one of that name may have been made anew since.
-func (h *Handler) networkOf(asked network) (n heddle.Network, err error) {
-	if id := asked.Options[door.OptionID]; id != "" {
-		n, err = h.networks.NetworkByID(id)
-	} else {
-		n, err = h.networks.Network(asked.Name)
-	}
-	if errors.Is(err, heddle.NoNetwork.Sentinel()) {
-		err = heddle.Errorf(heddle.NoNetwork, "use Podman's network", asked.Name, "the network of heddle that it stood for was deleted",
-			"remove it with 'podman network rm', and create it again")
-	}
-	if err != nil {
-		return n, err
-	}
-	var known heddle.Network
-	for _, s := range asked.Subnets {
-		known.Subnets = append(known.Subnets, s.Subnet)
-	}
-	return n, sameSubnets(n, known)
-}
-
 // request is what the document asks the agent for, but for the namespace.
 func (x execution) request(n heddle.Network) (req heddle.AttachRequest, err error) {
 	req = heddle.AttachRequest{Network: n.ID, ID: x.id(), Owner: "netavark/" + x.Network.Name}

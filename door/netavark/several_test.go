@@ -53,25 +53,22 @@ func TestUnpublished(t *testing.T) {
 		d := newDoor(t)
 		d.ask(t, "create", document(t, "create-front"))
 		n := d.agent.networks["front"]
-		left := 5
+		left, text := 5, ""
 		switch network {
 		case "internal":
-			n.Internal = true
+			n.Internal, text = true, changed(t, "setup-front", `"internal": false`, `"internal": true`)
 		case "macvlan":
-			n.Mode = "macvlan"
+			n.Mode, text = "macvlan", changed(t, "setup-front", `"mode": "routed"`, `"mode": "macvlan"`)
 		case "IPv4":
 			n.Subnets, n.Gateways, left = n.Subnets[:1], n.Gateways[:1], 3
-		}
-		d.agent.networks["front"] = n
-		text := changed(t, "setup-front", `,
+			text = changed(t, "setup-front", `,
 			{
 				"gateway": "fd20::1",
 				"lease_range": null,
 				"subnet": "fd20::/64"
 			}`, "")
-		if network != "IPv4" {
-			text = document(t, "setup-front")
 		}
+		d.agent.networks["front"] = n
 		exit, body := d.ask(t, "setup", text)
 		_, q := d.endpoint(t, "eth0")
 		note := *d.note
@@ -89,7 +86,8 @@ func TestPublishedElsewhere(t *testing.T) {
 	n := d.agent.networks["front"]
 	n.Internal = true
 	d.agent.networks["front"] = n
-	exit, body := d.ask(t, "setup", changed(t, "setup-front", `"eth0"`, `"eth1"`))
+	text := strings.Replace(changed(t, "setup-front", `"eth0"`, `"eth1"`), `"internal": false`, `"internal": true`, 1)
+	exit, body := d.ask(t, "setup", text)
 	if _, q := d.endpoint(t, "eth1"); exit != "0" || *d.note != "" || len(q.Ports) != 0 {
 		t.Errorf("exit %s %s, note %q, ports %v", exit, body, *d.note, q.Ports)
 	}

@@ -1,10 +1,8 @@
 package runtimes_test
 
 import (
-	"encoding/json"
 	"net"
 	"net/netip"
-	"slices"
 	"strings"
 
 	"github.com/heddle-network/heddle"
@@ -122,59 +120,4 @@ func (p podman) tellBeside() {
 		}
 		p.do("rm -f -t 0 a")
 	}
-}
-
-// tellCreate: Podman's network is one of ours, existing or new; what heddle has not is refused.
-func (p podman) tellCreate() {
-	network := func(name string) (n struct {
-		Subnets []struct{ Subnet netip.Prefix }
-		Options map[string]string
-	}) {
-		all := []any{&n}
-		if err := json.Unmarshal([]byte(p.do("network inspect %s", name)), &all); err != nil {
-			p.t.Fatal(err)
-		}
-		return n
-	}
-	cell.Sh(p.t, "ip link add spare0 type veth peer name spare1")
-	defer cell.Sh(p.t, "ip link delete spare0")
-	if _, _, err := p.CreateNetwork(ctx, heddle.Network{Name: "bare", Mode: "direct", Options: map[string]string{"nics": "spare0"}}, false); err != nil {
-		p.t.Fatal(err)
-	}
-	p.do("network create --driver heddle bare")
-	p.do("run --rm --network bare box /bin/ip link show eth0")
-	p.do("network rm bare")
-	p.do("network rm blue")
-	p.do("network create --driver heddle blue")
-	ours, err := p.Network(ctx, "blue")
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	again := network("blue")
-	if len(again.Subnets) != 2 || !slices.Contains(ours.Subnets, again.Subnets[0].Subnet) || again.Options["heddle.id"] != ours.ID || again.Options["mode"] != "bridge" {
-		p.t.Errorf("podman has %+v, we %+v", again, ours)
-	}
-	p.do("network create --driver heddle --opt heddle.id=%s other", ours.ID)
-	p.run("a", "--network other --ip 10.20.0.77")
-	if e := p.endpointOn("blue", p.id("a")); addrs(e)[0].String() != "10.20.0.77" {
-		p.t.Errorf("%+v", e)
-	}
-	p.clear()
-	p.do("network rm other")
-	for flags, words := range map[string]string{
-		"--subnet 10.77.0.0/24 blue2 --opt mode=weave": "HDL-", "--ipam-driver host-local --subnet 10.77.0.0/24 x": "leave --ipam-driver out",
-		"--subnet 10.77.0.0/24 --route 10.78.0.0/24,10.77.0.9 x": "leave --route out", "--opt mode=host x": "--network host",
-		"--subnet 10.21.0.0/16 x": "HDL-", "--opt isolate=true x": "isolate",
-	} {
-		out, err := cell.TrySh("podman network create --driver heddle %s", flags)
-		if err == nil || !strings.Contains(out, words) {
-			p.t.Errorf("%s: %v %s, want %s", flags, err, out, words)
-		}
-	}
-	p.do("network create --driver heddle --subnet 10.79.0.0/24 gone")
-	if err := p.DeleteNetwork(ctx, "gone"); err != nil {
-		p.t.Fatal(err)
-	}
-	p.refuses("a network that is gone", "--network gone", "podman network rm")
-	p.do("network rm gone")
 }

@@ -1,0 +1,40 @@
+package heddle
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+)
+
+// CreateCommand is the command that creates a network with these settings.
+func (n Network) CreateCommand() string {
+	args := []string{"heddle", "network", "create", n.Name, "--mode", n.Mode}
+	args = append(args, flags("--subnet", n.Subnets)...)
+	args = append(args, flags("--gateway", n.Gateways)...)
+	args = append(args, flags("--ip-range", n.Ranges)...)
+	args = append(args, flags("--reserve", n.Reserved)...)
+	if n.Parent != "" {
+		args = append(args, "--parent", n.Parent)
+	}
+	if n.MTU != 0 {
+		args = append(args, "--mtu", strconv.Itoa(n.MTU))
+	}
+	if n.Internal {
+		args = append(args, "--internal")
+	}
+	for _, key := range slices.Sorted(maps.Keys(n.Options)) {
+		args = append(args, "--opt", key+"="+n.Options[key])
+	}
+	for _, key := range slices.Sorted(maps.Keys(n.Labels)) {
+		args = append(args, "--label", key+"="+n.Labels[key])
+	}
+	return CommandLine(args)
+}
+
+// flags repeats a flag for each value.
+func flags[T interface{ String() string }](name string, values []T) (args []string) {
+	for _, v := range values {
+		args = append(args, name, v.String())
+	}
+	return args
+}
