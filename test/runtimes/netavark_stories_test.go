@@ -48,7 +48,7 @@ func (p podman) asks(container, name string, want []netip.Addr) {
 	}
 }
 
-// tellAddresses publishes ports on single addresses of the host, and a range.
+// tellAddresses publishes ports on single addresses of the host, on all of one family, and ranges.
 func (p podman) tellAddresses() {
 	other, err := net.Listen("tcp", "192.0.2.1:8090")
 	if err != nil {
@@ -72,6 +72,14 @@ func (p podman) tellAddresses() {
 	p.netns("a")
 	asks(p.own, "tcp", "127.0.0.1:8100")
 	asks(p.own, "tcp", "127.0.0.1:8090")
+	// Podman listens for IPv6 alone there, which is not in the way of IPv4
+	p.run("six", "--network blue -p '[::]:8095:80'")
+	p.run("four", "--network blue -p 192.0.2.1:8095:80 -p 20000-20499:1000-1499")
+	for at, name := range map[string]string{"[2001:db8::1]:8095": "six", "192.0.2.1:8095": "four"} {
+		if got, err := p.outside.Ask("tcp", netip.MustParseAddrPort(at)); err != nil || got.Server != name {
+			p.t.Errorf("%s: %+v %v, want %s", at, got, err, name)
+		}
+	}
 	p.refuses("a port that a program has", "--network blue -p 192.0.2.1:8090:80", p.taken)
 }
 
