@@ -53,6 +53,9 @@ func (h *Handler) find(want heddle.Network, id string, dual bool) (made heddle.N
 // networkOf is the network that Podman's stands for: by its ID, or by its name if it was deleted and
 // made again. Podman's containers count on what Podman knows of it.
 func (h *Handler) networkOf(asked network) (n heddle.Network, err error) {
+	if err := heddle.CheckNetworkName(asked.Name); err != nil {
+		return n, err
+	}
 	gone := heddle.NoNetwork.Sentinel()
 	id := asked.Options[door.OptionID]
 	if id != "" {
@@ -99,11 +102,18 @@ func (n network) agrees(is heddle.Network) error {
 		"delete it ('heddle network delete "+is.Name+"'), and create it again: "+n.command())
 }
 
+// maxCommand bounds a command in an error, in bytes.
+const maxCommand = 1000
+
 // command is the one that creates the network anew as Podman knows it.
 func (n network) command() string {
 	want, _, _ := n.wanted() // as far as it can be read
 	if want.Mode == "" {
 		want.Mode = "MODE"
 	}
-	return "'" + want.CreateCommand() + "'"
+	command := want.CreateCommand()
+	if len(command) > maxCommand { // nobody typed that
+		command = "heddle network create " + n.Name + " …"
+	}
+	return "'" + command + "'"
 }

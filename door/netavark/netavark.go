@@ -65,6 +65,7 @@ func NewHandler(a *agent.Agent, log *slog.Logger, queue *door.Queue) *Handler {
 // ServeHTTP answers one subcommand. It finishes the work even if the plugin is killed.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx := context.WithoutCancel(r.Context())
+	above := engines(door.CallerOf(ctx)) // first, while the plugin and its parents live for sure
 	command, netns := r.Header.Get(headerCommand), r.Header.Get(headerNetns)
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxDocument))
 	var answer any
@@ -72,7 +73,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		err = heddle.Errorf(heddle.BadJSON, "read document of netavark", "", err.Error(), "send at most 1 MiB")
 	} else {
-		answer, note, err = h.serve(ctx, command, netns, body)
+		answer, note, err = h.serve(ctx, command, netns, above, body)
 	}
 	if err != nil {
 		h.log.Warn("netavark call failed", "command", heddle.Clip(command), "netns", heddle.Clip(netns), "error", err)
@@ -83,13 +84,13 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	door.Reply(w, answer, err, func(err error) any { return failure{inPodmanWords(err)} })
 }
 
-func (h *Handler) serve(ctx context.Context, command, netns string, body []byte) (answer any, note string, err error) {
+func (h *Handler) serve(ctx context.Context, command, netns string, above []int, body []byte) (answer any, note string, err error) {
 	switch command {
 	case "create":
 		answer, err = h.create(body)
 		return answer, "", err
 	case "setup":
-		return h.setup(ctx, netns, body)
+		return h.setup(ctx, netns, above, body)
 	case "teardown":
 		return nil, "", h.teardown(ctx, body)
 	}

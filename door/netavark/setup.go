@@ -8,12 +8,11 @@ import (
 	"slices"
 
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/door"
 )
 
 // setup attaches a container, as a whole or not at all. Called again with the same document, it
 // gives the same answer. A note is for who waits at the terminal.
-func (h *Handler) setup(ctx context.Context, netns string, body []byte) (answer any, note string, err error) {
+func (h *Handler) setup(ctx context.Context, netns string, above []int, body []byte) (answer any, note string, err error) {
 	var x execution
 	if err := decode(body, &x); err != nil {
 		return nil, "", err
@@ -32,7 +31,7 @@ func (h *Handler) setup(ctx context.Context, netns string, body []byte) (answer 
 	if err != nil {
 		return nil, "", err
 	}
-	req.Netns, req.Holders = netns, engines(door.CallerOf(ctx))
+	req.Netns, req.Holders = netns, above
 	h.takeRoute(n, &req)
 	note, undo, err := h.takePorts(ctx, n, &req)
 	if err != nil {
