@@ -186,10 +186,11 @@ func (p podman) tellCrash() {
 	}
 	p.revive()
 	world.Within(p.t, time.Minute, "what ended meanwhile is detached", func() error {
-		if all, err := p.Endpoints(ctx); err != nil || len(all) != 1 {
-			return fmt.Errorf("%d endpoints %w", len(all), err)
+		all, err := p.Endpoints(ctx)
+		if err == nil && len(all) != 1 {
+			err = fmt.Errorf("%d endpoints", len(all))
 		}
-		return nil
+		return err
 	})
 	p.AuditEmpty(p.t)
 	p.published("a", 8080, a)
