@@ -7,10 +7,11 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/door"
 )
 
 func podmanChecks() []Check {
@@ -22,6 +23,9 @@ func podmanChecks() []Check {
 
 // podmanNetworks holds Podman's networks, one file each (containers.conf(5), network_config_dir).
 const podmanNetworks = "/etc/containers/networks"
+
+// podmanOnly are options of Podman's network that are no options of its mode.
+var podmanOnly = regexp.MustCompile(`^(heddle|com\.docker)\.|^no_default_route$`)
 
 // podmanNetwork is what the plugin has made of a network of Podman's.
 type podmanNetwork struct {
@@ -37,10 +41,19 @@ type podmanNetwork struct {
 
 // heddle is the network that it stands for.
 func (n podmanNetwork) heddle() heddle.Network {
-	stands := heddle.Network{ID: n.Options[door.OptionID], Name: n.Name, Parent: n.Parent, Internal: n.Internal}
+	stands := heddle.Network{ID: n.Options["heddle.id"], Name: n.Name, Parent: n.Parent, Internal: n.Internal, Options: map[string]string{}}
 	for key, value := range n.Options {
-		if key != door.OptionID && key != "no_default_route" {
-			door.SetOption(&stands, key, value) // the plugin has accepted it
+		switch key {
+		case "mode":
+			stands.Mode = value
+		case "parent":
+			stands.Parent = value
+		case "mtu":
+			stands.MTU, _ = strconv.Atoi(value) // the plugin has accepted it
+		default:
+			if !podmanOnly.MatchString(key) {
+				stands.Options[key] = value
+			}
 		}
 	}
 	for _, s := range n.Subnets {
@@ -76,7 +89,7 @@ func lookPodmanNetwork(ctx context.Context, h *Host) Finding {
 		}
 		// else one that was made again, under the name
 		at := slices.IndexFunc(all, func(ours heddle.Network) bool { return ours.Name == stands.Name })
-		if at >= 0 && door.Agrees(stands, all[at]) {
+		if at >= 0 && all[at].Fits(stands) {
 			continue
 		}
 		evidence = append(evidence, fmt.Sprintf("%s: network %q, heddle.id %q", path, n.Name, stands.ID))

@@ -92,7 +92,7 @@ func (n network) agrees(is heddle.Network) error {
 	for _, s := range n.Subnets {
 		known.Subnets = append(known.Subnets, s.Subnet)
 	}
-	if door.Agrees(known, is) {
+	if is.Fits(known) {
 		return nil
 	}
 	words := func(n heddle.Network) string {

@@ -2,6 +2,7 @@ package heddle
 
 import (
 	"maps"
+	"net/netip"
 	"slices"
 	"strconv"
 )
@@ -37,4 +38,14 @@ func flags[T interface{ String() string }](name string, values []T) (args []stri
 		args = append(args, name, v.String())
 	}
 	return args
+}
+
+// Fits reports whether the network is what a container engine remembers of it, which may not know the
+// mode and the subnets.
+func (n Network) Fits(remembered Network) bool {
+	lacks := func(a, b Network) bool {
+		return slices.ContainsFunc(a.Subnets, func(p netip.Prefix) bool { return !slices.Contains(b.Subnets, p) })
+	}
+	return (remembered.Mode == "" || remembered.Mode == n.Mode) && remembered.Internal == n.Internal &&
+		(len(remembered.Subnets) == 0 || !lacks(remembered, n) && !lacks(n, remembered))
 }
