@@ -27,6 +27,7 @@ func (p podman) tellKilled() {
 	}
 	agent := p.Pid()
 	cell.Must(p.t, syscall.Kill(agent, syscall.SIGSTOP))
+	defer syscall.Kill(agent, syscall.SIGCONT)
 	p.killed(9010, 0, func() error {
 		_, err := cell.TrySh("pgrep -f '[h]eddle setup /run/netns/'")
 		return err
@@ -52,7 +53,7 @@ func (p podman) killed(port int, after time.Duration, happened func() error) {
 	if err := cmd.Wait(); !errors.As(err, &exit) || !exit.Sys().(syscall.WaitStatus).Signaled() {
 		p.t.Errorf("podman run ended before it was killed, %s after the point: %v %s", after, err, said.String())
 	}
-	syscall.Kill(p.Pid(), syscall.SIGCONT)
+	cell.Must(p.t, syscall.Kill(p.Pid(), syscall.SIGCONT)) // if it stands still
 	p.clear()
 	if left := cell.Sh(p.t, `for pid in $(ss -Hltnp "sport = :%d" | grep -o 'pid=[0-9]*' | cut -d = -f 2 | sort -u); do ps -o pid=,args= $pid; kill -KILL $pid; done`, port); left != "" {
 		p.t.Logf("Podman has forgotten %.300s", left)
