@@ -64,7 +64,7 @@ cni-plugins: ## build the reference CNI plugins for tests and comparison
 	@packaging/cni/fetch-plugins.sh
 
 podman-packages: ## fetch Debian 13's Podman, with all that it depends on, for tests
-	@test/vm/fetch.sh packages podman-5 trixie podman netavark aardvark-dns crun >/dev/null
+	@test/vm/fetch.sh podman >/dev/null
 
 cri-modules: ## fetch the modules of the tests' CRI client, which is a module of its own
 	@cd test/runtimes/cri && $(GO) mod download

@@ -151,6 +151,7 @@ func checkPorts(n *network, req heddle.AttachRequest, listen func(heddle.PortMap
 		return heddle.Errorf(heddle.BadPort, "publish ports on network", n.Name, "the network is internal",
 			"leave --publish out, or use a network that is not internal")
 	}
+	held := heldSockets{req: req}
 	for _, p := range req.Ports {
 		if p.HostIP.IsValid() && !n.HasFamily(heddle.FamilyOf(p.HostIP)) {
 			return heddle.Errorf(heddle.BadPort, "publish port", p.String()+" on network "+n.Name,
@@ -160,7 +161,7 @@ func checkPorts(n *network, req heddle.AttachRequest, listen func(heddle.PortMap
 		if p.IsOpen() {
 			continue // ports.reserve chooses one that is free
 		}
-		if err := listen(p); err != nil && (!errors.Is(err, unix.EADDRINUSE) || !heldFor(req, p)) {
+		if err := listen(p); err != nil && (!errors.Is(err, unix.EADDRINUSE) || !held.holds(p)) {
 			return listenError(p, err)
 		}
 	}

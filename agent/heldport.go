@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
-	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -13,18 +12,49 @@ import (
 	"strings"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/kernel"
 )
 
-// heldFor reports whether the program that listens on a port of the request holds it for the
-// container itself, so that no other program takes it. Podman's monitor conmon does this, which has
-// the container's ID in its command line; and so does Podman, before there is a monitor.
-func heldFor(req heddle.AttachRequest, p heddle.PortMapping) bool {
-	listening := listeners(p)
-	if len(listening) == 0 {
-		return false
+// heldSockets are the sockets that listen on ports of the host, and which of them are held for one
+// container. They are read once, when a port of the request is first found taken.
+type heldSockets struct {
+	req heddle.AttachRequest
+	// listening are the sockets by protocol and port; nil until they are read.
+	listening map[string][]listener
+	// held are those of programs that hold ports for the container, as links of /proc/PID/fd.
+	held map[string]bool
+}
+
+// listener is a socket that listens, at an address of the host; an invalid one is all of both families.
+type listener struct {
+	addr  netip.Addr
+	inode string
+}
+
+// holds reports whether the programs that listen on a port hold it for the container itself, so that
+// no other program takes it. Podman's monitor conmon does this, which has the container's ID in its
+// command line; and so does Podman, before there is a monitor.
+func (h *heldSockets) holds(p heddle.PortMapping) bool {
+	if h.listening == nil {
+		h.listening, h.held = listeners(), socketsFor(h.req)
 	}
-	commands, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	some := false
+	for _, l := range h.listening[portKey(p)] {
+		if !shareAddress(p.HostIP, l.addr) {
+			continue
+		}
+		if !h.held["socket:["+l.inode+"]"] {
+			return false
+		}
+		some = true
+	}
+	return some
+}
+
+// socketsFor are the sockets of the programs that hold ports for a container.
+func socketsFor(req heddle.AttachRequest) map[string]bool {
 	held := map[string]bool{}
+	commands, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, path := range commands {
 		line, err := os.ReadFile(path)
 		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
@@ -37,12 +67,7 @@ func heldFor(req heddle.AttachRequest, p heddle.PortMapping) bool {
 			held[to] = true
 		}
 	}
-	for _, inode := range listening {
-		if !held["socket:["+inode+"]"] {
-			return false
-		}
-	}
-	return true
+	return held
 }
 
 // namesExactly reports whether one of a command line's words is the name.
@@ -55,33 +80,29 @@ func namesExactly(line []byte, name string) bool {
 	return false
 }
 
-// listeners returns the inodes of the sockets that listen on the port, on an address that the mapping
-// needs (proc_pid_net(5)).
-func listeners(p heddle.PortMapping) (inodes []string) {
-	state := map[string]string{"tcp": "0A", "udp": "07"}[p.Protocol]
-	suffix := fmt.Sprintf(":%04X", p.HostPort)
-	for _, version := range []string{"", "6"} {
-		table, _ := os.ReadFile("/proc/net/" + p.Protocol + version) // the file for IPv6 may not exist
-		for line := range strings.Lines(string(table)) {
-			f := strings.Fields(line)
-			if len(f) < 10 || f[3] != state {
-				continue
-			}
-			if address, ours := strings.CutSuffix(f[1], suffix); ours && inTheWay(p.HostIP, tableAddress(address)) {
-				inodes = append(inodes, f[9])
+// listeners are the sockets that listen, by protocol and port (proc_pid_net(5)).
+func listeners() map[string][]listener {
+	all, only6 := map[string][]listener{}, kernel.OnlyIPv6()
+	for protocol, state := range map[string]string{"tcp": "0A", "udp": "07"} {
+		for _, version := range []string{"", "6"} {
+			table, _ := os.ReadFile("/proc/net/" + protocol + version) // the file for IPv6 may not exist
+			for line := range strings.Lines(string(table)) {
+				f := strings.Fields(line)
+				if len(f) < 10 || f[3] != state {
+					continue
+				}
+				address, digits, _ := strings.Cut(f[1], ":")
+				port, err := strconv.ParseUint(digits, 16, 16)
+				if err != nil {
+					continue
+				}
+				inode, _ := strconv.ParseUint(f[9], 10, 32)
+				key := portKey(heddle.PortMapping{Protocol: protocol, HostPort: uint16(port)})
+				all[key] = append(all[key], listener{socketAddress(tableAddress(address), only6[uint32(inode)]), f[9]})
 			}
 		}
 	}
-	return inodes
-}
-
-// inTheWay reports whether a socket on an address of the host keeps others from listening on the
-// address of a mapping, which is invalid for all.
-func inTheWay(of, socket netip.Addr) bool {
-	if !of.IsValid() || of == socket {
-		return true
-	}
-	return socket.IsUnspecified() && (socket.Is6() || of.Is4())
+	return all
 }
 
 // tableAddress reads an address in the kernel's tables: words of four bytes in the host's order, in

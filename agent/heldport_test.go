@@ -23,39 +23,44 @@ func TestHeldPorts(t *testing.T) {
 		t.Skip("the same port of another address is taken: ", err)
 	}
 	defer other.Close()
-	req := heddle.AttachRequest{ID: heddle.EndpointID{Container: "no-such-word", IfName: "eth0"}}
-	if heldFor(req, p) {
+	holds := func(id string, holders ...int) bool {
+		h := heldSockets{req: heddle.AttachRequest{ID: heddle.EndpointID{Container: id, IfName: "eth0"}, Holders: holders}}
+		return h.holds(p)
+	}
+	if holds("no-such-word") {
 		t.Error("held by nobody that is named")
 	}
-	byUs := req
-	byUs.Holders = []int{1, os.Getpid()}
-	if !heldFor(byUs, p) {
+	if !holds("no-such-word", 1, os.Getpid()) {
 		t.Error("not held by this process, which is named")
 	}
-	if byUs.ID.Container = os.Args[0]; !heldFor(byUs, p) {
+	if !holds(os.Args[0]) {
 		t.Error("not held by this process, which has the name in its command line")
 	}
-	for address, listening := range map[string]int{"": 2, "127.0.0.1": 1, "127.0.0.3": 0, "::1": 0} {
+	for address, want := range map[string]bool{"": true, "0.0.0.0": true, "127.0.0.1": true, "127.0.0.3": false, "::1": false} {
 		p.HostIP, _ = netip.ParseAddr(address)
-		if got := listeners(p); len(got) != listening {
-			t.Errorf("%q: %v, want %d", address, got, listening)
+		if got := holds(os.Args[0]); got != want {
+			t.Errorf("%q: held %t", address, got)
 		}
 	}
 }
 
-// TestInTheWay: which sockets keep others from an address.
-func TestInTheWay(t *testing.T) {
+// TestSocketAddress: which addresses of the host a socket takes.
+func TestSocketAddress(t *testing.T) {
 	for _, c := range []struct {
-		of, socket string
-		want       bool
+		mapping, socket string
+		want            bool
 	}{
 		{"", "127.0.0.1", true}, {"127.0.0.1", "127.0.0.1", true}, {"127.0.0.1", "127.0.0.2", false}, {"127.0.0.1", "0.0.0.0", true},
-		{"127.0.0.1", "::", true}, {"::1", "0.0.0.0", false}, {"::1", "::", true}, {"::1", "fd00::1", false},
+		{"0.0.0.0", "127.0.0.1", true}, {"127.0.0.1", "::", true}, {"0.0.0.0", "::", true}, {"127.0.0.1", "::ffff:127.0.0.1", true},
+		{"::1", "0.0.0.0", false}, {"::1", "::", true}, {"::", "::1", true}, {"::1", "fd00::1", false},
 	} {
-		of, _ := netip.ParseAddr(c.of)
-		if got := inTheWay(of, netip.MustParseAddr(c.socket)); got != c.want {
-			t.Errorf("%s, %s: %v", c.of, c.socket, got)
+		mapping, _ := netip.ParseAddr(c.mapping)
+		if got := shareAddress(mapping, socketAddress(netip.MustParseAddr(c.socket), false)); got != c.want {
+			t.Errorf("%s, %s: %v", c.mapping, c.socket, got)
 		}
+	}
+	if all := netip.IPv6Unspecified(); shareAddress(netip.IPv4Unspecified(), socketAddress(all, true)) || !shareAddress(all, socketAddress(all, true)) {
+		t.Error("a socket for IPv6 alone")
 	}
 	if got := tableAddress("B80D01200000000067452301EFCDAB89"); got != netip.MustParseAddr("2001:db8::123:4567:89ab:cdef") {
 		t.Error(got)

@@ -3,7 +3,6 @@ package agent
 import (
 	"fmt"
 	"net"
-	"net/netip"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -62,10 +61,7 @@ func sctpFree(p heddle.PortMapping) error {
 	}
 	for _, s := range sockets {
 		for _, a := range s.Addrs {
-			if a == netip.IPv6Unspecified() {
-				a = netip.Addr{} // which is IPv4's as well
-			}
-			if collide(p, heddle.PortMapping{HostIP: a, HostPort: s.Port, Protocol: p.Protocol}) {
+			if s.Port == p.HostPort && shareAddress(p.HostIP, socketAddress(a, false)) {
 				return unix.EADDRINUSE
 			}
 		}

@@ -106,9 +106,23 @@ func (t portTable) free(id heddle.EndpointID, ports []heddle.PortMapping) {
 
 // collide reports whether two mappings want the same port of the host.
 func collide(p, q heddle.PortMapping) bool {
+	return p.Protocol == q.Protocol && p.HostPort == q.HostPort && shareAddress(p.HostIP, q.HostIP)
+}
+
+// shareAddress reports whether some address of the host is meant by both. An invalid one means all of
+// both families, an unspecified one all of its family.
+func shareAddress(a, b netip.Addr) bool {
 	covers := func(a, b netip.Addr) bool {
 		return !a.IsValid() || a == b || a.IsUnspecified() && heddle.FamilyOf(a) == heddle.FamilyOf(b)
 	}
-	return p.Protocol == q.Protocol && p.HostPort == q.HostPort &&
-		(covers(p.HostIP, q.HostIP) || covers(q.HostIP, p.HostIP))
+	return covers(a, b) || covers(b, a)
+}
+
+// socketAddress is the address of a socket as mappings have it: a socket on all addresses of IPv6
+// takes those of IPv4 as well, unless it is for IPv6 alone.
+func socketAddress(a netip.Addr, only6 bool) netip.Addr {
+	if a == netip.IPv6Unspecified() && !only6 {
+		return netip.Addr{}
+	}
+	return a.Unmap()
 }

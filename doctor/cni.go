@@ -22,8 +22,8 @@ func cniChecks() []Check {
 			Why: "Every ADD fails until the network is created.", Remedy: "heddle network create NAME --mode bridge --subnet CIDR", look: lookCNINetwork},
 		{ID: "cni-socket", Title: "heddle's configurations name this agent's socket", Wrong: "heddle's configurations name another agent's socket", Severity: Warn, Looks: "the key socket in those files",
 			Why: "The plugin asks nobody, or another agent.", Remedy: "correct the key socket in FILE", look: lookCNISocket},
-		{ID: "cni-queue", Title: "No DEL waits in the plugin's queue", Wrong: "A DEL waits in the plugin's queue", Severity: Warn, Looks: "STATE/cni-queue: entries older than a minute",
-			Why: "While no agent answers, the plugin leaves its DELs there; the agent carries them out at its next CNI call. Old ones hold addresses.", Remedy: "heddle detach CONTAINER/IFNAME, then remove the entry", look: lookCNIQueue, fix: fixCNIQueue},
+		{ID: "cni-queue", Title: "No detach waits in the plugin's queue", Wrong: "A detach waits in the plugin's queue", Severity: Warn, Looks: "STATE/cni-queue: entries older than a minute",
+			Why: "While no agent answers, the plugin queues CNI's DEL and netavark's teardown there. The agent carries them out when it starts and at the plugin's next call. Old ones hold addresses.", Remedy: "heddle detach CONTAINER/IFNAME, then remove the entry", look: lookCNIQueue, fix: fixCNIQueue},
 	}
 }
 

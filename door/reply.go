@@ -10,7 +10,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// ExitHeader has the plugin's exit code, and shows that a door for the plugin answered.
+// ExitHeader carries the plugin's exit code. An answer without it does not come from a door of the plugin's.
 const ExitHeader = "Cni-Exit"
 
 // Reply answers the plugin with what it prints on stdout: an answer, nothing, or err in the form

@@ -74,7 +74,7 @@ func askListening() (ports []uint16, err error) {
 			if len(socket) >= 6 { // struct inet_diag_msg: four bytes, then the socket's own port
 				ports = append(ports, binary.BigEndian.Uint16(socket[4:]))
 			}
-		}, listeningSockets(family))
+		}, socketsIn(family, unix.IPPROTO_TCP, tcpListen))
 		if err != nil {
 			return nil, err
 		}
@@ -82,15 +82,15 @@ func askListening() (ports []uint16, err error) {
 	return ports, nil
 }
 
-// listeningSockets asks for the TCP sockets of a family that listen (linux/inet_diag.h).
-func listeningSockets(family uint8) *nl.NetlinkRequest {
-	const (
-		tcpListen = 10 // TCP_LISTEN, net/tcp_states.h
-		size      = 56 // struct inet_diag_req_v2; what is not set below matches any socket
-	)
+// States of sockets (net/tcp_states.h); a socket of UDP that waits for any caller is closed.
+const tcpClose, tcpListen = 7, 10
+
+// socketsIn asks for the sockets of a family and protocol that are in a state (linux/inet_diag.h).
+func socketsIn(family, protocol uint8, state uint32) *nl.NetlinkRequest {
+	const size = 56 // struct inet_diag_req_v2; what is not set below matches any socket
 	b := make([]byte, size)
-	b[0], b[1] = family, unix.IPPROTO_TCP
-	binary.NativeEndian.PutUint32(b[4:], 1<<tcpListen)
+	b[0], b[1] = family, protocol
+	binary.NativeEndian.PutUint32(b[4:], 1<<state)
 	r := nl.NewNetlinkRequest(unix.SOCK_DIAG_BY_FAMILY, unix.NLM_F_DUMP)
 	r.AddRawData(b)
 	return r

@@ -25,6 +25,8 @@ type reply struct {
 	ours bool
 	exit int
 	body []byte
+	// note is for stderr.
+	note string
 }
 
 // call sends a request over a plain socket: package net alone would double the
@@ -123,6 +125,8 @@ func parse(answer []byte) (reply, error) {
 		name, value, _ := strings.Cut(line, ":")
 		number, err := strconv.Atoi(strings.TrimSpace(value))
 		switch {
+		case strings.EqualFold(name, "Plugin-Note"):
+			r.note = strings.TrimSpace(value)
 		case err != nil:
 		case strings.EqualFold(name, "Content-Length") && number != len(body):
 			return reply{}, incomplete

@@ -63,6 +63,9 @@ func ask(q request, conf []byte) int {
 	if !r.ours {
 		return q.fail(conf, refused, "the agent at "+socket+" refused the call: HTTP "+itoa(r.status), string(r.body))
 	}
+	if r.note != "" {
+		os.Stderr.WriteString("heddle-cni: " + r.note + "\n")
+	}
 	if _, err := os.Stdout.Write(r.body); err != nil {
 		return 1
 	}

@@ -3,8 +3,6 @@ package netavark
 import (
 	"fmt"
 	"maps"
-	"net/netip"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -39,41 +37,11 @@ func (h *Handler) create(body []byte) (any, error) {
 	if err := heddle.CheckNetworkName(want.Name); err != nil {
 		return nil, err
 	}
-	made, err := h.find(want, id)
+	made, err := h.find(want, id, asked.IPv6)
 	if err != nil {
 		return nil, err
 	}
 	return asked.answer(doc, made), nil
-}
-
-// find returns the network with the ID if there is one, else that of the name, made if it is missing.
-func (h *Handler) find(want heddle.Network, id string) (heddle.Network, error) {
-	if id != "" {
-		made, err := h.networks.NetworkByID(id)
-		if err == nil {
-			err = sameSubnets(made, want)
-		}
-		return made, err
-	}
-	old, err := h.networks.Network(want.Name)
-	if want.Mode == "" && err == nil {
-		if named := (heddle.Network{Name: want.Name}); reflect.DeepEqual(want, named) {
-			want = old
-		}
-		want.Mode = old.Mode
-	}
-	if want.Mode == "" {
-		want.Mode = door.DefaultMode(want, h.networks.Spans("overlay"))
-	}
-	if want.Mode == "host" {
-		return want, heddle.Errorf(heddle.BadOption, "create network", want.Name, "option mode=host needs no driver in Podman",
-			"start containers with --network host")
-	}
-	if want.ID != "" {
-		return want, nil // nothing is asked but its name
-	}
-	made, _, err := h.networks.CreateNetwork(want, false)
-	return made, err
 }
 
 // wanted is the network that the document asks for, and the ID if it names an existing one.
@@ -136,19 +104,6 @@ func (n network) answer(doc map[string]any, made heddle.Network) map[string]any 
 	doc["internal"], doc["ipv6_enabled"] = made.Internal, made.HasFamily(heddle.IPv6)
 	doc["ipam_options"] = map[string]string{"driver": ipamDriver}
 	return doc
-}
-
-// sameSubnets compares the subnets that Podman knows with those of the network.
-func sameSubnets(n, asked heddle.Network) error {
-	different := func(a, b heddle.Network) bool {
-		return slices.ContainsFunc(a.Subnets, func(p netip.Prefix) bool { return !slices.Contains(b.Subnets, p) })
-	}
-	if len(asked.Subnets) > 0 && (different(n, asked) || different(asked, n)) {
-		return heddle.Errorf(heddle.BadSubnet, "use network", n.Name,
-			fmt.Sprintf("it has the subnets %s, and Podman's network %s", heddle.List(n.Subnets), heddle.List(asked.Subnets)),
-			"remove Podman's network with 'podman network rm', and create it again")
-	}
-	return nil
 }
 
 func truth(key, value string) (bool, error) {

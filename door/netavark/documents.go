@@ -12,8 +12,10 @@ import (
 type network struct {
 	Name string `json:"name"`
 	// Parent is what podman network create --interface-name gives, for Podman's macvlan the parent.
-	Parent   string            `json:"network_interface"`
-	Subnets  []subnet          `json:"subnets"`
+	Parent  string   `json:"network_interface"`
+	Subnets []subnet `json:"subnets"`
+	// IPv6 is podman network create --ipv6.
+	IPv6     bool              `json:"ipv6_enabled"`
 	Internal bool              `json:"internal"`
 	DNS      bool              `json:"dns_enabled"`
 	Options  map[string]string `json:"options"`

@@ -3,14 +3,19 @@ package netavark
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
 
 // engines are the two processes above the plugin: netavark, which has started it, and Podman. Podman
 // binds the ports that a container publishes before it has the container attached. No process above
-// these counts: a service manager may hold ports for others.
+// these counts: a service manager may hold ports for others. There are none if the process is no plugin,
+// but one that got its ID since, or another program that calls the socket.
 func engines(plugin int) (pids []int) {
+	if !isPlugin(plugin) {
+		return nil
+	}
 	for pid := plugin; len(pids) < 2; {
 		if pid = parentOf(pid); pid <= 1 {
 			break
@@ -18,6 +23,13 @@ func engines(plugin int) (pids []int) {
 		pids = append(pids, pid)
 	}
 	return pids
+}
+
+// isPlugin reports whether a process executes the plugin, under one of its two names.
+func isPlugin(pid int) bool {
+	path, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	name := filepath.Base(strings.TrimSuffix(path, " (deleted)")) // by an update
+	return name == "heddle-cni" || name == "heddle"
 }
 
 // parentOf is the parent of a process, 0 if it is not known (proc_pid_stat(5), field 4). The

@@ -21,6 +21,8 @@ import (
 type fakeAgent struct {
 	networks  map[string]heddle.Network
 	made      map[heddle.EndpointID]heddle.AttachRequest
+	holder    heddle.EndpointID // of the default route
+	attachErr error
 	detachErr error
 	resolvers []netip.Addr
 }
@@ -42,7 +44,7 @@ func (f *fakeAgent) NetworkByID(id string) (heddle.Network, error) {
 	return heddle.Network{}, heddle.Errorf(heddle.NoNetwork, "show network", id, "", "")
 }
 
-func (f *fakeAgent) CreateNetwork(n heddle.Network, _ bool) (heddle.Network, []string, error) {
+func (f *fakeAgent) CreateNetwork(n heddle.Network, dryRun bool) (heddle.Network, []string, error) {
 	if old, exists := f.networks[n.Name]; exists {
 		if old.Mode != n.Mode {
 			return old, nil, heddle.Errorf(heddle.NetworkExists, "create network", n.Name, "", "change it with --mode")
@@ -58,11 +60,22 @@ func (f *fakeAgent) CreateNetwork(n heddle.Network, _ bool) (heddle.Network, []s
 			n.Gateways = append(n.Gateways, p.Addr().Next())
 		}
 	}
-	f.networks[n.Name] = n
+	if !dryRun {
+		f.networks[n.Name] = n
+	}
 	return n, nil, nil
 }
 
 func (f *fakeAgent) Spans(string) bool { return false }
+
+func (f *fakeAgent) Publishes(n heddle.Network) bool { return n.Mode != "macvlan" }
+
+func (f *fakeAgent) Publish(_ context.Context, id heddle.EndpointID, ports []heddle.PortMapping) (heddle.Endpoint, error) {
+	q := f.made[id]
+	q.Ports = ports
+	f.made[id] = q
+	return heddle.Endpoint{ID: id, Ports: ports}, nil
+}
 
 func (f *fakeAgent) Attach(_ context.Context, q heddle.AttachRequest) (heddle.AttachReply, error) {
 	n, err := f.NetworkByID(q.Network)
@@ -77,7 +90,13 @@ func (f *fakeAgent) Attach(_ context.Context, q heddle.AttachRequest) (heddle.At
 		}
 		e.Addrs = append(e.Addrs, netip.PrefixFrom(a, p.Bits()))
 	}
+	if f.attachErr != nil {
+		return heddle.AttachReply{}, f.attachErr
+	}
 	f.made[q.ID] = q
+	if _, held := f.made[f.holder]; !held || q.DefaultRoute != nil && *q.DefaultRoute {
+		f.holder = q.ID
+	}
 	return heddle.AttachReply{Endpoint: e, Gateways: n.Gateways, Resolvers: f.resolvers, Search: names.Search(n.Name)}, err
 }
 
@@ -91,7 +110,7 @@ func (f *fakeAgent) Detach(_ context.Context, id heddle.EndpointID) (bool, error
 
 func (f *fakeAgent) Endpoints() (all []heddle.Endpoint) {
 	for id, q := range f.made {
-		all = append(all, heddle.Endpoint{ID: id, Ports: q.Ports})
+		all = append(all, heddle.Endpoint{ID: id, Ports: q.Ports, DefaultRoute: id == f.holder})
 	}
 	return all
 }
@@ -101,12 +120,14 @@ type caller struct {
 	*Handler
 	agent *fakeAgent
 	dir   string
+	// note is that of the last answer.
+	note *string
 }
 
 func newDoor(t testing.TB) caller {
 	t.Helper()
 	f, dir, log := &fakeAgent{networks: map[string]heddle.Network{}, made: map[heddle.EndpointID]heddle.AttachRequest{}}, t.TempDir(), slog.New(slog.DiscardHandler)
-	return caller{&Handler{f, f, log, door.NewQueue(dir, f.Detach, log)}, f, dir}
+	return caller{&Handler{f, f, log, door.NewQueue(dir, f.Detach, log)}, f, dir, new(string)}
 }
 
 // ask calls a subcommand. It returns what the plugin would print and its exit code.
@@ -118,6 +139,7 @@ func (d caller) ask(t testing.TB, command, document string) (exit, body string) 
 	w := httptest.NewRecorder()
 	d.ServeHTTP(w, r)
 	exit, body = w.Header().Get(door.ExitHeader), w.Body.String()
+	*d.note = w.Header().Get(headerNote)
 	if exit == "0" {
 		if w.Code != http.StatusOK {
 			t.Errorf("%s: exit 0 with HTTP status %d", command, w.Code)

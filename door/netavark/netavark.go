@@ -27,6 +27,9 @@ const (
 	headerNetns   = "Netavark-Netns"
 )
 
+// headerNote carries a line that the plugin prints on stderr, which Podman shows.
+const headerNote = "Plugin-Note"
+
 // maxDocument bounds a document in bytes.
 const maxDocument = 1 << 20
 
@@ -34,6 +37,7 @@ const maxDocument = 1 << 20
 type endpoints interface {
 	Attach(context.Context, heddle.AttachRequest) (heddle.AttachReply, error)
 	Detach(context.Context, heddle.EndpointID) (bool, error)
+	Publish(context.Context, heddle.EndpointID, []heddle.PortMapping) (heddle.Endpoint, error)
 	Endpoints() []heddle.Endpoint
 }
 
@@ -42,6 +46,7 @@ type networks interface {
 	NetworkByID(id string) (heddle.Network, error)
 	CreateNetwork(n heddle.Network, dryRun bool) (heddle.Network, []string, error)
 	Spans(mode string) bool
+	Publishes(heddle.Network) bool
 }
 
 // Handler answers the plugin.
@@ -60,30 +65,36 @@ func NewHandler(a *agent.Agent, log *slog.Logger, queue *door.Queue) *Handler {
 // ServeHTTP answers one subcommand. It finishes the work even if the plugin is killed.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx := context.WithoutCancel(r.Context())
+	above := engines(door.CallerOf(ctx)) // first, while the plugin and its parents live for sure
 	command, netns := r.Header.Get(headerCommand), r.Header.Get(headerNetns)
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxDocument))
 	var answer any
+	var note string
 	if err != nil {
 		err = heddle.Errorf(heddle.BadJSON, "read document of netavark", "", err.Error(), "send at most 1 MiB")
 	} else {
-		answer, err = h.serve(ctx, command, netns, body)
+		answer, note, err = h.serve(ctx, command, netns, above, body)
 	}
 	if err != nil {
 		h.log.Warn("netavark call failed", "command", heddle.Clip(command), "netns", heddle.Clip(netns), "error", err)
 	}
+	if note != "" {
+		w.Header().Set(headerNote, note)
+	}
 	door.Reply(w, answer, err, func(err error) any { return failure{inPodmanWords(err)} })
 }
 
-func (h *Handler) serve(ctx context.Context, command, netns string, body []byte) (any, error) {
+func (h *Handler) serve(ctx context.Context, command, netns string, above []int, body []byte) (answer any, note string, err error) {
 	switch command {
 	case "create":
-		return h.create(body)
+		answer, err = h.create(body)
+		return answer, "", err
 	case "setup":
-		return h.setup(ctx, netns, body)
+		return h.setup(ctx, netns, above, body)
 	case "teardown":
-		return nil, h.teardown(ctx, body)
+		return nil, "", h.teardown(ctx, body)
 	}
-	return nil, heddle.Errorf(heddle.BadArgument, "read subcommand of netavark", heddle.Clip(command), "there is no such subcommand",
+	return nil, "", heddle.Errorf(heddle.BadArgument, "read subcommand of netavark", heddle.Clip(command), "there is no such subcommand",
 		fmt.Sprintf("give create, setup, teardown or info (plugin API %s)", apiVersion))
 }
 

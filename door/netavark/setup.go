@@ -8,37 +8,40 @@ import (
 	"slices"
 
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/door"
 )
 
 // setup attaches a container, as a whole or not at all. Called again with the same document, it
-// gives the same answer.
-func (h *Handler) setup(ctx context.Context, netns string, body []byte) (any, error) {
+// gives the same answer. A note is for who waits at the terminal.
+func (h *Handler) setup(ctx context.Context, netns string, above []int, body []byte) (answer any, note string, err error) {
 	var x execution
 	if err := decode(body, &x); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if err := x.id().Check(); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if err := h.queue.Drain(ctx).Attachable(x.id()); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	n, err := h.networkOf(x.Network)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	req, err := x.request(n)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	req.Netns, req.Holders = netns, engines(door.CallerOf(ctx))
-	req.Ports = door.Unpublished(h.endpoints.Endpoints, req)
+	req.Netns, req.Holders = netns, above
+	h.takeRoute(n, &req)
+	note, undo, err := h.takePorts(ctx, n, &req)
+	if err != nil {
+		return nil, "", err
+	}
 	reply, err := h.endpoints.Attach(ctx, req)
 	if err != nil {
-		return nil, err
+		return nil, "", errors.Join(err, undo())
 	}
-	return x.Network.status(n, reply), nil
+	return x.Network.status(n, reply), note, nil
 }
 
 // teardown detaches. It only needs the endpoint's id: the network and the namespace may not exist any
@@ -60,28 +63,6 @@ func (h *Handler) teardown(ctx context.Context, body []byte) error {
 	h.queue.Drain(ctx)
 	_, err := h.endpoints.Detach(ctx, id)
 	return err
-}
-
-// networkOf is the network that Podman's stands for. It must have the subnets that Podman knows:
-// one of that name may have been made anew since.
-func (h *Handler) networkOf(asked network) (n heddle.Network, err error) {
-	if id := asked.Options[door.OptionID]; id != "" {
-		n, err = h.networks.NetworkByID(id)
-	} else {
-		n, err = h.networks.Network(asked.Name)
-	}
-	if errors.Is(err, heddle.NoNetwork.Sentinel()) {
-		err = heddle.Errorf(heddle.NoNetwork, "use Podman's network", asked.Name, "the network of heddle that it stood for was deleted",
-			"remove it with 'podman network rm', and create it again")
-	}
-	if err != nil {
-		return n, err
-	}
-	var known heddle.Network
-	for _, s := range asked.Subnets {
-		known.Subnets = append(known.Subnets, s.Subnet)
-	}
-	return n, sameSubnets(n, known)
 }
 
 // request is what the document asks the agent for, but for the namespace.

@@ -3,6 +3,7 @@ package netavark
 import (
 	"errors"
 	"regexp"
+	"strings"
 
 	"github.com/heddle-network/heddle"
 )
@@ -29,6 +30,9 @@ func inPodmanWords(err error) string {
 		e.Remedy = x.Remedy
 	}
 	for _, w := range podmanWords {
+		if strings.Contains(e.Remedy, "heddle network create") {
+			break // it is a command of ours
+		}
 		if at := w.flag.FindStringIndex(e.Remedy); at != nil {
 			e.Remedy = e.Remedy[:at[1]] + " (podman: " + w.podman + ")" + e.Remedy[at[1]:]
 		}

@@ -3,6 +3,7 @@ package runtimes_test
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -61,8 +62,8 @@ func TestNetavarkAcross(t *testing.T) {
 				if _, err := source.Ask("tcp", netip.AddrPortFrom(addr, 80)); err != nil {
 					return err
 				}
-				if !strings.Contains(string(out), addr.String()) {
-					return fmt.Errorf("%w: no %s in %s", err, addr, out)
+				if !slices.Contains(strings.Fields(string(out)), addr.String()) {
+					return fmt.Errorf("no %s in %s (%v)", addr, out, err)
 				}
 			}
 			return nil

@@ -67,7 +67,7 @@ func (p podman) tellRun() {
 	p.published("a", 8080, a)
 	p.refuses("address 10.20.0.7 is taken", "--network blue --ip "+want[0].String(), "HDL-2007")
 	if p.wiring.onLAN {
-		p.refuses("a port on the LAN", "--network blue -p 8080:80", "publish")
+		p.portOnLAN("--network blue -p 8080:80")
 	} else {
 		p.refuses("port 8080 is published", "--network blue -p 8080:80", p.taken)
 	}
@@ -186,10 +186,11 @@ func (p podman) tellCrash() {
 	}
 	p.revive()
 	world.Within(p.t, time.Minute, "what ended meanwhile is detached", func() error {
-		if all, err := p.Endpoints(ctx); err != nil || len(all) != 1 {
-			return fmt.Errorf("%d endpoints %w", len(all), err)
+		all, err := p.Endpoints(ctx)
+		if err == nil && len(all) != 1 {
+			err = fmt.Errorf("%d endpoints", len(all))
 		}
-		return nil
+		return err
 	})
 	p.AuditEmpty(p.t)
 	p.published("a", 8080, a)

@@ -16,6 +16,8 @@ type podman struct {
 	create func(w wiring, name string, number int)
 	// taken are the words about a port that another container has published.
 	taken string
+	// portOnLAN starts a container that asks for a port on a LAN, where none can be published.
+	portOnLAN func(flags string)
 }
 
 // newPodman is the host's Podman with its CNI back end.
@@ -27,6 +29,7 @@ func newPodman(t *testing.T) podman {
 		write(p.t, path, w.conflist(name, number))
 		p.t.Cleanup(func() { os.Remove(path) })
 	}
+	p.portOnLAN = func(flags string) { p.refuses("a port on the LAN", flags, "publish") }
 	p.setUp("cni")
 	return p
 }

@@ -1,18 +1,18 @@
 #!/bin/sh
-# fetch.sh puts the Debian kernels that the VM tests boot into the cache, a folder each:
+# fetch.sh fetches packages of Debian for tests, and unpacks them into the cache: the kernels that the VM tests boot, and
+# Debian 13's Podman. Each has a folder:
 #
 #   ${HEDDLE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/heddle}/vm/6.1    linux-image-cloud-amd64 of bookworm
 #   ${HEDDLE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/heddle}/vm/6.12   linux-image-cloud-amd64 of bookworm-backports
+#   ${HEDDLE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/heddle}/packages/SUITE+PACKAGE…
 #
-# Each holds vmlinux (uncompressed), lib/modules (uncompressed) and package (the name and version of the Debian package).
-# A kernel already there is left alone. apt runs on lists, a cache and a source file of its own: nothing is installed,
+# A kernel's holds vmlinux (uncompressed), lib/modules (uncompressed) and package (the name and version of the Debian
+# package). What is there already is left alone. apt runs on lists, a cache and a source file of its own: nothing is installed,
 # and the machine's apt state stays as it is. The mirror is the machine's own; HEDDLE_DEBIAN_MIRROR overrides it.
 #
-#   fetch.sh                 fetch what is missing
+#   fetch.sh                 fetch the kernels that are missing
 #   fetch.sh mirror [DIR]    print the mirror named by the apt sources below DIR (default /etc/apt)
-#   fetch.sh packages NAME SUITE PACKAGE…
-#                            unpack SUITE's packages, with all that they depend on, into the cache's folder packages/NAME,
-#                            and print it; one that is there is taken as it is
+#   fetch.sh podman          fetch Podman, with all that it depends on, if it is missing, and print its folder
 set -eu
 
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
@@ -87,7 +87,7 @@ open_suite() {
 	echo "deb [arch=amd64 signed-by=$keyring] $mirror $1 main" >"$apt/sources.list"
 	private "$1" apt-get update >"$apt/log" 2>&1 || {
 		cat "$apt/log" >&2
-		die "cannot read the package lists of $1 (see above): check the network, or set HEDDLE_DEBIAN_MIRROR"
+		die "cannot read the package lists of $1 from $mirror (see above): check the network, or set HEDDLE_DEBIAN_MIRROR to a mirror that has $1"
 	}
 }
 
@@ -101,15 +101,14 @@ unpack() {
 	dpkg-deb -x "$apt"/*.deb "$3"
 }
 
-# packages NAME SUITE PACKAGE…: make the cache's folder packages/NAME, whole or not at all.
+# packages SUITE PACKAGE…: make the cache's folder of these packages, whole or not at all, and print it.
 packages() {
-	name=$1
-	suite=$2
-	shift 2
-	folder=${cache%/vm}/packages/$name
+	folder=${cache%/vm}/packages/$(echo "$*" | tr ' ' +)
+	suite=$1
+	shift
 	if [ ! -d "$folder" ]; then
 		open_suite "$suite"
-		say "$name: downloading $*"
+		say "$suite: downloading $*"
 		private "$suite" apt-get install -y --no-install-recommends --download-only "$@" >"$scratch/log" 2>&1 || {
 			cat "$scratch/log" >&2
 			die "cannot download $* (see above): check the network and the free space"
@@ -117,7 +116,7 @@ packages() {
 		for deb in "$scratch/apt-$suite"/cache/archives/*.deb; do dpkg-deb -x "$deb" "$scratch/packages"; done
 		mkdir -p "${folder%/*}"
 		chmod 0755 "$scratch/packages"
-		mv -T "$scratch/packages" "$folder" || [ -d "$folder" ]
+		mv -T "$scratch/packages" "$folder" 2>/dev/null || [ -d "$folder" ] || die "cannot make $folder: check the free space"
 	fi
 	echo "$folder"
 }
@@ -191,9 +190,8 @@ scratch=$(mktemp -d "$cache/.fetch.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 1' HUP INT TERM
 
-if [ "${1:-}" = packages ]; then
-	shift
-	packages "$@"
+if [ "${1:-}" = podman ]; then
+	packages trixie podman netavark aardvark-dns crun
 	exit
 fi
 fetch 6.1 bookworm

@@ -77,11 +77,11 @@ deb [ arch=amd64 signed-by=/k.gpg ]	http://mirror.four/debian bookworm contrib m
 }
 
 // fetchWithoutApt runs fetch.sh on a cache of its own where apt-get fails, and returns its output.
-func fetchWithoutApt(t *testing.T, cache string) (string, error) {
+func fetchWithoutApt(t *testing.T, cache string, args ...string) (string, error) {
 	t.Helper()
 	bin := t.TempDir()
 	write(t, filepath.Join(bin, "apt-get"), "#!/bin/sh\necho apt-get called >&2\nexit 100\n", 0o755)
-	cmd := exec.Command("sh", "fetch.sh")
+	cmd := exec.Command("sh", append([]string{"fetch.sh"}, args...)...)
 	cmd.Env = append(os.Environ(), "HEDDLE_CACHE="+cache, "HEDDLE_DEBIAN_MIRROR=http://mirror.invalid", "PATH="+bin+":"+os.Getenv("PATH"))
 	out, err := cmd.CombinedOutput()
 	return string(out), err
@@ -98,6 +98,23 @@ func TestFetchLeavesWhatIsThere(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(cache, "vm", ".fetch*")); len(left) > 0 {
 		t.Errorf("fetch.sh leaves %q", left)
+	}
+}
+
+// TestFetchPodman: without a mirror that has Debian 13, the error says which one it was and what to set.
+func TestFetchPodman(t *testing.T) {
+	cache := t.TempDir()
+	out, err := fetchWithoutApt(t, cache, "podman")
+	if err == nil || !strings.Contains(out, "package lists of trixie from http://mirror.invalid") || !strings.Contains(out, "HEDDLE_DEBIAN_MIRROR to a mirror that has trixie") {
+		t.Errorf("fetch.sh podman ends with %v:\n%s", err, out)
+	}
+	if left, _ := filepath.Glob(filepath.Join(cache, "*", "*")); len(left) > 0 {
+		t.Errorf("fetch.sh leaves %q", left)
+	}
+	folder := filepath.Join(cache, "packages", "trixie+podman+netavark+aardvark-dns+crun")
+	write(t, filepath.Join(folder, "usr", "bin", "podman"), "", 0o755)
+	if out, err := fetchWithoutApt(t, cache, "podman"); err != nil || strings.TrimSpace(out) != folder {
+		t.Errorf("with the packages in the cache, fetch.sh ends with %v:\n%s", err, out)
 	}
 }
 
