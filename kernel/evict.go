@@ -47,29 +47,33 @@ func (k *Kernel) Evict(t Tenure, in Pod) error {
 	if err != nil || parent == nil {
 		return refused("read interface", t.Parent, err) // a device is deleted with its parent
 	}
-	t.soon = time.Now().Add(upTime)
-	for _, deep := range []bool{false, true} {
+	begun := time.Now()
+	t.soon = begun.Add(upTime)
+	for deep := false; ; deep = true {
 		// read first, so that the search does not miss a device that comes later
 		before, err := k.listing().listenedMACs(*parent)
 		if err != nil {
 			return refused("list", "MAC addresses of "+t.Parent, err)
 		}
 		found, err := k.evict(t, *parent, pod, deep, before)
-		defer closeAll(found.down)
 		if err != nil {
+			closeAll(found.down)
 			return err
 		}
 		hidden := awaitUp(found.hidden, found.down)
+		closeAll(found.down)
 		switch {
 		case len(hidden) == 0 && (deep || !found.left):
 			return nil
-		case deep && (pod == nil || found.seenAll(hidden)) && k.waitGone(hidden, *parent):
-			return nil // its namespace was ending, or those of neighbours that the search has seen
-		case deep:
+		case !deep:
+			continue
+		case !k.waitGone(hidden, *parent, begun.Add(EndTime)):
 			return quarantined(t, fmt.Sprintf("%s listens to %s for a device in a namespace that is not found", t.Parent, orList(hidden)))
+		case pod == nil || found.seenAll(hidden):
+			return nil // its namespace was ending, or those of neighbours that the search has seen
 		}
+		// The namespace of a neighbour was ending, or a device in hiding took another address: look once more.
 	}
-	return nil
 }
 
 // parent reads the parent interface of the endpoint's device. A renamed parent still has its index.
@@ -263,8 +267,8 @@ const EndTime = 5 * time.Second
 
 // waitGone waits until the parent listens to none of the addresses any more, and reports
 // whether this happened in time.
-func (k *Kernel) waitGone(macs []heddle.MAC, parent linkState) bool {
-	for end := time.Now().Add(EndTime); time.Now().Before(end); time.Sleep(EndTime / 100) {
+func (k *Kernel) waitGone(macs []heddle.MAC, parent linkState, until time.Time) bool {
+	for ; time.Now().Before(until); time.Sleep(EndTime / 100) {
 		now, err := k.listing().listenedMACs(parent)
 		if err == nil && !slices.ContainsFunc(now, func(mac heddle.MAC) bool { return slices.Contains(macs, mac) }) {
 			return true

@@ -2,9 +2,13 @@ package kernel
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
@@ -78,5 +82,45 @@ func TestSoonKnown(t *testing.T) {
 				t.Errorf("asked %d times: %v", asked, err)
 			}
 		})
+	}
+}
+
+// TestNeighbourEnds: what a parent listens to for a device that cannot be found may be of a neighbour whose namespace is
+// ending. It is waited for; one that stays is in hiding.
+func TestNeighbourEnds(t *testing.T) {
+	for name, stays := range map[string]bool{"ends": false, "stays": true} {
+		t.Run(name, func(t *testing.T) {
+			r := newRoom(t)
+			other := newNetns(t, "other")
+			r.sh("ip link add lan0 type veth peer name wire0; ip link set lan0 up; ip link set wire0 up\n" +
+				"ip link add link lan0 name mv0 netns " + other + " type macvlan mode bridge; ip -n " + other + " link set mv0 up")
+			end := hide(t, other)
+			if stays {
+				defer end()
+			} else {
+				time.AfterFunc(300*time.Millisecond, end)
+			}
+			err := r.k.Evict(Tenure{Parent: "lan0", MAC: "0a:00:00:00:00:08", Known: func(uint64, int) bool { return false }}, r.podNS)
+			if stays != errors.Is(err, heddle.Quarantined.Sentinel()) || !stays && err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// hide keeps a namespace where no search finds it, in a message that nobody has read, until the function is called.
+func hide(t *testing.T, netns string) (end func()) {
+	t.Helper()
+	path := filepath.Join(netnsDir, netns)
+	f, err := os.Open(path)
+	cell.Must(t, err)
+	defer f.Close()
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
+	cell.Must(t, err)
+	cell.Must(t, unix.Sendmsg(pair[0], []byte("x"), unix.UnixRights(int(f.Fd())), nil, 0))
+	cell.Must(t, unix.Unmount(path, unix.MNT_DETACH))
+	return func() {
+		unix.Close(pair[0])
+		unix.Close(pair[1])
 	}
 }
