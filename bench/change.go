@@ -34,9 +34,9 @@ const (
 	TooFew  = "too few rounds"
 )
 
-// NewChange compares the readings of two runs. Judge says what that means.
-func NewChange(better string, a, b []float64, seed uint64) Change {
-	c := Change{Better: better, A: Median(a), B: Median(b), P: MannWhitney(a, b), least: leastP(len(a), len(b)), rounds: min(len(a), len(b))}
+// NewChange compares two runs by their medians and their readings. Judge says what that means.
+func NewChange(better string, medianA, medianB float64, a, b []float64, seed uint64) Change {
+	c := Change{Better: better, A: medianA, B: medianB, P: MannWhitney(a, b), least: leastP(len(a), len(b)), rounds: min(len(a), len(b))}
 	if c.A != 0 {
 		c.Ratio = c.B / c.A
 		c.Low, c.High = bootstrapRatio(a, b, seed)
@@ -66,15 +66,17 @@ func Judge(all []*Change) {
 	}
 }
 
-// Worsening is how much worse B is, as a part of A, and at least how much by the interval; negative if it is
-// better. From nothing it is without end.
-func (c Change) Worsening() (median, sure float64) {
+// worsening is how much worse B is, as a part of A, and at least how much by the interval; negative if it is
+// better. From nothing it is without end; that is sure if it is clear.
+func (c Change) worsening() (median, sure float64) {
 	if c.A == 0 {
 		switch {
-		case c.A == c.B:
+		case c.B == 0:
 			return 0, 0
-		case (c.B > c.A) == (c.Better == HigherIsBetter):
+		case (c.B > 0) == (c.Better == HigherIsBetter):
 			return math.Inf(-1), math.Inf(-1)
+		case c.Verdict == Worse:
+			return math.Inf(1), math.Inf(1)
 		}
 		return math.Inf(1), 0
 	}
@@ -103,10 +105,10 @@ func (c Change) RatioText() string {
 
 // Summary counts the verdicts.
 func Summary(all []*Change) string {
-	count, sure := map[string]int{}, true
+	count, sure := map[string]int{}, false
 	for _, c := range all {
 		count[c.Verdict]++
-		sure = sure && c.Sure()
+		sure = sure || c.Sure()
 	}
 	text := fmt.Sprintf("%d clearly better, %d clearly worse, %d without a clear change", count[Better], count[Worse], count[Unclear])
 	switch {

@@ -74,18 +74,18 @@ func (c Comparison) all() (all []*Change) {
 	return all
 }
 
-// sure reports whether every change has more than one round.
+// sure reports whether some change has more than one round.
 func (c Comparison) sure() bool {
-	return !slices.ContainsFunc(c.Cells, func(x ComparisonCell) bool { return !x.Sure() })
+	return slices.ContainsFunc(c.Cells, func(x ComparisonCell) bool { return x.Sure() })
 }
 
 func compareFigure(a, b CellResult, f Figure, va, vb []float64, seed uint64) (ComparisonCell, bool) {
 	x, inA := a.Figures[f.Name]
-	_, inB := b.Figures[f.Name]
+	y, inB := b.Figures[f.Name]
 	if !inA || !inB || x.Median == 0 || f.Better == Informative {
 		return ComparisonCell{}, false
 	}
-	c := ComparisonCell{Cell: b.Cell, Figure: f.Name, Unit: f.Unit, Change: NewChange(f.Better, va, vb, seed)}
+	c := ComparisonCell{Cell: b.Cell, Figure: f.Name, Unit: f.Unit, Change: NewChange(f.Better, x.Median, y.Median, va, vb, seed)}
 	if p, q := a.RatioHost[f.Name], b.RatioHost[f.Name]; p.Median > 0 {
 		c.HostRatio = q.Median / p.Median
 	}

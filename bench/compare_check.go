@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/limit"
@@ -47,21 +48,26 @@ type NamedChange struct {
 func CheckChanges(limits []limit.Limit, all []NamedChange) error {
 	var crossed []string
 	for _, l := range limits {
-		chosen := 0
+		chosen, sure := 0, false
 		for _, x := range all {
 			if _, named := l.Labels["figure"]; !l.Matches(x.Labels) || !named && !x.Headline {
 				continue
 			}
-			if l.Metric == sureRegression && !x.Sure() {
-				return heddle.Errorf(heddle.BadArgument, "check --fail-if", l.String(), "one round is never sure", "measure with --rounds 3 or more")
-			}
-			chosen++
-			if v := x.metric(l.Metric); l.Crossed(v, limit.RatioUnit) {
+			chosen, sure = chosen+1, sure || x.Sure()
+			v := x.metric(l.Metric)
+			switch {
+			case !l.Crossed(v, limit.RatioUnit):
+			case x.A == 0:
+				crossed = append(crossed, fmt.Sprintf("%s: %s was 0 (%s)", l, x.Name, x.Verdict))
+			default:
 				crossed = append(crossed, fmt.Sprintf("%s: %s has %.3g (second ÷ first %s, %s)", l, x.Name, v, x.RatioText(), x.Verdict))
 			}
 		}
-		if chosen == 0 {
+		switch {
+		case chosen == 0:
 			return limit.Refuse(l.String(), "it chooses nothing that both reports have")
+		case l.Metric == sureRegression && !sure:
+			return heddle.Errorf(heddle.BadArgument, "check --fail-if", l.String(), "one round is never sure", "measure with --rounds 3 or more")
 		}
 	}
 	return limit.Failed(crossed)
@@ -69,14 +75,25 @@ func CheckChanges(limits []limit.Limit, all []NamedChange) error {
 
 // metric returns a metric of the change.
 func (c Change) metric(name string) float64 {
-	median, sure := c.Worsening()
+	median, sure := c.worsening()
 	switch name {
 	case plainRatio:
-		return c.Ratio
+		return Quotient(c.B, c.A)
 	case regression:
 		return median
 	}
 	return sure
+}
+
+// Quotient is a divided by b: 1 if both are 0, and without end if b alone is.
+func Quotient(a, b float64) float64 {
+	switch {
+	case b != 0:
+		return a / b
+	case a == 0:
+		return 1
+	}
+	return math.Inf(1)
 }
 
 // Check returns an error with the code Threshold if any limit is crossed. A limit that chooses

@@ -68,11 +68,15 @@ func (l Limit) Matches(labels map[string]string) bool {
 // String is the clause, as it can be read again.
 func (l Limit) String() string {
 	s := l.Metric
+	var parts []string
 	if len(l.Labels) > 0 {
-		var parts []string
 		for _, k := range slices.Sorted(maps.Keys(l.Labels)) {
-			parts = append(parts, k+"="+l.Labels[k])
+			if l.Labels[k] != "" {
+				parts = append(parts, k+"="+l.Labels[k])
+			}
 		}
+	}
+	if len(parts) > 0 {
 		s += "{" + strings.Join(parts, ",") + "}"
 	}
 	return s + " " + l.Op + " " + strconv.FormatFloat(l.Value, 'g', -1, 64) + l.Unit
@@ -81,7 +85,7 @@ func (l Limit) String() string {
 // Refuse is the error of an expression, or a clause of it, that cannot be checked.
 func Refuse(text, why string) error {
 	return heddle.Errorf(heddle.BadArgument, "read --fail-if", strconv.Quote(text), why,
-		"write METRIC{label=value,…} OP NUMBER, such as 'p99>200us' or 'ratio-host{mode=bridge} < 0.5'")
+		"write METRIC{label=value,…} OP NUMBER, such as 'p99{mode=bridge} > 200us'")
 }
 
 // Failed is the error of limits that were crossed, with code Threshold; nil if there are none.

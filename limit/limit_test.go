@@ -73,6 +73,12 @@ func TestCrossed(t *testing.T) {
 			t.Errorf("%s: %v, %v", text, got, err)
 		}
 	}
+	for text, want := range map[string]bool{"p99 > 1s": false, "p99 >= 1s": true, "p99 <= 1000ms": true, "p99 < 1000001us": true, "p99 > 999999us": true} {
+		got, err := Parse(text, figures())
+		if err != nil || got[0].Crossed(1e9, "ns") != want {
+			t.Errorf("1 s: %s: %v, %v", text, got, err)
+		}
+	}
 	share, _ := Parse("ratio-host < 99%", figures())
 	if l := share[0]; !l.Crossed(0.98, RatioUnit) || l.Crossed(0.99, RatioUnit) || !l.Fits(RatioUnit) || l.Fits("s") {
 		t.Errorf("%v", l)

@@ -1,9 +1,6 @@
 package limit
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // The metrics about ratios are ratio-MODE, the median of the ratios to that mode
 // within one round, and low-ratio-MODE and high-ratio-MODE, the ends of its 95 %
@@ -42,9 +39,7 @@ func ratioParts(metric string) (over string, end End, ok bool) {
 func (g Grammar) AddRatios(modes ...string) {
 	for _, mode := range modes {
 		for _, end := range []End{Median, Low, High} {
-			if name := string(end) + ratioMetric + mode; !slices.Contains(g.Units[name], RatioUnit) {
-				g.Units[name] = []string{RatioUnit}
-			}
+			g.Units[string(end)+ratioMetric+mode] = []string{RatioUnit}
 		}
 	}
 }

@@ -9,7 +9,7 @@ type measure struct {
 }
 
 var measures = map[string]measure{
-	"ns": {"time", 1e-9}, "us": {"time", 1e-6}, "µs": {"time", 1e-6}, "μs": {"time", 1e-6}, "ms": {"time", 1e-3}, "s": {"time", 1},
+	"ns": {"time", 1}, "us": {"time", 1e3}, "µs": {"time", 1e3}, "μs": {"time", 1e3}, "ms": {"time", 1e6}, "s": {"time", 1e9},
 	"bit/s": {"bits", 1}, "kbit/s": {"bits", 1e3}, "Mbit/s": {"bits", 1e6}, "Gbit/s": {"bits", 1e9},
 	"B/s": {"bits", 8}, "kB/s": {"bits", 8e3}, "MB/s": {"bits", 8e6}, "GB/s": {"bits", 8e9},
 	"B": {"bytes", 1}, "kB": {"bytes", 1e3}, "KB": {"bytes", 1e3}, "MB": {"bytes", 1e6}, "GB": {"bytes", 1e9},

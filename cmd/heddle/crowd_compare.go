@@ -20,7 +20,8 @@ func newCrowdCompare(s *session) *cobra.Command {
 		Long: `compare divides the medians of report B by those of report A, mode by mode, with the
 95 % interval of that ratio and a word where the difference is clear. A and B are files
 that 'heddle crowd run --out' wrote. Reports of different plans are refused, unless
---anyway is given. With -o wide there are more figures.
+--anyway is given. With -o wide there are more figures. A mode without a valid round in either
+says nothing: the command ends with exit code 1 (HDL-9002).
 
 With --fail-if the command fails (exit code 1, HDL-7003) on a change: 'regression>10%' looks
 at how much worse B is, 'sure-regression>10%' at how much worse it is at least, by the
@@ -59,7 +60,10 @@ func (s *session) crowdCompare(a, b, failIf string, anyway bool) error {
 	if err := s.emit("CrowdComparison", c, func(w io.Writer) error { return s.comparisonScreen(w, c) }); err != nil {
 		return err
 	}
-	return c.Check(conditions)
+	if err := c.Check(conditions); err != nil {
+		return err
+	}
+	return c.Valid()
 }
 
 // comparisonScreen shows what changed in each mode.

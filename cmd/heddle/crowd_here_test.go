@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -38,6 +39,7 @@ func TestCrowdRunHere(t *testing.T) {
 
 	killed := runCrowd(t, long, "--network", "web")
 	killed.awaits(t, "playing for")
+	seesRun(t, "bridge")
 	if out, err := exec.Command("heddle", "crowd", "run", short, "--network", "web").CombinedOutput(); err == nil ||
 		!strings.Contains(string(out), string(heddle.EndpointDiffers)) {
 		t.Errorf("two crowds on one network: %v, %s", err, out)
@@ -48,6 +50,9 @@ func TestCrowdRunHere(t *testing.T) {
 	heddleDoes(t, "audit") // links are nothing amiss
 	killed.cmd.Process.Kill()
 	killed.cmd.Wait()
+	if got := heddleDoes(t, "crowd", "status"); got != "" {
+		t.Errorf("a run that was killed is shown: %s", got)
+	}
 	awaitNobody(t)
 
 	out, book, seen := filepath.Join(dir, "report.json"), filepath.Join(dir, "diary.jsonl"), filepath.Join(dir, "seen.pcap")
@@ -94,13 +99,18 @@ func capturing(t *testing.T, file string) (end func()) {
 	words := bufio.NewScanner(said)
 	for words.Scan() && !strings.Contains(words.Text(), "listening on") {
 	}
-	return func() {
+	if !strings.Contains(words.Text(), "listening on") {
+		t.Fatalf("tcpdump does not listen: %v", cmd.Wait())
+	}
+	end = sync.OnceFunc(func() {
 		cmd.Process.Signal(syscall.SIGINT)
 		for words.Scan() {
 			t.Log(words.Text())
 		}
 		cmd.Wait()
-	}
+	})
+	t.Cleanup(end)
+	return end
 }
 
 // checkLabelled: each flow that was captured has a label, and is missed if it has none.

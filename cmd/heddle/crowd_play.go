@@ -68,7 +68,11 @@ func (p *crowdPlay) here(ctx context.Context, n heddle.Network) error {
 		played, err := round.Play(ctx, round.Options{Scenario: p.read, Agent: p.client(), Network: n, Diary: d, Number: number,
 			Free:     func() int64 { return machineLimits().Memory },
 			Progress: func(step string) { p.say("%s", step) }, Live: p.now})
-		if err = errors.Join(err, d.Err(), p.add(number, played)); err != nil {
+		failed := d.Err()
+		if failed != nil {
+			failed = heddle.Wrap(heddle.BadArgument, "write diary", p.flags.diary, failed, "make room there")
+		}
+		if err = errors.Join(failed, err, p.add(number, played)); err != nil {
 			return err
 		}
 	}
@@ -87,13 +91,13 @@ func (p *crowdPlay) add(number int, played round.Round) error {
 		return nil
 	}
 	until := p.out
-	until.Partial = "the command was killed"
+	until.Partial = "the run has not ended"
 	return writeReport(p.flags.out, until)
 }
 
 // modes plays in a lab, each mode once in each round.
 func (p *crowdPlay) modes(ctx context.Context) error {
-	r, err := rig.New(ctx, rig.Options{Name: fmt.Sprintf("crowd-%d", os.Getpid()), Modes: p.out.Modes, Users: p.read.Users, Text: p.read.Text,
+	r, err := rig.New(ctx, rig.Options{Name: fmt.Sprintf("crowd-%d", os.Getpid()), Modes: p.flags.modes, Users: p.read.Users, Text: p.read.Text,
 		Seed: p.read.Seed, Diary: p.diary, Live: p.now, Notes: func(line string) { p.say("%s", line) }})
 	if err != nil {
 		return err
@@ -105,15 +109,15 @@ func (p *crowdPlay) modes(ctx context.Context) error {
 // rounds plays the rounds, each with another mode first. A mode that this kernel does not have is left out.
 func (p *crowdPlay) rounds(ctx context.Context, r *rig.Rig) error {
 	for number := 1; number <= p.flags.rounds; number++ {
-		for i := range p.out.Modes {
-			mode := p.out.Modes[(i+number-1)%len(p.out.Modes)]
+		for i := range p.flags.modes {
+			mode := p.flags.modes[(i+number-1)%len(p.flags.modes)]
 			if p.out.LeftOut[mode] != "" || p.out.Has(mode, number) {
 				continue
 			}
 			p.say("round %d of %d: mode %s", number, p.flags.rounds, mode)
 			played, err := r.Play(ctx, mode, number)
 			var known *heddle.Error
-			if number == 1 && errors.As(err, &known) && known.Code == heddle.NotOnKernel {
+			if len(p.out.Of(mode)) == 0 && errors.As(err, &known) && known.Code == heddle.NotOnKernel {
 				p.out.LeftOut[mode] = known.Error()
 				p.say("left out mode %s: %s", mode, known.Error())
 				continue

@@ -34,7 +34,7 @@ and ends with exit code 1 (HDL-9002).
 			if err != nil {
 				return err
 			}
-			conditions, err := crowdLimits(failIf, r.Modes)
+			conditions, err := crowdLimits(failIf, r.Known())
 			if err != nil {
 				return err
 			}
@@ -45,9 +45,9 @@ and ends with exit code 1 (HDL-9002).
 	return cmd
 }
 
-// crowdLimits reads --fail-if about a report of these modes.
-func crowdLimits(expr string, modes []string) ([]limit.Limit, error) {
-	return limits(expr, func(expr string) ([]limit.Limit, error) { return report.ParseLimits(expr, modes) })
+// crowdLimits reads --fail-if about a report that has, or will have, these.
+func crowdLimits(expr string, known report.Known) ([]limit.Limit, error) {
+	return limits(expr, func(expr string) ([]limit.Limit, error) { return report.ParseLimits(expr, known) })
 }
 
 // verdict is why a report is bad news: its rounds say nothing about the network, or a figure crosses a limit.
@@ -105,11 +105,11 @@ func (s *session) figureTable(w io.Writer, r report.Report, part []report.Figure
 		row, has := []string{f.Label}, false
 		for _, m := range played {
 			text := "-"
-			if v, ok := r.Median(m, f.Of); ok {
+			if v, ok := r.Median(m, f.Value); ok {
 				text, has = figureText(f, v), true
 			}
-			if first := r.Rounds[0].Mode; s.isWide() && m != first {
-				if ratio, ok := r.Ratio(m, first, f.Of); ok && ratio.N > 1 {
+			if s.isWide() && m != played[0] {
+				if ratio, ok := r.Ratio(m, played[0], f.Value); ok && ratio.N > 1 {
 					text += fmt.Sprintf(" (%.2f [%.2f, %.2f])", ratio.Median, ratio.Low, ratio.High)
 				}
 			}
@@ -131,7 +131,7 @@ func figureText(f report.Figure, v float64) string {
 		return strconv.FormatFloat(100*v, 'f', 2, 64) + "%"
 	case report.Bytes:
 		return plan.FormatBytes(int64(v))
-	case report.Score:
+	case report.Score, report.Processors:
 		return strconv.FormatFloat(v, 'f', 2, 64)
 	}
 	return strconv.FormatFloat(v, 'f', -1, 64)

@@ -99,7 +99,7 @@ func TestCrowdFailIf(t *testing.T) {
 		"compare A B":                                            "",
 		"compare A A --fail-if regression>1%":                    "",
 		"compare A B --fail-if regression{mode=routed}>1%":       "2 chooses nothing",
-		"compare A OTHER":                                        "2 they are of different plans: crowd: office, then other",
+		"compare A OTHER":                                        "2 they are of different plans: seed: 7, then 0",
 		"compare A OTHER --anyway":                               "",
 		"compare A none.json":                                    "2 no such file",
 		"run FILE --fail-if ratio-overlay>1 --modes bridge":      "2 unknown metric",
@@ -146,6 +146,7 @@ func TestCrowdRunRefuses(t *testing.T) {
 		"0 is no number of u": {"--users", "0"},
 		"file exists":         {"--diary", file},
 		"there is no --out":   {"--resume"},
+		"file of --out":       {"--out", device + "2", "--diary", device + "2"},
 	} {
 		got := call(t, append([]string{"crowd", "run", file}, args...)...)
 		if got.code != 2 || !strings.Contains(got.stderr, strings.TrimSpace(want)) || got.stdout != "" {
@@ -154,7 +155,7 @@ func TestCrowdRunRefuses(t *testing.T) {
 	}
 }
 
-// TestCrowdResume: the valid rounds of the same plan are kept, and of those modes and rounds that are asked for.
+// TestCrowdResume: all valid rounds of the same plan and links are kept.
 func TestCrowdResume(t *testing.T) {
 	earlier := crowdReport()
 	file := filepath.Join(t.TempDir(), "report.json")
@@ -162,24 +163,27 @@ func TestCrowdResume(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := func(resume bool, rounds int, modes ...string) (report.Report, error) {
-		out := report.Report{SHA256: earlier.SHA256, Modes: modes, LeftOut: map[string]string{}}
+		out := report.Report{SHA256: crowdReport().SHA256, Seed: earlier.Seed, Users: earlier.Users, Length: earlier.Length, Links: earlier.Links, Modes: modes, LeftOut: map[string]string{}}
 		f := runFlags{resume: resume, rounds: rounds}
 		f.out = file
 		err := f.goOn(&out)
 		return out, err
 	}
 	got, err := next(true, 3, "bridge", "routed", "ipvlan")
-	if err != nil || len(got.Rounds) != 2 || !got.Has("bridge", 1) || !got.Has("bridge", 2) || got.Has("routed", 1) || got.LeftOut["ipvlan"] == "" {
+	if err != nil || len(got.Rounds) != 2 || !got.Has("bridge", 1) || !got.Has("bridge", 2) || got.Has("routed", 1) || got.LeftOut["ipvlan"] != "" {
 		t.Errorf("%v, %+v", err, got)
 	}
-	if got, err := next(true, 1, "bridge"); err != nil || len(got.Rounds) != 1 || len(got.LeftOut) > 0 {
+	if got, err := next(true, 1, "macvlan"); err != nil || len(got.Rounds) != 2 || !slices.Equal(got.Modes, []string{"macvlan", "bridge"}) || len(got.LeftOut) > 0 {
 		t.Errorf("%v, %+v", err, got)
 	}
 	if got, err := next(false, 3, "bridge"); err != nil || len(got.Rounds) > 0 {
 		t.Errorf("%v, %+v", err, got)
 	}
 	earlier.SHA256 = "of another plan"
-	if _, err := next(true, 3, "bridge"); err == nil || !strings.Contains(err.Error(), "different plans") {
+	if err := writeReport(file, earlier); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := next(true, 3, "bridge"); err == nil || !strings.Contains(err.Error(), "of another run") {
 		t.Errorf("%v", err)
 	}
 	os.Remove(file)

@@ -58,7 +58,7 @@ thousand frames on links, the figures say nothing about the network, and the com
 so and ends with exit code 1 (HDL-9002).
 
 The report of --out is written after each round. With --resume, a run goes on where an earlier
-one of the same plan ended; rounds that are not valid are played again.
+one of the same plan and links ended; rounds that are not valid are played again.
 
 With --diary, each step of each user is written down when it has ended, and each flow when
 it is opened and closed; 'heddle crowd why USER FILE' reads that.
@@ -99,6 +99,8 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 	switch {
 	case f.rounds < 1 || f.rounds > 1000:
 		return heddle.Errorf(heddle.BadArgument, "read flag", "--rounds", fmt.Sprintf("%d is none of 1 to 1000", f.rounds), "give 1 or more")
+	case f.diary != "" && f.diary == f.out:
+		return heddle.Errorf(heddle.BadArgument, "read flag", "--diary", "it is the file of --out", "name two files")
 	case f.resume && f.out == "":
 		return heddle.Errorf(heddle.BadArgument, "read flag", "--resume", "there is no --out", "name the earlier report with --out")
 	case f.network != "" && cmd.Flags().Changed("modes"):
@@ -114,13 +116,13 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 	if err := checkModes(f.modes); err != nil {
 		return err
 	}
-	conditions, err := crowdLimits(f.failIf, f.modes)
+	conditions, err := crowdLimits(f.failIf, report.Known{Modes: f.modes, Behaviours: sortedKeys(read.Behaviours), Actions: read.Actions()})
 	if err != nil {
 		return err
 	}
 	raiseFileLimit()
 	out := report.Report{Crowd: read.Name, Seed: read.Seed, Users: read.Users, Length: time.Duration(read.Clock.Length),
-		Modes: f.modes, LeftOut: map[string]string{}, Links: read.Links()}
+		Modes: slices.Clone(f.modes), LeftOut: map[string]string{}, Links: read.Links()}
 	if f.player == 0 { // the rig's caller has drawn the plan
 		if len(out.Links) > 0 {
 			if err := link.Check(); err != nil {
@@ -136,12 +138,13 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 		}
 		out.SHA256 = drawn.SHA256
 	}
+	out.Diary = f.diary != ""
 	if err := f.goOn(&out); err != nil {
 		return err
 	}
-	if !out.Lacks(f.rounds) {
+	if !out.Lacks(f.modes, f.rounds) {
 		s.note("all rounds have been played")
-		return s.endRun(out, nil, f.out, conditions)
+		return s.endRun(out, nil, "", conditions)
 	}
 	p := &crowdPlay{session: s, flags: f, read: read, out: out}
 	if p.diary, err = f.openDiary(read, out.SHA256); err != nil {
@@ -149,6 +152,7 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 	}
 	if p.diary != nil {
 		defer p.diary.Close()
+		defer f.dropEmpty(p.diary)
 	}
 	if f.player == 0 {
 		if p.shown, err = live.Serve(live.Run{Crowd: read.Name, Seed: read.Seed, Users: read.Users, Modes: f.modes, Rounds: f.rounds, Played: len(out.Rounds)}); err != nil {
@@ -162,7 +166,7 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 	} else {
 		err = p.modes(ctx)
 	}
-	if p.diary != nil && f.player == 0 {
+	if p.diary != nil && f.player == 0 && len(p.out.Rounds) > 0 {
 		s.note("the diary is in %s", f.diary)
 	}
 	return s.endRun(p.out, err, f.out, conditions)
@@ -212,26 +216,29 @@ func nothingPlayed(r report.Report) error {
 
 // goOn takes the valid rounds of an earlier report, with --resume, if there is one.
 func (f runFlags) goOn(out *report.Report) error {
-	if _, err := os.Stat(f.out); !f.resume || errors.Is(err, os.ErrNotExist) {
+	if !f.resume {
+		return nil
+	}
+	if _, err := os.Stat(f.out); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	earlier, err := report.Read(f.out)
 	if err == nil {
-		err = report.Comparable(earlier, *out)
+		err = report.Resumable(earlier, *out)
 	}
 	if err != nil {
 		return err
 	}
 	for _, r := range earlier.Rounds {
-		if r.Invalid == "" && slices.Contains(out.Modes, r.Mode) && r.Number <= f.rounds {
-			out.Rounds = append(out.Rounds, r)
+		if r.Invalid != "" {
+			continue
+		}
+		out.Rounds = append(out.Rounds, r)
+		if !slices.Contains(out.Modes, r.Mode) {
+			out.Modes = append(out.Modes, r.Mode)
 		}
 	}
-	for mode, why := range earlier.LeftOut {
-		if slices.Contains(out.Modes, mode) {
-			out.LeftOut[mode] = why
-		}
-	}
+	out.Diary = out.Diary || earlier.Diary
 	return nil
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -14,7 +15,9 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/crowd/live"
 	"github.com/heddle-network/heddle/crowd/report"
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 // players are people who do something short, often.
@@ -94,6 +97,31 @@ func checkRound(t *testing.T, r report.Round) {
 	}
 }
 
+// seesRun waits until others see that a crowd does something in a mode, and shows it to them.
+func seesRun(t *testing.T, mode string) {
+	t.Helper()
+	var all list[live.Run]
+	_, err := poll.Until(time.Minute, 100*time.Millisecond, func() error {
+		text := heddleDoes(t, "crowd", "status", "-o", "json")
+		if err := json.Unmarshal([]byte(text), &all); err != nil {
+			return poll.Final(err)
+		}
+		if len(all.Items) != 1 || all.Items[0].Now == nil || all.Items[0].Now.Sessions().Started == 0 {
+			return errors.New(text)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run := all.Items[0]; run.Crowd != "players" || run.Users != 12 || run.Now.Mode != mode || run.Now.Due == 0 || run.Stage == "" {
+		t.Errorf("%+v", run)
+	}
+	if shown := heddleDoes(t, "crowd", "status"); !strings.Contains(shown, "mode "+mode) || !strings.Contains(shown, "are due") {
+		t.Error(shown)
+	}
+}
+
 // checkDiaries: all steps of a round are in its users' diaries, as planned, and each user's flows come from its own
 // addresses.
 func checkDiaries(t *testing.T, r report.Round, file string) {
@@ -148,7 +176,7 @@ func TestCrowdRunEnds(t *testing.T) {
 		out := filepath.Join(t.TempDir(), "report.json")
 		run := runCrowd(t, file, "--modes", "bridge", "--out", out)
 		run.awaits(t, "playing for")
-		time.Sleep(time.Second) // somebody is doing something
+		seesRun(t, "bridge")
 		end(run)
 		err := run.cmd.Wait()
 		if err == nil {

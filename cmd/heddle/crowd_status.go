@@ -12,7 +12,6 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/crowd/live"
-	"github.com/heddle-network/heddle/crowd/report"
 )
 
 // followEvery is how often status shows a run anew.
@@ -89,10 +88,10 @@ func (s *session) runScreen(w io.Writer, run live.Run) error {
 	if run.Now == nil {
 		return fieldTable(w, s.width(), fields...)
 	}
-	now := report.Round{Number: run.Now.Number, Round: run.Now.Round}
+	now := run.Now
 	sum := now.Sessions()
-	fields = append(fields, [2]string{"round", fmt.Sprintf("%d, mode %s, %s of %s", now.Number, now.Mode, shortDuration(run.Now.Since), shortDuration(now.Length))},
-		[2]string{"sessions", fmt.Sprintf("%d of %d are due, %d began, %d late", run.Now.Due, sum.Intended, sum.Started, sum.Late)},
+	fields = append(fields, [2]string{"round", fmt.Sprintf("%d, mode %s, %s of %s", now.Number, now.Mode, shortDuration(now.Since), shortDuration(now.Length))},
+		[2]string{"sessions", fmt.Sprintf("%d of %d are due, %d began, %d late", now.Due, sum.Intended, sum.Started, sum.Late)},
 		[2]string{"of these", fmt.Sprintf("%d achieved, %d failed, %d gave up, %d go on", sum.Achieved, sum.Failed, sum.GivenUp,
 			sum.Started-sum.Achieved-sum.Failed-sum.GivenUp-sum.Unfinished)},
 		[2]string{"crowd's lag p99", shortDuration(now.Late())})

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -27,7 +26,15 @@ func (f runFlags) openDiary(read scenario.Scenario, sha256 string) (*os.File, er
 	case f.player > 0:
 		return os.NewFile(rig.DiaryFD, f.diary), nil
 	}
-	file, err := os.OpenFile(f.diary, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
+	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL | os.O_APPEND
+	goesOn := f.resume && diaryOf(f.diary, sha256)
+	if goesOn {
+		flags = os.O_WRONLY | os.O_APPEND
+	}
+	file, err := os.OpenFile(f.diary, flags, 0o600)
+	if err == nil && goesOn {
+		return file, nil
+	}
 	if err != nil {
 		return nil, heddle.Wrap(heddle.BadArgument, "make diary", f.diary, err, "name a file that is not there, in a folder that is")
 	}
@@ -40,6 +47,32 @@ func (f runFlags) openDiary(read scenario.Scenario, sha256 string) (*os.File, er
 	return file, nil
 }
 
+// diaryOf reports whether a file is the diary of a run of that plan.
+func diaryOf(file, sha256 string) bool {
+	for l, err := range diary.Read(file) {
+		return err == nil && l.Run != nil && l.Run.SHA256 == sha256
+	}
+	return false
+}
+
+// dropEmpty removes a diary in which nothing has happened.
+func (f runFlags) dropEmpty(file *os.File) {
+	if f.player > 0 {
+		return
+	}
+	lines := 0
+	for range diary.Read(f.diary) {
+		if lines++; lines > 1 {
+			return
+		}
+	}
+	if opened, err := file.Stat(); err == nil {
+		if there, err := os.Stat(f.diary); err == nil && os.SameFile(opened, there) {
+			os.Remove(f.diary)
+		}
+	}
+}
+
 func newCrowdWhy(s *session) *cobra.Command {
 	var round int
 	var mode string
@@ -48,7 +81,7 @@ func newCrowdWhy(s *session) *cobra.Command {
 		Short: "Show what a user planned to do, and what came of it",
 		Long: `why puts a user's planned diary beside what happened in a round: when each step was to
 begin, when it did, how long the user waited, and why it failed. USER is a number, from 1;
-FILE is a diary that 'heddle crowd run --diary' wrote. Without --mode and --round, it is
+FILE is what 'heddle crowd run --diary' wrote. Without --mode and --round, it is
 the first round that is there.`,
 		Example: "  heddle crowd why 7 diary.jsonl\n  heddle crowd why 7 diary.jsonl --mode routed --round 2",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -96,9 +129,9 @@ func readWhy(ctx context.Context, file string, user int, mode string, number int
 				return w, err
 			}
 		case l.Round != nil:
-			inside = !found && l.Round.Is(mode, number)
-			if inside {
-				w.Round, found = *l.Round, true
+			again := l.Round.Number == w.Round.Number && l.Round.Mode == w.Round.Mode // a run that went on
+			if inside = l.Round.Is(mode, number) && (!found || again); inside {
+				w.Round, found, w.Steps, w.Flows = *l.Round, true, []diary.Step{}, []diary.Flow{}
 			}
 		case inside && l.Step != nil && l.Step.User == user:
 			w.Steps = append(w.Steps, *l.Step)
@@ -109,7 +142,23 @@ func readWhy(ctx context.Context, file string, user int, mode string, number int
 	if !found {
 		return w, heddle.Errorf(heddle.BadArgument, "read diary", file, "it has no such round", "give another --mode or --round, or none")
 	}
-	return w, nil
+	return w, w.fits(file)
+}
+
+// fits refuses a plan that is not the one that was played: this heddle draws another one.
+func (y crowdWhy) fits(file string) error {
+	planned := map[diary.Where]string{}
+	for _, one := range y.Planned.Sessions {
+		for i, step := range one.Steps {
+			planned[diary.At(one, i)] = string(step.Do)
+		}
+	}
+	for _, s := range y.Steps {
+		if do, is := planned[s.Where]; !is || do != s.Do {
+			return heddle.Errorf(heddle.BadArgument, "read diary", file, "it is of another plan than this heddle draws", "use the version of heddle that wrote it")
+		}
+	}
+	return nil
 }
 
 // plannedDiary draws a user's diary anew.
@@ -159,6 +208,9 @@ func (s *session) whyScreen(w io.Writer, y crowdWhy) error {
 		for i, step := range one.Steps {
 			at := diary.At(one, i)
 			row := []string{clockTime(one.Start + begins[i]), fmt.Sprintf("%s %d", one.Behaviour, one.Number), doing(step), strconv.Itoa(step.To), "-", "-", "not begun"}
+			if flows[at] != "" {
+				row[6] = outcomeWord("")
+			}
 			if d, is := done[at]; is {
 				row[4], row[5], row[6] = clockTime(d.Begun), shortDuration(d.Ended-d.Planned), outcomeText(d)
 			}
@@ -171,7 +223,7 @@ func (s *session) whyScreen(w io.Writer, y crowdWhy) error {
 	fields := [][2]string{{"user", fmt.Sprintf("%d, %s", y.Planned.User, y.Planned.Persona)},
 		{"round", fmt.Sprintf("%d, mode %s, from %s", y.Round.Number, y.Round.Mode, y.Round.Began.Format(time.RFC3339))}}
 	if len(rows) == 0 {
-		return errors.Join(fieldTable(w, s.width(), append(fields, [2]string{"sessions", "none"})...))
+		return fieldTable(w, s.width(), append(fields, [2]string{"sessions", "none"})...)
 	}
 	if err := fieldTable(w, s.width(), fields...); err != nil {
 		return err

@@ -74,7 +74,7 @@ var exampleOrder = []string{
 	"lab up", "lab list", "lab exec",
 	"lab fault cut", "lab fault heal", "lab fault wire", "lab fault rate", "lab fault mtu", "lab fault pause", "lab fault continue",
 	"lab fault kill", "lab fault clock", "lab fault list", "lab fault clear", "lab down",
-	"crowd example", "crowd check", "crowd plan",
+	"crowd example", "crowd check", "crowd plan", "crowd status",
 }
 
 // elsewhere names commands that need more than one host, or minutes: other suites

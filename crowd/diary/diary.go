@@ -4,7 +4,6 @@ package diary
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/netip"
 	"sync"
@@ -118,12 +117,11 @@ func (r *Recorder) Open(f Flow) (end func()) {
 	if r == nil || r.To == nil {
 		return func() {}
 	}
-	f.At = time.Now()
 	r.mu.Lock()
 	r.flows++
-	f.ID = r.flows
+	f.ID, f.At = r.flows, time.Now()
+	r.writeLocked(Line{Flow: &f})
 	r.mu.Unlock()
-	r.write(Line{Flow: &f})
 	return sync.OnceFunc(func() { r.write(Line{End: &End{f.ID, time.Now()}}) })
 }
 
@@ -131,14 +129,18 @@ func (r *Recorder) write(l Line) {
 	if r == nil || r.To == nil {
 		return
 	}
-	text, err := json.Marshal(l)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.writeLocked(l)
+}
+
+func (r *Recorder) writeLocked(l Line) {
+	text, err := json.Marshal(l)
 	if err == nil && r.failed == nil {
 		_, err = r.To.Write(append(text, '\n')) // whole lines, also where the program is killed
 	}
 	if err != nil && r.failed == nil {
-		r.failed = fmt.Errorf("write the diary: %w", err)
+		r.failed = err
 	}
 }
 

@@ -85,7 +85,7 @@ func TestFails(t *testing.T) {
 		t.Error(r.Err())
 	}
 	dir := t.TempDir()
-	for text, want := range map[string]string{"": "empty", "{}\n": "does not begin", "{\n": "line 1", "{\"run\":{}}\n[]\n": "line 2", "{\"run\":{}}": "EOF", "none": ""} {
+	for text, want := range map[string]string{"": "no line", "{}\n": "does not begin", "{\n": "line 1", "{\"run\":{}}\n[]\n": "line 2", "{\"run\":{}}": "no line", strings.Repeat("x", longest+1): "too long", "none": ""} {
 		file := filepath.Join(dir, "diary")
 		if text == "none" {
 			file, want = filepath.Join(dir, "none"), "no such file"

@@ -2,10 +2,10 @@ package diary
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"os"
 
@@ -25,19 +25,13 @@ func Read(file string) iter.Seq2[Line, error] {
 			return
 		}
 		defer f.Close()
-		in := bufio.NewReaderSize(f, 1<<16)
-		for number := 1; ; number++ {
-			text, err := in.ReadBytes('\n')
-			if errors.Is(err, io.EOF) && (number > 1 || len(text) == 0) {
-				if number == 1 {
-					fail(errors.New("it is empty"))
-				}
-				return
-			}
+		in := bufio.NewScanner(f)
+		in.Buffer(nil, longest)
+		in.Split(wholeLines)
+		number := 1
+		for ; in.Scan(); number++ {
 			var l Line
-			if err == nil {
-				err = json.Unmarshal(text, &l)
-			}
+			err := json.Unmarshal(in.Bytes(), &l)
 			if err == nil && number == 1 && l.Run == nil {
 				err = errors.New("it does not begin with a run")
 			}
@@ -49,5 +43,24 @@ func Read(file string) iter.Seq2[Line, error] {
 				return
 			}
 		}
+		if err := in.Err(); err != nil {
+			fail(fmt.Errorf("line %d: %w", number, err))
+		} else if number == 1 {
+			fail(errors.New("it has no line"))
+		}
 	}
+}
+
+// longest is how long a line may be: the first one has a scenario.
+const longest = 16 << 20
+
+// wholeLines splits at the ends of lines, and leaves out what has none.
+func wholeLines(data []byte, atEOF bool) (advance int, line []byte, err error) {
+	if i := bytes.IndexByte(data, '\n'); i >= 0 {
+		return i + 1, data[:i], nil
+	}
+	if atEOF {
+		return len(data), nil, nil
+	}
+	return 0, nil, nil
 }

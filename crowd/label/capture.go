@@ -30,7 +30,7 @@ func eachPacket(capture io.Reader, do func(at time.Time, key ends)) error {
 		return fmt.Errorf("it is no capture: %w", err)
 	}
 	var from source
-	link := func(gopacket.CaptureInfo) layers.LinkType { return 0 }
+	var link func(gopacket.CaptureInfo) layers.LinkType
 	if string(magic) == ngMagic {
 		ng, err := pcapgo.NewNgReader(in, pcapgo.NgReaderOptions{WantMixedLinkType: true})
 		if err != nil {

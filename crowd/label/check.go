@@ -30,7 +30,7 @@ func Check(labels []Label, capture io.Reader) (c Coverage, err error) {
 	for i, l := range labels {
 		key := endsOf(protocols[l.Protocol], l.From, l.To)
 		if before := byEnds[key]; len(before) > 0 {
-			if last := labels[before[len(before)-1]]; last.Ended.IsZero() || l.At.Before(last.Ended) {
+			if last := labels[before[len(before)-1]]; last.Round == l.Round && last.Mode == l.Mode && (last.Ended.IsZero() || l.At.Before(last.Ended)) {
 				c.Twice = append(c.Twice, key.String())
 			}
 		}

@@ -84,7 +84,7 @@ type connection struct {
 
 // Close closes the connection.
 func (c connection) Close() error {
-	defer c.end()
+	c.end()
 	return c.Conn.Close()
 }
 

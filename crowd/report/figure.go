@@ -21,8 +21,8 @@ type Figure struct {
 	Better string
 	// Detail: most readers can do without.
 	Detail bool
-	// Of is its value in a round; ok is false if the round has none.
-	Of func(Round) (v float64, ok bool)
+	// Value is its value in a round; ok is false if the round has none.
+	Value func(Round) (v float64, ok bool)
 }
 
 // Name is the figure in words.
@@ -46,6 +46,8 @@ const (
 	Bytes  Unit = "B"
 	Number Unit = "" // of sessions, videos, steps
 	Score  Unit = "score"
+	// Processors is how many were busy.
+	Processors Unit = "processors"
 )
 
 // Parts lists the figures of the report's rounds under their headings, in the order in which people read them.
@@ -62,11 +64,11 @@ func achieved(r Report) []Figure {
 		return float64(s.Achieved) / float64(max(1, s.Intended)), s.Intended > 0
 	}
 	figure := Figure{Part: sessionsAchieved, Label: "all", Metric: "achieved", Unit: Share, Better: bench.HigherIsBetter,
-		Of: func(one Round) (float64, bool) { return share(one.Sessions()) }}
+		Value: func(one Round) (float64, bool) { return share(one.Sessions()) }}
 	all := []Figure{figure}
 	for _, name := range Names(r, func(one Round) map[string]tally.Sessions { return one.Behaviours }) {
 		figure.Label, figure.Behaviour = name, name
-		figure.Of = func(one Round) (float64, bool) { return share(one.Behaviours[name]) }
+		figure.Value = func(one Round) (float64, bool) { return share(one.Behaviours[name]) }
 		all = append(all, figure)
 	}
 	return all
@@ -76,7 +78,7 @@ func achieved(r Report) []Figure {
 func sessions() []Figure {
 	count := func(label, metric, better string, of func(tally.Sessions) int64) Figure {
 		return Figure{Part: "sessions", Label: label, Metric: metric, Better: better,
-			Of: func(one Round) (float64, bool) { return float64(of(one.Sessions())), true }}
+			Value: func(one Round) (float64, bool) { return float64(of(one.Sessions())), true }}
 	}
 	return []Figure{
 		count("intended", "", bench.Informative, func(s tally.Sessions) int64 { return s.Intended }),
@@ -98,7 +100,7 @@ func waited(r Report) (all []Figure) {
 		figure := Figure{Part: "waited, from plan", Action: name, Unit: Time, Better: bench.LowerIsBetter}
 		of := func(label, metric string, has func(tally.Steps) bool, value func(tally.Steps) float64) {
 			figure.Label, figure.Metric = name+" "+label, metric
-			figure.Of = func(one Round) (float64, bool) { a := one.Actions[name]; return value(a), has(a) }
+			figure.Value = func(one Round) (float64, bool) { a := one.Actions[name]; return value(a), has(a) }
 			all = append(all, figure)
 		}
 		done := func(a tally.Steps) bool { return a.Planned.Count > 0 }
@@ -120,7 +122,7 @@ func waited(r Report) (all []Figure) {
 func media() []Figure {
 	of := func(label, metric string, unit Unit, better string, has func(Round) bool, value func(Round) float64) Figure {
 		return Figure{Part: "calls, videos, cost", Label: label, Metric: metric, Unit: unit, Better: better,
-			Of: func(one Round) (float64, bool) { return value(one), has(one) }}
+			Value: func(one Round) (float64, bool) { return value(one), has(one) }}
 	}
 	calls := func(r Round) bool { return r.Calls.Count > 0 }
 	videos := func(r Round) bool { return r.Videos.Count > 0 }
@@ -132,8 +134,8 @@ func media() []Figure {
 		of("videos, never began", "videos-never-began", Number, bench.LowerIsBetter,
 			func(r Round) bool { return r.Videos.Count+r.Videos.Never > 0 }, func(r Round) float64 { return float64(r.Videos.Never) }),
 		of("videos, stalled", "stalled", Share, bench.LowerIsBetter, videos, func(r Round) float64 { return r.Videos.Stalled }),
-		{Part: "calls, videos, cost", Label: "links, frames lost", Metric: "links-lost", Unit: Share, Better: bench.Informative, Of: Round.LostOnLinks},
-		{Part: "calls, videos, cost", Label: "links, frames missed", Metric: "links-missed", Unit: Share, Better: bench.LowerIsBetter, Of: Round.MissedOnLinks},
+		{Part: "calls, videos, cost", Label: "links, frames lost", Metric: "links-lost", Unit: Share, Better: bench.Informative, Value: Round.LostOnLinks},
+		{Part: "calls, videos, cost", Label: "links, frames missed", Metric: "links-missed", Unit: Share, Better: bench.LowerIsBetter, Value: Round.MissedOnLinks},
 	}
 }
 
@@ -141,15 +143,15 @@ func media() []Figure {
 func costs() []Figure {
 	of := func(label, metric string, unit Unit, value func(Round) float64) Figure {
 		return Figure{Part: "calls, videos, cost", Label: label, Metric: metric, Unit: unit, Better: bench.LowerIsBetter,
-			Of: func(one Round) (float64, bool) { return value(one), true }}
+			Value: func(one Round) (float64, bool) { return value(one), true }}
 	}
 	memory := of("memory a user", "memory", Bytes, nil)
-	memory.Of = func(r Round) (float64, bool) { return float64(r.MemoryPerUser), r.MemoryPerUser > 0 }
+	memory.Value = func(r Round) (float64, bool) { return float64(r.MemoryPerUser), r.MemoryPerUser > 0 }
 	return []Figure{
 		of("attached in", "attached", Time, func(r Round) float64 { return float64(r.Attached) }),
 		of("detached in", "detached", Time, func(r Round) float64 { return float64(r.Detached) }),
-		of("processors, crowd", "processors", Score, func(r Round) float64 { return r.Processor }),
-		of("processors, machine", "machine", Score, func(r Round) float64 { return r.Machine }),
+		of("processors, crowd", "processors", Processors, func(r Round) float64 { return r.Processor }),
+		of("processors, machine", "machine", Processors, func(r Round) float64 { return r.Machine }),
 		memory,
 		of("crowd's lag p99", "lag", Time, func(r Round) float64 { return float64(r.Late()) }),
 	}
@@ -166,7 +168,7 @@ func failures(r Report) (all []Figure) {
 	}
 	for _, why := range Names(r, count) {
 		all = append(all, Figure{Part: "steps failed", Label: why, Better: bench.Informative,
-			Of: func(one Round) (float64, bool) { return float64(count(one)[why]), true }})
+			Value: func(one Round) (float64, bool) { return float64(count(one)[why]), true }})
 	}
 	return all
 }

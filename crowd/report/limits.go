@@ -2,8 +2,11 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/bench"
 	"github.com/heddle-network/heddle/crowd/round"
 	"github.com/heddle-network/heddle/crowd/tally"
 	"github.com/heddle-network/heddle/limit"
@@ -23,28 +26,69 @@ var anything = Report{Rounds: []Round{{Round: round.Round{Result: tally.Result{
 // the rounds: achieved (of all sessions, unless a behaviour is named), p50, p99 and apdex (of each action, or of
 // the one named), mos-p10, stalled, memory, lag and others; and ratio-MODE, low-ratio-MODE and high-ratio-MODE, to
 // the mode's value in the same round, of p50 unless a figure is named.
-func ParseLimits(expr string, modes []string) ([]limit.Limit, error) {
+func ParseLimits(expr string, known Known) ([]limit.Limit, error) {
 	g := limit.Grammar{Units: map[string][]string{}, Labels: limitLabels}
 	for _, f := range anything.Figures() {
 		if f.Metric != "" {
 			g.Add(f.Metric, f.Unit.inLimits())
 		}
 	}
-	g.AddRatios(modes...)
-	return limit.Parse(expr, g)
+	g.AddRatios(known.Modes...)
+	all, err := limit.Parse(expr, g)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range all {
+		if why := known.refuses(l, g.Units[l.Metric]); why != "" {
+			return nil, limit.Refuse(l.String(), why)
+		}
+	}
+	return all, nil
 }
 
-// inLimits is the unit in the words of conditions: scores have none.
+// Known is what a report has, or will have.
+type Known struct{ Modes, Behaviours, Actions []string }
+
+// Known is what the report has.
+func (r Report) Known() Known {
+	return Known{r.Modes, Names(r, func(one Round) map[string]tally.Sessions { return one.Behaviours }),
+		Names(r, func(one Round) map[string]tally.Steps { return one.Actions })}
+}
+
+// refuses says why a condition means nothing; "" if it means something.
+func (k Known) refuses(l limit.Limit, units []string) string {
+	for _, x := range []struct {
+		label string
+		known []string
+	}{{"mode", k.Modes}, {"behaviour", k.Behaviours}, {"action", k.Actions}} {
+		if name, is := l.Labels[x.label]; is && !slices.Contains(x.known, name) {
+			return fmt.Sprintf("there is no %s %q; there are %s", x.label, heddle.Clip(name), strings.Join(x.known, ", "))
+		}
+	}
+	_, _, ratio := l.Ratio()
+	switch {
+	case !ratio && l.Labels["figure"] != "":
+		return "the label figure is that of ratios"
+	case l.Unit == "" && (slices.Contains(units, string(Time)) || slices.Contains(units, string(Bytes))):
+		return "it has no unit, such as ms or MB"
+	case l.Unit == "" && !ratio && slices.Contains(units, string(Share)) && l.Value > 1:
+		return "it is a share: write 99% or 0.99"
+	}
+	return ""
+}
+
+// inLimits is the unit in the words of conditions: scores and numbers have none.
 func (u Unit) inLimits() string {
-	if u == Score {
+	switch u {
+	case Score, Processors:
 		return ""
 	}
 	return string(u)
 }
 
-// Check returns an error with the code Threshold if any limit is crossed. A mode without the figure that others
-// have crosses it, too; a limit that chooses nothing is an error: a condition must not pass because it checks
-// nothing. The text writes a figure's value.
+// Check returns an error with the code Threshold if any limit is crossed. A mode in which a chosen figure has no value
+// crosses it, too, such as how long people waited for what always failed. A limit all of whose figures have none is an error: a
+// condition must not pass because it checks nothing. The text writes a figure's value.
 func (r Report) Check(limits []limit.Limit, text func(Figure, float64) string) error {
 	var crossed []string
 	for _, l := range limits {
@@ -93,9 +137,14 @@ func (f Figure) chosen(l limit.Limit, mode string) bool {
 // limited is the value that a limit is about, and its unit in the limit's words.
 func (r Report) limited(l limit.Limit, mode string, f Figure) (v float64, unit string, ok bool) {
 	if over, end, ratio := l.Ratio(); ratio {
-		got, ok := r.Ratio(mode, over, f.Of)
+		got, ok := r.Ratio(mode, over, f.Value)
+		if !ok { // there is no ratio to nothing
+			a, hasA := r.Median(mode, f.Value)
+			b, hasB := r.Median(over, f.Value)
+			return bench.Quotient(a, b), limit.RatioUnit, hasA && hasB
+		}
 		return got.At(end), limit.RatioUnit, ok
 	}
-	v, ok = r.Median(mode, f.Of)
+	v, ok = r.Median(mode, f.Value)
 	return v, f.Unit.inLimits(), ok
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/bench"
 	"github.com/heddle-network/heddle/crowd/round"
+	"github.com/heddle-network/heddle/crowd/scenario"
 	"github.com/heddle-network/heddle/crowd/tally"
 )
 
@@ -57,7 +58,7 @@ func TestCheck(t *testing.T) {
 		"failed > 0":                                              "failed > 0: bridge failed has 1",
 		"attached > 2s":                                           "",
 	} {
-		limits, err := ParseLimits(text, r.Modes)
+		limits, err := ParseLimits(text, r.Known())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,12 +73,17 @@ func TestCheck(t *testing.T) {
 		"p50{persona=manager} > 1ms":    "there are mode, behaviour, action, figure",
 		"ratio-overlay > 1":             "unknown metric",
 		"memory > 1MB":                  "no round",
-		"p50{action=mail.send} > 1ms":   "no round",
+		"p50{action=mail.send} > 1ms":   "no action \"mail.send\"; there are dns.query, web.page",
+		"p50{mode=brigde} > 1ms":        "no mode \"brigde\"",
+		"achieved{behaviour=x} < 1":     "there are browse, rare",
+		"p50 > 1":                       "no unit, such as ms",
+		"achieved < 99":                 "write 99% or 0.99",
+		"p50{figure=p99} > 1ms":         "that of ratios",
 		"p50{mode=macvlan} > 1ms":       "no round",
 		"ratio-bridge{mode=bridge} > 1": "no round",
 		"p50{behaviour=browse} > 1ms":   "no round",
 	} {
-		limits, err := ParseLimits(text, r.Modes)
+		limits, err := ParseLimits(text, r.Known())
 		if err == nil {
 			err = r.Check(limits, say)
 		}
@@ -85,8 +91,19 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
+	r.Rounds[0].Behaviours, r.Rounds[1].Behaviours = map[string]tally.Sessions{"rare": {Intended: 1, Achieved: 1}}, map[string]tally.Sessions{"rare": {Intended: 1, Failed: 1}}
+	once := Report{Seed: 1, Modes: r.Modes, Rounds: r.Rounds[:2]}
+	for text, crossed := range map[string]bool{"ratio-bridge{mode=routed,figure=failed} > 1.5": true, "ratio-bridge{mode=routed,figure=gave-up} > 1.5": false} {
+		limits, err := ParseLimits(text, once.Known())
+		if err == nil {
+			err = once.Check(limits, say)
+		}
+		if crossed != errors.Is(err, heddle.Threshold.Sentinel()) || !crossed && err != nil {
+			t.Errorf("a ratio to nothing: %s: %v", text, err)
+		}
+	}
 	lacks := played(1, map[string]time.Duration{"bridge": time.Millisecond, "macvlan": time.Millisecond})
-	limits, _ := ParseLimits("mos-p10 < 1", r.Modes)
+	limits, _ := ParseLimits("mos-p10 < 1", r.Known())
 	if err := lacks.Check(limits, say); err == nil || !strings.Contains(err.Error(), "macvlan calls, MOS p10 has no value") {
 		t.Errorf("a mode without calls: %v", err)
 	}
@@ -120,6 +137,7 @@ func TestCompare(t *testing.T) {
 		"regression{action=dns.query} > 1%":                   "",
 		"ratio{figure=p99,action=web.page} > 1.5":             "bridge web.page p99 has 2",
 		"regression{behaviour=rare,figure=achieved} > 1%":     "",
+		"regression{behaviour=browse} > 1%":                   "",
 		"regression{mode=routed} > 1%":                        "chooses nothing",
 		"regression{figure=p99,behaviour=browse} > 1%":        "chooses nothing",
 		"sure-regression{figure=attached} > 1%,regression>2%": "web.page p50",
@@ -130,6 +148,22 @@ func TestCompare(t *testing.T) {
 		}
 		if err := c.Check(limits); (want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
+		}
+	}
+	fails := played(10, map[string]time.Duration{"bridge": 10 * time.Millisecond})
+	for i := range fails.Rounds {
+		rare := fails.Rounds[i].Behaviours["rare"]
+		rare.Achieved, rare.Failed = 9, 0
+		fails.Rounds[i].Behaviours["rare"] = rare
+	}
+	for text, crossed := range map[string]bool{"ratio{figure=failed} > 1.2": true, "sure-regression{figure=failed} > 10%": true, "ratio{figure=gave-up} > 1.2": false,
+		"ratio{figure=gave-up} < 0.5": false} {
+		limits, err := ParseChangeLimits(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Compare(fails, a).Check(limits); crossed != (err != nil) || err != nil && !strings.Contains(err.Error(), "was 0 (worse)") {
+			t.Errorf("from nothing: %s: %v", text, err)
 		}
 	}
 	once := Compare(played(1, map[string]time.Duration{"bridge": 1}), played(1, map[string]time.Duration{"bridge": 2}))
@@ -146,7 +180,12 @@ func TestComparable(t *testing.T) {
 		t.Error(err)
 	}
 	b.SHA256, b.Seed = "other", 2
+	b.Links = map[string]scenario.Link{"remote": {Rate: 1e6}}
 	if err := Comparable(a, b); err == nil || !strings.Contains(err.Error(), "seed: 1, then 2; sha256: same, then other") {
+		t.Errorf("%v", err)
+	}
+	b.SHA256, b.Seed = a.SHA256, a.Seed
+	if err := Resumable(a, b); err == nil || !strings.Contains(err.Error(), "link of remote: none, then rate 1mbit") || Comparable(a, b) != nil {
 		t.Errorf("%v", err)
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/heddle-network/heddle/bench"
 	"github.com/heddle-network/heddle/crowd/round"
 	"github.com/heddle-network/heddle/crowd/scenario"
-	"github.com/heddle-network/heddle/crowd/tally"
 )
 
 // Report is a run of a plan on several modes, in rounds.
@@ -31,6 +30,8 @@ type Report struct {
 	Links map[string]scenario.Link `json:"links,omitempty"`
 	// Rounds are those played, one of each mode in a round, in the order of time.
 	Rounds []Round `json:"rounds"`
+	// Diary says that one was written, which takes time.
+	Diary bool `json:"diary,omitempty"`
 	// Partial says why the run ended early; "" if it did not.
 	Partial string `json:"partial,omitempty"`
 }
@@ -85,8 +86,8 @@ func (r Report) Has(mode string, number int) bool {
 }
 
 // Lacks reports whether so many rounds lack one of the modes that can be played.
-func (r Report) Lacks(rounds int) bool {
-	return slices.ContainsFunc(r.Modes, func(mode string) bool {
+func (r Report) Lacks(modes []string, rounds int) bool {
+	return slices.ContainsFunc(modes, func(mode string) bool {
 		for number := 1; number <= rounds; number++ {
 			if r.LeftOut[mode] == "" && !r.Has(mode, number) {
 				return true
@@ -140,14 +141,6 @@ func (r Report) Ratio(mode, over string, figure func(Round) (float64, bool)) (be
 		return all
 	}
 	return bench.PairedRatio(of(mode), of(over), r.Seed)
-}
-
-// Sessions are those of all behaviours.
-func (r Round) Sessions() (sum tally.Sessions) {
-	for _, s := range r.Behaviours {
-		sum = sum.Plus(s)
-	}
-	return sum
 }
 
 // LostOnLinks is the share of the frames that links lost, for whatever reason; the copies of those that came twice count. It

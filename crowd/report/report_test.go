@@ -43,7 +43,7 @@ func TestFigures(t *testing.T) {
 	if got, ok := r.Median("overlay", pageWait); ok || r.Valid("overlay") {
 		t.Errorf("a mode that was not played has %v", got)
 	}
-	if two := (Report{Modes: []string{"bridge", "warp"}, LeftOut: map[string]string{"warp": "unknown"}, Rounds: r.Rounds[:6]}); two.Lacks(2) || !two.Lacks(3) || two.Numbers() != 2 {
+	if two := (Report{Modes: []string{"bridge", "warp"}, LeftOut: map[string]string{"warp": "unknown"}, Rounds: r.Rounds[:6]}); two.Lacks(two.Modes, 2) || !two.Lacks(two.Modes, 3) || two.Lacks([]string{"bridge"}, 1) || two.Numbers() != 2 {
 		t.Errorf("%d rounds are there", two.Numbers())
 	}
 	ratio, ok := r.Ratio("routed", "bridge", pageWait) // rounds 1 and 4 have both

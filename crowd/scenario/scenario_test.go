@@ -111,3 +111,20 @@ func TestResize(t *testing.T) {
 		}
 	}
 }
+
+// TestActions: all that a report may count is known before.
+func TestActions(t *testing.T) {
+	s, err := scenario.Parse([]byte("crowd: some\nusers: 2\nclock: {start: \"Mon 09:00\", length: 3s}\npersonas:\n  one: {share: 100%, does: {mail: 1/m, call: 1/m}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(s.Actions(), " ")
+	for _, want := range []string{"dns.query", "mail.login", "mistake.password", "voice.call"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s is not in %s", want, got)
+		}
+	}
+	if strings.Contains(got, "web.page") {
+		t.Errorf("nobody reads pages: %s", got)
+	}
+}

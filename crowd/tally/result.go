@@ -26,6 +26,14 @@ type Result struct {
 // on links, whichever is most.
 func (r Result) Late() time.Duration { return max(r.Lag.P99, r.Paced.P99, r.Frames.P99) }
 
+// Sessions are those of all behaviours.
+func (r Result) Sessions() (sum Sessions) {
+	for _, s := range r.Behaviours {
+		sum = sum.Plus(s)
+	}
+	return sum
+}
+
 // Sessions are those of one behaviour.
 type Sessions struct {
 	Intended   int64 `json:"intended"`
