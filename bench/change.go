@@ -89,15 +89,15 @@ func (c Change) worsening() (median, sure float64) {
 	return part(c.Ratio), min(part(c.Low), part(c.High))
 }
 
-// Sure reports whether there is more than one round, so that the interval is more than a point.
-func (c Change) Sure() bool { return c.rounds > 1 }
+// sure reports whether there is more than one round, so that the interval is more than a point.
+func (c Change) sure() bool { return c.rounds > 1 }
 
 // RatioText is the ratio, with its interval.
 func (c Change) RatioText() string {
 	switch {
 	case c.A == 0:
 		return "-"
-	case !c.Sure():
+	case !c.sure():
 		return fmt.Sprintf("%.2f", c.Ratio)
 	}
 	return fmt.Sprintf("%.2f [%.2f–%.2f]", c.Ratio, c.Low, c.High)
@@ -108,7 +108,7 @@ func Summary(all []*Change) string {
 	count, sure := map[string]int{}, false
 	for _, c := range all {
 		count[c.Verdict]++
-		sure = sure || c.Sure()
+		sure = sure || c.sure()
 	}
 	text := fmt.Sprintf("%d clearly better, %d clearly worse, %d without a clear change", count[Better], count[Worse], count[Unclear])
 	switch {

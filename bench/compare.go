@@ -76,7 +76,7 @@ func (c Comparison) all() (all []*Change) {
 
 // sure reports whether some change has more than one round.
 func (c Comparison) sure() bool {
-	return slices.ContainsFunc(c.Cells, func(x ComparisonCell) bool { return x.Sure() })
+	return slices.ContainsFunc(c.Cells, func(x ComparisonCell) bool { return x.sure() })
 }
 
 func compareFigure(a, b CellResult, f Figure, va, vb []float64, seed uint64) (ComparisonCell, bool) {

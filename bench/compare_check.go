@@ -53,7 +53,7 @@ func CheckChanges(limits []limit.Limit, all []NamedChange) error {
 			if _, named := l.Labels["figure"]; !l.Matches(x.Labels) || !named && !x.Headline {
 				continue
 			}
-			chosen, sure = chosen+1, sure || x.Sure()
+			chosen, sure = chosen+1, sure || x.sure()
 			v := x.metric(l.Metric)
 			switch {
 			case !l.Crossed(v, limit.RatioUnit):

@@ -34,7 +34,7 @@ type Limit struct {
 // Crossed reports whether a value, which is in that unit, crosses the limit. A value in a unit of
 // something else does not.
 func (l Limit) Crossed(v float64, unit string) bool {
-	bound, fits := Convert(l.Value, l.Unit, unit)
+	bound, fits := convert(l.Value, l.Unit, unit)
 	switch {
 	case !fits:
 		return false
@@ -50,7 +50,7 @@ func (l Limit) Crossed(v float64, unit string) bool {
 
 // Fits reports whether the limit can be about values in that unit.
 func (l Limit) Fits(unit string) bool {
-	_, fits := Convert(l.Value, l.Unit, unit)
+	_, fits := convert(l.Value, l.Unit, unit)
 	return fits
 }
 

@@ -35,10 +35,10 @@ func measureOf(unit string) (measure, bool) {
 	return measure{"rate of " + what, 1}, true
 }
 
-// Convert converts a value from one unit to another, and reports whether they measure the same. A
+// convert converts a value from one unit to another, and reports whether they measure the same. A
 // rate without a name (k/s) fits any count per second, and a ratio may be written in percent. ""
 // stands for the other unit.
-func Convert(v float64, from, to string) (float64, bool) {
+func convert(v float64, from, to string) (float64, bool) {
 	if from == "" {
 		return v, true
 	}

@@ -1,16 +1,20 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/crowd/plan"
 	"github.com/heddle-network/heddle/crowd/report"
+	"github.com/heddle-network/heddle/durable"
 	"github.com/heddle-network/heddle/limit"
 )
 
@@ -56,6 +60,32 @@ func verdict(r report.Report, conditions []limit.Limit) error {
 		return err
 	}
 	return r.Check(conditions, figureText)
+}
+
+// invalid is the error of a run of which some rounds say nothing about the network.
+func invalid(r report.Report) error {
+	var why []string
+	for _, one := range r.Rounds {
+		if one.Invalid != "" {
+			why = append(why, fmt.Sprintf("round %d in mode %s: %s", one.Number, one.Mode, one.Invalid))
+		}
+	}
+	if why == nil {
+		return nil
+	}
+	return heddle.Errorf(heddle.CrowdFailed, "play crowd", r.Crowd, strings.Join(why, "; "),
+		"give fewer --users, or leave the machine alone while the crowd plays")
+}
+
+func writeReport(file string, r report.Report) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err == nil {
+		err = durable.Stream(file, 0o644, func(w io.Writer) error { _, err := w.Write(append(text, '\n')); return err })
+	}
+	if err != nil {
+		return heddle.Wrap(heddle.BadArgument, "write report", file, err, "name a file that can be written")
+	}
+	return nil
 }
 
 func (s *session) emitCrowdReport(r report.Report) error {

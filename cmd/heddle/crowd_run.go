@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,7 +16,7 @@ import (
 	"github.com/heddle-network/heddle/crowd/live"
 	"github.com/heddle-network/heddle/crowd/report"
 	"github.com/heddle-network/heddle/crowd/rig"
-	"github.com/heddle-network/heddle/durable"
+	"github.com/heddle-network/heddle/crowd/scenario"
 	"github.com/heddle-network/heddle/limit"
 )
 
@@ -96,15 +94,8 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case f.rounds < 1 || f.rounds > 1000:
-		return heddle.Errorf(heddle.BadArgument, "read flag", "--rounds", fmt.Sprintf("%d is none of 1 to 1000", f.rounds), "give 1 or more")
-	case f.diary != "" && f.diary == f.out:
-		return heddle.Errorf(heddle.BadArgument, "read flag", "--diary", "it is the file of --out", "name two files")
-	case f.resume && f.out == "":
-		return heddle.Errorf(heddle.BadArgument, "read flag", "--resume", "there is no --out", "name the earlier report with --out")
-	case f.network != "" && cmd.Flags().Changed("modes"):
-		return heddle.Errorf(heddle.BadArgument, "read flag", "--modes", "network "+f.network+" has its mode", "give --modes or --network")
+	if err := f.check(cmd); err != nil {
+		return err
 	}
 	var network heddle.Network
 	if f.network != "" {
@@ -124,19 +115,9 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 	out := report.Report{Crowd: read.Name, Seed: read.Seed, Users: read.Users, Length: time.Duration(read.Clock.Length),
 		Modes: slices.Clone(f.modes), LeftOut: map[string]string{}, Links: read.Links()}
 	if f.player == 0 { // the rig's caller has drawn the plan
-		if len(out.Links) > 0 {
-			if err := link.Check(); err != nil {
-				return err
-			}
-		}
-		drawn, err := s.drawPlan(ctx, read, "")
-		if err != nil {
+		if out.SHA256, err = s.carriable(ctx, read, f.modes); err != nil {
 			return err
 		}
-		if err := drawn.Refuse(drawn.Needs(machineLimits()), f.modes); err != nil {
-			return err
-		}
-		out.SHA256 = drawn.SHA256
 	}
 	out.Diary = f.diary != ""
 	if err := f.goOn(&out); err != nil {
@@ -170,6 +151,35 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 		s.note("the diary is in %s", f.diary)
 	}
 	return s.endRun(p.out, err, f.out, conditions)
+}
+
+// carriable refuses a scenario that this machine cannot play, and returns its plan's SHA-256.
+func (s *session) carriable(ctx context.Context, read scenario.Scenario, modes []string) (sha256 string, err error) {
+	if len(read.Links()) > 0 {
+		if err := link.Check(); err != nil {
+			return "", err
+		}
+	}
+	drawn, err := s.drawPlan(ctx, read, "")
+	if err != nil {
+		return "", err
+	}
+	return drawn.SHA256, drawn.Refuse(drawn.Needs(machineLimits()), modes)
+}
+
+// check refuses flags that do not go together.
+func (f runFlags) check(cmd *cobra.Command) error {
+	switch {
+	case f.rounds < 1 || f.rounds > 1000:
+		return heddle.Errorf(heddle.BadArgument, "read flag", "--rounds", fmt.Sprintf("%d is none of 1 to 1000", f.rounds), "give 1 or more")
+	case f.diary != "" && f.diary == f.out:
+		return heddle.Errorf(heddle.BadArgument, "read flag", "--diary", "it is the file of --out", "name two files")
+	case f.resume && f.out == "":
+		return heddle.Errorf(heddle.BadArgument, "read flag", "--resume", "there is no --out", "name the earlier report with --out")
+	case f.network != "" && cmd.Flags().Changed("modes"):
+		return heddle.Errorf(heddle.BadArgument, "read flag", "--modes", "network "+f.network+" has its mode", "give --modes or --network")
+	}
+	return nil
 }
 
 // untilEnd is a context that ends when a file does, such as a pipe whose other end is closed.
@@ -212,58 +222,4 @@ func nothingPlayed(r report.Report) error {
 		}
 	}
 	return nil
-}
-
-// goOn takes the valid rounds of an earlier report, with --resume, if there is one.
-func (f runFlags) goOn(out *report.Report) error {
-	if !f.resume {
-		return nil
-	}
-	if _, err := os.Stat(f.out); errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	earlier, err := report.Read(f.out)
-	if err == nil {
-		err = report.Resumable(earlier, *out)
-	}
-	if err != nil {
-		return err
-	}
-	for _, r := range earlier.Rounds {
-		if r.Invalid != "" {
-			continue
-		}
-		out.Rounds = append(out.Rounds, r)
-		if !slices.Contains(out.Modes, r.Mode) {
-			out.Modes = append(out.Modes, r.Mode)
-		}
-	}
-	out.Diary = out.Diary || earlier.Diary
-	return nil
-}
-
-func writeReport(file string, r report.Report) error {
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err == nil {
-		err = durable.Stream(file, 0o644, func(w io.Writer) error { _, err := w.Write(append(text, '\n')); return err })
-	}
-	if err != nil {
-		return heddle.Wrap(heddle.BadArgument, "write report", file, err, "name a file that can be written")
-	}
-	return nil
-}
-
-// invalid is the error of a run of which some rounds say nothing about the network.
-func invalid(r report.Report) error {
-	var why []string
-	for _, one := range r.Rounds {
-		if one.Invalid != "" {
-			why = append(why, fmt.Sprintf("round %d in mode %s: %s", one.Number, one.Mode, one.Invalid))
-		}
-	}
-	if why == nil {
-		return nil
-	}
-	return heddle.Errorf(heddle.CrowdFailed, "play crowd", r.Crowd, strings.Join(why, "; "),
-		"give fewer --users, or leave the machine alone while the crowd plays")
 }
