@@ -134,21 +134,20 @@ func ways(yield func(name, path string) bool) {
 			return
 		}
 	}
-	for _, p := range processes {
-		for _, thread := range entries(p + "/task") {
-			if !wayTo(p+"/task/"+thread+"/ns/net", yield) {
-				return
-			}
+	threads := threads(processes)
+	for _, t := range threads {
+		if !wayTo(t+"/ns/net", yield) {
+			return
 		}
 	}
 	seen := map[string]bool{}
-	for _, p := range processes {
-		mounts, err := os.Readlink(p + "/ns/mnt")
+	for _, t := range threads { // each may have a mount namespace of its own (CLONE_FS of unshare(2))
+		mounts, err := os.Readlink(t + "/ns/mnt")
 		if err != nil || seen[mounts] {
 			continue
 		}
 		seen[mounts] = true
-		if !mounted(p, yield) {
+		if !mounted(t, yield) {
 			return
 		}
 	}
@@ -164,6 +163,16 @@ func processes() (all []string) {
 	for _, name := range entries("/proc") {
 		if name[0] >= '0' && name[0] <= '9' {
 			all = append(all, "/proc/"+name)
+		}
+	}
+	return all
+}
+
+// threads are the folders of all threads of processes.
+func threads(processes []string) (all []string) {
+	for _, p := range processes {
+		for _, t := range entries(p + "/task") {
+			all = append(all, p+"/task/"+t)
 		}
 	}
 	return all
@@ -209,17 +218,17 @@ func opened(process string, yield func(name, path string) bool) bool {
 	return true
 }
 
-// mounted yields the namespaces that are mounted where a process can see them. It stops at the
+// mounted yields the namespaces that are mounted where a thread can see them. It stops at the
 // first mount that hangs, since each such mount costs a second.
-func mounted(process string, yield func(name, path string) bool) bool {
-	text, _ := os.ReadFile(process + "/mountinfo")
+func mounted(thread string, yield func(name, path string) bool) bool {
+	text, _ := os.ReadFile(thread + "/mountinfo")
 	for line := range strings.Lines(string(text)) {
 		// the root of the mount is the fourth field, and the mount point the fifth
 		f := strings.Fields(line)
 		if len(f) < 5 || !strings.HasPrefix(f[3], "net:[") {
 			continue
 		}
-		path := process + "/root" + unescape(f[4])
+		path := thread + "/root" + unescape(f[4])
 		if !yield(f[3], path) {
 			return false
 		}

@@ -1,8 +1,11 @@
 package kernel
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -86,4 +89,59 @@ func TestRoomToLook(t *testing.T) {
 	if n, err := FindNetns(1, 1); n != nil || err != nil {
 		t.Errorf("a search for one with room: %v, %v", n, err)
 	}
+}
+
+// TestMountOfThread: a namespace is found that only one thread of a process has mounted.
+func TestMountOfThread(t *testing.T) {
+	newNetns(t, "any") // needs root
+	dir := t.TempDir()
+	made, end, ended := make(chan *Netns), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer close(made)
+		runtime.LockOSThread() // and never to be unlocked
+		n, err := mountAlone(dir)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		made <- n
+		<-end
+		unix.Unmount(dir, unix.MNT_DETACH)
+	}()
+	n := <-made
+	if n == nil {
+		return
+	}
+	cookie, err := n.Cookie()
+	cell.Must(t, err)
+	n.Close()
+	found, err := FindNetns(n.Inode(), cookie)
+	if found == nil || err != nil {
+		t.Errorf("found: %v, %v", found, err)
+	} else {
+		found.Close()
+	}
+	close(end)
+	<-ended
+	if found, err := FindNetns(n.Inode(), cookie); found != nil || err != nil {
+		t.Errorf("found after its end: %v, %v", found, err)
+	}
+}
+
+// mountAlone makes a namespace, and mounts it over dir where only this thread sees it.
+func mountAlone(dir string) (*Netns, error) {
+	home, err := OpenNetns("/proc/thread-self/ns/net")
+	if err != nil {
+		return nil, err
+	}
+	defer home.Close()
+	at := filepath.Join(dir, "net")
+	if err := errors.Join(unix.Unshare(unix.CLONE_NEWNS), unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""),
+		unix.Mount("tmpfs", dir, "tmpfs", 0, ""), os.WriteFile(at, nil, 0), unix.Unshare(unix.CLONE_NEWNET),
+		unix.Mount("/proc/thread-self/ns/net", at, "", unix.MS_BIND, "")); err != nil {
+		return nil, err
+	}
+	n, err := OpenNetns(at)
+	return n, errors.Join(err, unix.Setns(home.fd, unix.CLONE_NEWNET))
 }

@@ -16,7 +16,8 @@ import (
 
 // TestEnds: what passes no more when a link is closed goes straight, and neither the link nor its namespace leaves anything.
 func TestEnds(t *testing.T) {
-	user, other := pair(t)
+	its := holder(t)
+	user, other := pairOf(t, its, holder(t))
 	l := put(t, user, scenario.Link{Impairment: impair.Impairment{Delay: time.Hour}})
 	echo(t, other, far[0])
 	if c, err := user.DialUDP(far[0]); err != nil {
@@ -28,7 +29,7 @@ func TestEnds(t *testing.T) {
 	l.Close()
 	l.Close()
 	dial(t, user, far[0]).Close()
-	user.Close()
+	its.Close()
 	awaitEnd(t, other.Path())
 }
 

@@ -137,11 +137,15 @@ func (l *Links) Close() {
 
 // Check refuses a kernel that has not what links need. It looks by putting one into a namespace that ends at once.
 func Check() error {
-	n, err := socket.NewNamespace()
+	var n socket.Namespace
+	holder, err := socket.NewHolder()
+	if err == nil {
+		defer holder.Close()
+		n, err = holder.New()
+	}
 	if err != nil {
 		return heddle.Wrap(heddle.CrowdFailed, "make network namespace for", "a link", err, "call as root")
 	}
-	defer n.Close()
 	l := &Links{}
 	defer l.Close()
 	if err = n.Do(makePort); err == nil {

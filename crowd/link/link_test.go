@@ -31,16 +31,31 @@ func inside(t *testing.T, n socket.Namespace, args ...string) string {
 // pair is a user, of whom a link may be put, and who answers on the same wire, in both families.
 func pair(t *testing.T) (user, far socket.Namespace) {
 	t.Helper()
+	return pairOf(t, holder(t), holder(t))
+}
+
+func holder(t *testing.T) *socket.Holder {
+	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("making namespaces needs root")
 	}
+	h, err := socket.NewHolder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.Close)
+	return h
+}
+
+// pairOf is a pair whose namespaces have holders of their own.
+func pairOf(t *testing.T, holders ...*socket.Holder) (user, far socket.Namespace) {
+	t.Helper()
 	var both [2]socket.Namespace
-	for i := range both {
-		n, err := socket.NewNamespace()
+	for i, h := range holders {
+		n, err := h.New()
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { n.Close() })
 		both[i] = n
 	}
 	user, far = both[0], both[1]

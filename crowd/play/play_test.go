@@ -22,11 +22,15 @@ func seats(t *testing.T, users int, services ...string) (all []Seat, by map[stri
 	if os.Geteuid() != 0 {
 		t.Skip("making namespaces needs root")
 	}
-	n, err := socket.NewNamespace()
+	holder, err := socket.NewHolder()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { n.Close() })
+	t.Cleanup(holder.Close)
+	n, err := holder.New()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if out, err := exec.Command("nsenter", "--net="+n.Path(), "ip", "link", "set", "lo", "up").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

@@ -2,6 +2,7 @@ package service
 
 import (
 	"io"
+	"runtime"
 	"sync"
 )
 
@@ -37,7 +38,8 @@ func send(to io.Writer, r Request) error {
 	return fill(to, r.Size-int64(n))
 }
 
-// fill writes so many bytes.
+// fill writes so many bytes. Whoever is on the other side may take them as fast as they come: others have their turn
+// after each chunk, as the scheduler would take it from a goroutine only after 10 ms.
 func fill(to io.Writer, size int64) error {
 	for size > 0 {
 		n, err := to.Write(content[:min(chunk, size)])
@@ -45,11 +47,12 @@ func fill(to io.Writer, size int64) error {
 			return err
 		}
 		size -= int64(n)
+		runtime.Gosched()
 	}
 	return nil
 }
 
-// discard reads so many bytes.
+// discard reads so many bytes. Others have their turn as with fill.
 func discard(from io.Reader, size int64) error {
 	if size == 0 {
 		return nil
@@ -65,6 +68,7 @@ func discard(from io.Reader, size int64) error {
 			}
 			return err
 		}
+		runtime.Gosched()
 	}
 	return nil
 }

@@ -1,6 +1,3 @@
-// Package socket opens sockets in other network namespaces. A socket stays in the namespace in which it was made,
-// so a process with thousands of users enters the namespace of one of them for that moment alone
-// (network_namespaces(7)).
 package socket
 
 import (
@@ -12,32 +9,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Namespace is a network namespace that this process made. It is held by an open file: it ends with the process, and
-// has no name that could be left over.
-type Namespace struct{ file *os.File }
-
-// NewNamespace makes a namespace, in which loopback is down.
-func NewNamespace() (n Namespace, err error) {
-	err = apart(func() error {
-		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-			return fmt.Errorf("make a network namespace: %w", err)
-		}
-		n.file, err = os.Open("/proc/thread-self/ns/net")
-		return err
-	})
-	return n, err
+// Namespace is a network namespace of a Holder.
+type Namespace struct {
+	holder *Holder
+	name   string
 }
 
-// Path is where another process finds the namespace, as long as it is open.
-func (n Namespace) Path() string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), n.file.Fd()) }
-
-// Close lets go of the namespace. It ends when nothing else uses it.
-func (n Namespace) Close() error { return n.file.Close() }
+// Path is where another process finds the namespace, as long as the holder has it.
+func (n Namespace) Path() string { return n.holder.path + "/" + n.name }
 
 // Do runs a function in the namespace. The function makes sockets, or reads and writes settings; it does not wait.
 func (n Namespace) Do(f func() error) error {
 	return apart(func() error {
-		if err := unix.Setns(int(n.file.Fd()), unix.CLONE_NEWNET); err != nil {
+		fd, err := unix.Openat(int(n.holder.folder.Fd()), n.name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return fmt.Errorf("open a network namespace: %w", err)
+		}
+		err = unix.Setns(fd, unix.CLONE_NEWNET)
+		unix.Close(fd)
+		if err != nil {
 			return fmt.Errorf("enter a network namespace: %w", err)
 		}
 		return f()

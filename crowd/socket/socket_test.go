@@ -15,16 +15,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func namespace(t *testing.T) Namespace {
+func holder(t *testing.T) *Holder {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("making namespaces needs root")
 	}
-	n, err := NewNamespace()
+	h, err := NewHolder()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { n.Close() })
+	t.Cleanup(h.Close)
+	return h
+}
+
+func namespace(t *testing.T, h *Holder) Namespace {
+	t.Helper()
+	n, err := h.New()
+	if err != nil {
+		t.Fatal(err)
+	}
 	up := exec.Command("nsenter", "--net="+n.Path(), "ip", "link", "set", "lo", "up")
 	if out, err := up.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -38,7 +47,8 @@ func TestNamespace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, b := namespace(t), namespace(t)
+	h := holder(t)
+	a, b := namespace(t, h), namespace(t, h)
 	for _, at := range []string{"127.0.0.1:7101", "[::1]:7101"} {
 		to := netip.MustParseAddrPort(at)
 		l, err := a.Listen(to)
@@ -84,7 +94,7 @@ func TestNamespace(t *testing.T) {
 
 // TestDialEnds: a connection that nobody answers is waited for until the context ends.
 func TestDialEnds(t *testing.T) {
-	n := namespace(t)
+	n := namespace(t, holder(t))
 	drop := exec.Command("nsenter", "--net="+n.Path(), "sh", "-c",
 		"ip link add veth7 type veth peer name veth8 && ip link set veth8 up && ip addr add 192.0.2.1/24 dev veth7 && ip link set veth7 up && ip neigh add 192.0.2.2 lladdr 02:00:00:00:00:02 dev veth7")
 	if out, err := drop.CombinedOutput(); err != nil {
@@ -96,4 +106,48 @@ func TestDialEnds(t *testing.T) {
 	if c, err := n.Dial(ctx, netip.MustParseAddrPort("192.0.2.2:80"), func(a netip.AddrPort) { from = a }); !errors.Is(err, context.DeadlineExceeded) || from.Addr().String() != "192.0.2.1" || from.Port() == 0 {
 		t.Errorf("%v, %v from %s", c, err, from)
 	}
+}
+
+// TestHolder: namespaces take no open file, nobody else sees their mounts, and all end with their holder.
+func TestHolder(t *testing.T) {
+	h := holder(t)
+	first := namespace(t, h)
+	before := openFiles(t)
+	var all []string
+	for range 20 {
+		n := namespace(t, h)
+		to, err := os.Readlink(n.Path()) // a mount is no link
+		if err == nil {
+			t.Fatalf("%s leads to %s", n.Path(), to)
+		}
+		all = append(all, n.Path())
+	}
+	if now := openFiles(t); now > before {
+		t.Errorf("%d files were open, and %d are", before, now)
+	}
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil || strings.Contains(string(mounts), "heddle-crowd") {
+		t.Errorf("everybody sees the mounts: %v", err)
+	}
+	if err := first.Do(func() error { return nil }); err != nil {
+		t.Error(err)
+	}
+	h.Close()
+	for _, path := range all {
+		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left: %v", path, err)
+		}
+	}
+	if err := first.Do(func() error { return nil }); err == nil {
+		t.Error("a namespace can be entered after its holder was closed")
+	}
+}
+
+func openFiles(t *testing.T) int {
+	t.Helper()
+	all, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(all)
 }

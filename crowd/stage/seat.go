@@ -9,7 +9,6 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/crowd/link"
 	"github.com/heddle-network/heddle/crowd/play"
-	"github.com/heddle-network/heddle/crowd/socket"
 )
 
 // port is the interface that users and services have.
@@ -45,15 +44,12 @@ func userName(number int) string { return fmt.Sprintf("crowd-user-%d", number) }
 
 // seat makes a namespace and attaches it. Services have names.
 func (s *Stage) seat(ctx context.Context, container, name string) (play.Seat, error) {
-	n, err := socket.NewNamespace()
+	n, err := s.holder.New()
 	if err != nil {
 		return play.Seat{}, heddle.Wrap(heddle.CrowdFailed, "make network namespace of", container, err,
-			"call as root, with room for more open files")
+			"call as root; see fs.mount-max and user.max_net_namespaces")
 	}
 	id := heddle.EndpointID{Container: container, IfName: port}
-	s.mu.Lock()
-	s.spaces = append(s.spaces, n)
-	s.mu.Unlock()
 	reply, err := s.options.Agent.Attach(ctx, heddle.AttachRequest{Network: s.options.Network.Name, ID: id, Netns: n.Path(), Name: name, Owner: owner})
 	if !errors.Is(err, heddle.EndpointDiffers.Sentinel()) { // otherwise it is another crowd's
 		s.mu.Lock()

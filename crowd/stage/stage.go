@@ -54,7 +54,7 @@ type Stage struct {
 	server  service.Server
 	mu      sync.Mutex
 	all     []heddle.EndpointID
-	spaces  []socket.Namespace
+	holder  *socket.Holder
 }
 
 // Set attaches users and services to a network that is there, and gives users their links. If it fails, or the context
@@ -73,7 +73,10 @@ func Set(ctx context.Context, o Options) (*Stage, error) {
 	return s, nil
 }
 
-func (s *Stage) set(ctx context.Context) error {
+func (s *Stage) set(ctx context.Context) (err error) {
+	if s.holder, err = socket.NewHolder(); err != nil {
+		return heddle.Wrap(heddle.CrowdFailed, "make network namespaces for", "a crowd", err, "call as root")
+	}
 	for _, name := range s.options.Services {
 		seat, err := s.seat(ctx, "crowd-service-"+name, "crowd-"+name)
 		if err != nil {
@@ -135,10 +138,9 @@ func (s *Stage) Clear(ctx context.Context) (first error) {
 
 // leave lets go of the namespaces.
 func (s *Stage) leave() {
-	for _, n := range s.spaces {
-		n.Close()
+	if s.holder != nil {
+		s.holder.Close()
 	}
-	s.spaces = nil
 }
 
 // awaitAgent waits a little for an agent that is being restarted.

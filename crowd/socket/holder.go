@@ -1,0 +1,115 @@
+// Package socket opens sockets in other network namespaces. A socket stays in the namespace in which it was made,
+// so a process with thousands of users enters the namespace of one of them for that moment alone
+// (network_namespaces(7)).
+package socket
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
+
+// Holder makes network namespaces, and holds them. Each is mounted in a mount namespace that only one thread of this
+// process has (mount_namespaces(7)): so they take none of the files that a process may have open, have no name that
+// others see, and end with the process. Close ends the holder.
+type Holder struct {
+	// path is where all processes find the folder of the mounts, and folder is its open file.
+	path   string
+	folder *os.File
+	made   atomic.Int64
+	// work is what the thread does; ended is closed when it has ended.
+	work    chan func()
+	closing sync.Once
+	ended   chan struct{}
+}
+
+// held is the folder over which the thread mounts its own.
+const held = "/tmp"
+
+// NewHolder starts the thread. It needs CAP_SYS_ADMIN.
+func NewHolder() (*Holder, error) {
+	h := &Holder{work: make(chan func()), ended: make(chan struct{})}
+	started := make(chan error)
+	go h.run(started)
+	if err := <-started; err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// run is the thread. It never serves anything else, since it cannot return to the mount namespace from which it came.
+func (h *Holder) run(started chan<- error) {
+	defer close(h.ended)
+	runtime.LockOSThread()
+	if err := h.mount(); err != nil {
+		started <- err
+		return
+	}
+	started <- nil
+	for do := range h.work {
+		do()
+	}
+	h.folder.Close()
+	unix.Unmount(held, unix.MNT_DETACH) // and with it all that is mounted there
+}
+
+// mount gives the thread its mount namespace.
+func (h *Holder) mount() error {
+	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
+		return fmt.Errorf("make a mount namespace: %w", err)
+	}
+	h.path = fmt.Sprintf("/proc/%d/task/%d/root%s", os.Getpid(), unix.Gettid(), held)
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("keep mounts from others: %w", err)
+	}
+	if err := unix.Mount("heddle-crowd", held, "tmpfs", 0, "mode=0700"); err != nil {
+		return fmt.Errorf("mount tmpfs: %w", err)
+	}
+	var err error
+	h.folder, err = os.Open(held)
+	return err
+}
+
+// New makes a namespace, in which loopback is down.
+func (h *Holder) New() (Namespace, error) {
+	n := Namespace{h, strconv.FormatInt(h.made.Add(1), 10)}
+	var file *os.File
+	err := apart(func() (err error) {
+		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+			return fmt.Errorf("make a network namespace: %w", err)
+		}
+		file, err = os.Open("/proc/thread-self/ns/net")
+		return err
+	})
+	if err != nil {
+		return n, err
+	}
+	defer file.Close()
+	done := make(chan error)
+	h.work <- func() { done <- hold(file, held+"/"+n.name) }
+	return n, <-done
+}
+
+// hold mounts a namespace.
+func hold(namespace *os.File, at string) error {
+	f, err := os.OpenFile(at, os.O_CREATE|os.O_EXCL, 0)
+	if err != nil {
+		return err
+	}
+	f.Close()
+	if err := unix.Mount(fmt.Sprintf("/proc/self/fd/%d", namespace.Fd()), at, "", unix.MS_BIND, ""); err != nil {
+		return fmt.Errorf("hold a network namespace by a mount: %w", err)
+	}
+	return nil
+}
+
+// Close lets go of all namespaces at once. Each ends when nothing else uses it.
+func (h *Holder) Close() {
+	h.closing.Do(func() { close(h.work) })
+	<-h.ended
+}
