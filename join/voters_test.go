@@ -143,6 +143,7 @@ func TestVoters(t *testing.T) {
 	h.stop(3)
 
 	h.stop(4)
+	h.answers(1)
 	wantCode(t, o.Removable(h.ctx(), "host1", ""), heddle.StoreDown, "needed")
 	wantCode(t, o.Demote(h.ctx(), []string{"host1"}), heddle.StoreDown, "needed")
 	h.start(4, nil)
@@ -169,13 +170,19 @@ func (h *hosts) restart(order ...int) {
 		}
 	}
 	for _, i := range order {
-		h.await(fmt.Sprintf("host%d's store", i), func() bool {
-			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-			defer cancel()
-			_, err := h.nodes[i].Store().Read(ctx, MembersKey)
-			return err == nil
-		})
+		h.answers(i)
 	}
+}
+
+// answers waits until a host's store answers: when a voter is gone, the others may have to elect a leader first.
+func (h *hosts) answers(host int) {
+	h.Helper()
+	h.await(fmt.Sprintf("host%d's store", host), func() bool {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		_, err := h.nodes[host].Store().Read(ctx, MembersKey)
+		return err == nil
+	})
 }
 
 // roles says who keeps the store, in the order of names, as one of the hosts sees it.
