@@ -5,9 +5,11 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/poll"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -99,9 +101,10 @@ func (p podman) tellRootless() {
 		p.t.Errorf("rootless: %v %s", err, out)
 	}
 	cell.Sh(p.t, as+"nobody system migrate; rm -rf /run/nobody") // which ends the process that holds the user's namespace
-	if left, err := cell.TrySh("pgrep -u 65534"); err == nil {
-		p.t.Errorf("processes of the user are left: %s", left)
-	}
+	poll.For(p.t, time.Minute, 50*time.Millisecond, "the user has no processes", func() bool {
+		_, err := cell.TrySh("pgrep -u 65534")
+		return err != nil
+	})
 }
 
 // tellBeside has a container on a network of Podman's own and on one of ours, in both orders.
