@@ -103,12 +103,14 @@ func Play(ctx context.Context, o Options) (r Round, err error) {
 	}
 	o.Progress(fmt.Sprintf("%d users are attached, in %s", o.Scenario.Users, s.Took.Round(10*time.Millisecond)))
 	length := time.Duration(o.Scenario.Clock.Length)
+	back := goAhead()
 	use := beginUse(o.Free)
 	player := &play.Player{Plan: drawn, Users: s.Users, Services: s.Services, Length: length, Grace: grace, Tally: t, Diary: o.Diary}
 	stop := progress(length, o.Progress)
 	unwatch := watch(o, Live{Number: o.Number, Round: Round{Network: o.Network.Name, Mode: o.Network.Mode, Users: o.Scenario.Users, Length: length, Attached: s.Took}}, starts, t)
 	o.Diary.Begin(diary.Round{Number: o.Number, Mode: o.Network.Mode, Began: time.Now()})
 	player.Play(ctx, starts)
+	back()
 	stop()
 	unwatch()
 	r = Round{Network: o.Network.Name, Mode: o.Network.Mode, Users: o.Scenario.Users, Length: length, Attached: s.Took}
