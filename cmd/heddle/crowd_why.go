@@ -150,7 +150,7 @@ func (s *session) whyScreen(w io.Writer, y crowdWhy) error {
 		begins, _ := one.Begins()
 		for i, step := range one.Steps {
 			at := diary.At(one, i)
-			row := []string{clockTime(one.Start + begins[i]), fmt.Sprintf("%s %d", one.Behaviour, one.Number), doing(step), strconv.Itoa(step.To), "-", "-", "not begun"}
+			row := []string{clockTime(one.Start + begins[i]), sessionName(one), doing(step), strconv.Itoa(step.To), "-", "-", "not begun"}
 			if flows[at] != "" {
 				row[6] = outcomeWord("")
 			}
