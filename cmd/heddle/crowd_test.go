@@ -100,7 +100,7 @@ events:
 		"day +mon-wed,fri +08:30-17:00 \\+-20m +12:00-13:00 +06:00 50%, 23:00 100%\n",
 		"night +sun,mon +16:00-24:00", "day +50% +print 3600\n", "always +0.01% +type 1\n", "night +50% +type 0.0417\n",
 		"type +the file +1 +1000 ", "LINK +EACH WAY\nnight +delay 30ms, jitter 8ms, loss 0.5%, rate 20mbit\n",
-		"EVENT AT +FOR +WHAT HAPPENS\n0:10:00 +1m30s +service print down\n0:00:00 +1h +link of night: delay 300ms, loss 5%\n1:00:00 +30m +100% of always begin print\n",
+		"EVENT +AT +FOR +WHAT HAPPENS\n1 +0:10:00 +1m30s +service print down\n2 +0:00:00 +1h +link of night: delay 300ms, loss 5%\n3 +1:00:00 +30m +100% of always begin print\n",
 	} {
 		if !regexp.MustCompile(want).MatchString(got.stdout) {
 			t.Errorf("%+v\nhas no %q", got, want)

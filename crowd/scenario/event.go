@@ -58,14 +58,6 @@ func (e Event) String() string {
 	return impair.FormatShare(float64(e.Share)) + " begin " + e.Gather
 }
 
-// End is when the event ends, since the crowd began; at the latest with the crowd, which lasts so long.
-func (e Event) End(length time.Duration) time.Duration {
-	if e.For == 0 {
-		return length
-	}
-	return min(e.At+e.For, length)
-}
-
 // SameThing reports whether two events are about the same service, the same link, or sessions of the same people.
 func (e Event) SameThing(o Event) bool {
 	switch {
