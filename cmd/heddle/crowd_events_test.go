@@ -59,6 +59,14 @@ func TestCrowdEvents(t *testing.T) {
 			t.Errorf("%v: %+v", args, got)
 		}
 	}
+	does := func(args ...string) string { // in this process: the round does not wait
+		t.Helper()
+		got := call(t, args...)
+		if got.code != 0 {
+			t.Errorf("%v: %+v", args, got)
+		}
+		return got.stdout
+	}
 	refused(heddle.CrowdFailed, "no crowd of yours plays", "clear")
 	file, out, book := scenarioFile(t, eventful), filepath.Join(t.TempDir(), "report.json"), filepath.Join(t.TempDir(), "diary.jsonl")
 	run := runCrowd(t, file, "--modes", "bridge", "--out", out, "--diary", book)
@@ -72,7 +80,7 @@ func TestCrowdEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	var told crowdTold
-	if err := json.Unmarshal([]byte(heddleDoes(t, "crowd", "fault", "link", "near", "--delay", "30ms", "--loss", "1%", "-o", "json")), &told); err != nil ||
+	if err := json.Unmarshal([]byte(does("crowd", "fault", "link", "near", "--delay", "30ms", "--loss", "1%", "-o", "json")), &told); err != nil ||
 		told.Crowd != "eventful" || !slices.ContainsFunc(told.Events, func(e diary.Event) bool { return e.ByHand && e.String() == "link of near: delay 30ms, loss 1%" }) {
 		t.Errorf("%v: %+v", err, told)
 	}
@@ -88,13 +96,13 @@ func TestCrowdEvents(t *testing.T) {
 	}
 	refused(heddle.Ambiguous, "give --pid", "clear")
 	refused(heddle.CrowdFailed, "it is the other one", "clear", "--pid", strconv.Itoa(os.Getpid()))
-	if got := heddleDoes(t, "crowd", "fault", "clear", "--pid", strconv.Itoa(run.cmd.Process.Pid)); got != "what was given by hand has ended\n" {
+	if got := does("crowd", "fault", "clear", "--pid", strconv.Itoa(run.cmd.Process.Pid)); got != "what was given by hand has ended\n" {
 		t.Error(got)
 	}
 	other.Close()
-	heddleDoes(t, "crowd", "fault", "service", "chat", "down") // until the round's end
+	does("crowd", "fault", "service", "chat", "down") // until the round's end
 	for words, want := range map[string]string{"service ": "chat\nweb\n:", "service web ": "down\nsilent\n:", "link ": "far\nnear\n:", "link far ": ":"} {
-		if got := heddleDoes(t, append([]string{"__complete", "crowd", "fault"}, strings.Split(words, " ")...)...); !strings.HasPrefix(got, want) {
+		if got := does(append([]string{"__complete", "crowd", "fault"}, strings.Split(words, " ")...)...); !strings.HasPrefix(got, want) {
 			t.Errorf("%v: %q", words, got)
 		}
 	}

@@ -31,7 +31,7 @@ one, from now on. It lasts for --for, or until 'fault clear', or until the round
 each round begins without. Reports and diaries have it as given by hand, for such a run
 cannot be repeated. What is known before belongs into the scenario's events.
 
-Root can tell each run, others their own. If there are several, --pid says which one.`},
+A run is told by its own user alone. If there are several, --pid says which one.`},
 		f.service(), f.link(), f.clear())
 	cmd.PersistentFlags().IntVar(&f.pid, "pid", 0, "process of the run, where there are several ('heddle crowd status')")
 	cmd.RegisterFlagCompletionFunc("pid", s.completeFrom(f.pids))
@@ -177,7 +177,7 @@ func (f *crowdFaults) run() (run live.Run, err error) {
 	}
 	switch {
 	case len(all) == 0:
-		return run, heddle.Errorf(heddle.CrowdFailed, "find crowd", "", "no crowd of yours plays on this machine", "begin one with 'heddle crowd run'")
+		return run, heddle.Errorf(heddle.CrowdFailed, "find crowd", "", "no crowd of yours plays", "begin one with 'heddle crowd run'")
 	case f.pid == 0:
 		return run, heddle.Errorf(heddle.Ambiguous, "find crowd", "", "several play: "+heddle.List(words), "give --pid")
 	}
