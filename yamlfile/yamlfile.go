@@ -56,14 +56,18 @@ func Where(text []byte, keys ...string) string {
 	return fmt.Sprintf("line %d, %s", line, strings.Join(keys, "."))
 }
 
-// entry finds a key of a mapping, and its value.
-func entry(mapping *yaml.Node, key string) (name, value *yaml.Node) {
-	if mapping.Kind != yaml.MappingNode {
-		return nil, nil
-	}
-	for i := 0; i+1 < len(mapping.Content); i += 2 {
-		if mapping.Content[i].Value == key {
-			return mapping.Content[i], mapping.Content[i+1]
+// entry finds a key of a mapping, and its value; or an item of a list, by its number, from 1.
+func entry(in *yaml.Node, key string) (name, value *yaml.Node) {
+	switch in.Kind {
+	case yaml.SequenceNode:
+		if number, err := strconv.Atoi(key); err == nil && number >= 1 && number <= len(in.Content) {
+			return in.Content[number-1], in.Content[number-1]
+		}
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(in.Content); i += 2 {
+			if in.Content[i].Value == key {
+				return in.Content[i], in.Content[i+1]
+			}
 		}
 	}
 	return nil, nil

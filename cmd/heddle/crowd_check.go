@@ -18,8 +18,8 @@ func newCrowdCheck(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use: "check FILE", Args: withArgs("FILE"),
 		Short: "Check a scenario",
-		Long: `check reads a scenario and prints what is in it: personas, their links, behaviours,
-services. An error names the line and the key. Nothing is changed.`,
+		Long: `check reads a scenario and prints what is in it: personas, their links, events,
+behaviours, services. An error names the line and the key. Nothing is changed.`,
 		Example: "  heddle crowd check small.yaml",
 		RunE: func(_ *cobra.Command, args []string) error {
 			read, err := scenario.Read(args[0])
@@ -43,6 +43,7 @@ type crowd struct {
 	Personas   []crowdPersona   `json:"personas"`
 	Behaviours []crowdBehaviour `json:"behaviours"`
 	Services   []crowdService   `json:"services"`
+	Events     []scenario.Event `json:"events,omitempty"`
 }
 
 type crowdPersona struct {
@@ -82,7 +83,7 @@ type crowdService struct {
 // crowdOf lists what a scenario has; of the services, those that are used.
 func crowdOf(s scenario.Scenario) crowd {
 	c := crowd{Name: s.Name, Seed: s.Seed, Users: s.Users, Start: s.Clock.Start.String(),
-		Length: time.Duration(s.Clock.Length), Compress: int(s.Clock.Day.Compress)}
+		Length: time.Duration(s.Clock.Length), Compress: int(s.Clock.Day.Compress), Events: s.Events}
 	for _, name := range sortedKeys(s.Personas) {
 		p := s.Personas[name]
 		one := crowdPersona{Name: name, Share: float64(p.Share), Does: map[string]float64{}, Link: p.Link}
@@ -166,6 +167,9 @@ func (s *session) crowdScreen(w io.Writer, c crowd) error {
 			return err
 		}
 		fmt.Fprintln(w)
+	}
+	if err := s.eventTable(w, c.Events); err != nil {
+		return err
 	}
 	if err := writeColumns(w, s.width(), []tableColumn[crowdBehaviour]{
 		{"behaviour", func(b crowdBehaviour) string { return b.Name }},

@@ -48,6 +48,9 @@ func TestCrowdRunHere(t *testing.T) {
 		t.Errorf("the second one changed the first: %s", got)
 	}
 	heddleDoes(t, "audit") // links are nothing amiss
+	if got := heddleDoes(t, "crowd", "fault", "service", "web", "down"); got != "service web down, until it is cleared, or the round ends\n" {
+		t.Error(got)
+	}
 	killed.cmd.Process.Kill()
 	killed.cmd.Wait()
 	if got := heddleDoes(t, "crowd", "status"); got != "" {

@@ -120,6 +120,8 @@ func sameFile(a, b string) bool {
 type crowdPlan struct {
 	plan.Summary
 	Needs []plan.Need `json:"needs"`
+	// Events are the scenario's. Those for which people gather are in the plan, others do not change it.
+	Events []scenario.Event `json:"events,omitempty"`
 }
 
 func (s *session) crowdPlan(ctx context.Context, read scenario.Scenario, f planFlags) error {
@@ -127,7 +129,7 @@ func (s *session) crowdPlan(ctx context.Context, read scenario.Scenario, f planF
 	if err != nil {
 		return err
 	}
-	p := crowdPlan{drawn, drawn.Needs(machineLimits())}
+	p := crowdPlan{drawn, drawn.Needs(machineLimits()), read.Events}
 	err = s.emit("CrowdPlan", p, func(w io.Writer) error { return s.planScreen(w, read.Clock, p, f.modes) })
 	if err != nil {
 		return err
@@ -166,6 +168,15 @@ func (s *session) crowdDiary(ctx context.Context, read scenario.Scenario, user i
 	return s.emit("CrowdDiary", d, func(w io.Writer) error { return s.diaryTable(w, d) })
 }
 
+// sessionName is a session's behaviour and number, and the event for which the user gathers, if there is one.
+func sessionName(one plan.Session) string {
+	name := fmt.Sprintf("%s %d", one.Behaviour, one.Number)
+	if one.Event > 0 {
+		name += fmt.Sprintf(", event %d", one.Event)
+	}
+	return name
+}
+
 // diaryTable shows a diary, a line for each step.
 func (s *session) diaryTable(w io.Writer, d plan.Diary) error {
 	s.note("user %d is a %s", d.User, d.Persona)
@@ -181,7 +192,7 @@ func (s *session) diaryTable(w io.Writer, d plan.Diary) error {
 		begins, _ := one.Begins()
 		for i, step := range one.Steps {
 			sent, received := step.Bytes()
-			rows = append(rows, []string{clockTime(one.Start + begins[i]), fmt.Sprintf("%s %d", one.Behaviour, one.Number), doing(step),
+			rows = append(rows, []string{clockTime(one.Start + begins[i]), sessionName(one), doing(step),
 				fmt.Sprint(step.To), fmt.Sprint(step.Requests()), plan.FormatBytes(sent), plan.FormatBytes(received),
 				shortDuration(step.Takes())})
 		}

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync/atomic"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/crowd/diary"
+	"github.com/heddle-network/heddle/crowd/event"
 	"github.com/heddle-network/heddle/crowd/live"
 	"github.com/heddle-network/heddle/crowd/report"
 	"github.com/heddle-network/heddle/crowd/rig"
@@ -24,6 +26,9 @@ type crowdPlay struct {
 	read  scenario.Scenario
 	out   report.Report
 	diary *os.File // nil if there is none
+	// control has the round of a network here do what it is told, lab has the player of a lab do it.
+	control *event.Control
+	lab     atomic.Pointer[rig.Rig]
 	// shown is what others see of the run; nil of a rig's player, whose caller shows it.
 	shown *live.Server
 }
@@ -51,6 +56,14 @@ func (p *crowdPlay) now(l round.Live) {
 	p.show(func(r *live.Run) { r.Now = &l })
 }
 
+// do does what others tell the run.
+func (p *crowdPlay) do(c event.Command) ([]diary.Event, error) {
+	if r := p.lab.Load(); r != nil {
+		return r.Do(c)
+	}
+	return p.control.Do(c)
+}
+
 // here plays on a network of this host.
 func (p *crowdPlay) here(ctx context.Context, n heddle.Network) error {
 	d := &diary.Recorder{}
@@ -67,7 +80,7 @@ func (p *crowdPlay) here(ctx context.Context, n heddle.Network) error {
 		}
 		played, err := round.Play(ctx, round.Options{Scenario: p.read, Agent: p.client(), Network: n, Diary: d, Number: number,
 			Free:     func() int64 { return machineLimits().Memory },
-			Progress: func(step string) { p.say("%s", step) }, Live: p.now})
+			Progress: func(step string) { p.say("%s", step) }, Live: p.now, Control: p.control})
 		failed := d.Err()
 		if failed != nil {
 			failed = heddle.Wrap(heddle.BadArgument, "write diary", p.flags.diary, failed, "make room there")
@@ -102,7 +115,9 @@ func (p *crowdPlay) modes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	p.lab.Store(r)
 	err = p.rounds(ctx, r)
+	p.lab.Store(nil)
 	return errors.Join(err, r.Close(context.WithoutCancel(ctx)))
 }
 

@@ -103,6 +103,7 @@ func (s *session) reportScreen(w io.Writer, r report.Report) error {
 	for _, persona := range sortedKeys(r.Links) {
 		fields = append(fields, [2]string{"link", persona + ": " + r.Links[persona].String()})
 	}
+	fields = append(fields, eventFields(r)...)
 	if err := fieldTable(w, s.width(), fields...); err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/crowd/event"
 	"github.com/heddle-network/heddle/crowd/link"
 	"github.com/heddle-network/heddle/crowd/live"
 	"github.com/heddle-network/heddle/crowd/report"
@@ -56,7 +56,10 @@ thousand frames on links, the figures say nothing about the network, and the com
 so and ends with exit code 1 (HDL-9002).
 
 The report of --out is written after each round. With --resume, a run goes on where an earlier
-one of the same plan and links ended; rounds that are not valid are played again.
+one of the same plan, links and events ended; rounds that are not valid are played again.
+
+Events of the scenario happen in each round: services fail, links change, people gather.
+'heddle crowd fault' does the like by hand.
 
 With --diary, each step of each user is written down when it has ended, and each flow when
 it is opened and closed; 'heddle crowd why USER FILE' reads that.
@@ -85,9 +88,10 @@ it is opened and closed; 'heddle crowd why USER FILE' reads that.
 
 func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 	ctx := cmd.Context()
+	control := &event.Control{}
 	if s.notesToo = f.player > 0; s.notesToo {
 		var cancel func()
-		ctx, cancel = untilEnd(ctx, os.NewFile(rig.LeaveFD, "rig"))
+		ctx, cancel = until(ctx, func() { rig.Obey(os.NewFile(rig.LeaveFD, "rig"), s.stderr, control.Do) })
 		defer cancel()
 	}
 	read, err := f.scenario(cmd, file)
@@ -113,7 +117,7 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 	}
 	raiseFileLimit()
 	out := report.Report{Crowd: read.Name, Seed: read.Seed, Users: read.Users, Length: time.Duration(read.Clock.Length),
-		Modes: slices.Clone(f.modes), LeftOut: map[string]string{}, Links: read.Links()}
+		Modes: slices.Clone(f.modes), LeftOut: map[string]string{}, Links: read.Links(), Events: read.Events}
 	if f.player == 0 { // the rig's caller has drawn the plan
 		if out.SHA256, err = s.carriable(ctx, read, f.modes); err != nil {
 			return err
@@ -127,7 +131,7 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 		s.note("all rounds have been played")
 		return s.endRun(out, nil, "", conditions)
 	}
-	p := &crowdPlay{session: s, flags: f, read: read, out: out}
+	p := &crowdPlay{session: s, flags: f, read: read, out: out, control: control}
 	if p.diary, err = f.openDiary(read, out.SHA256); err != nil {
 		return err
 	}
@@ -136,8 +140,9 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 		defer f.dropEmpty(p.diary)
 	}
 	if f.player == 0 {
-		if p.shown, err = live.Serve(live.Run{Crowd: read.Name, Seed: read.Seed, Users: read.Users, Modes: f.modes, Rounds: f.rounds, Played: len(out.Rounds)}); err != nil {
-			s.note("'heddle crowd status' will not see this run: %v", err)
+		if p.shown, err = live.Serve(live.Run{Crowd: read.Name, Seed: read.Seed, Users: read.Users, Modes: f.modes, Rounds: f.rounds, Played: len(out.Rounds),
+			Servers: read.Servers(), Linked: sortedKeys(read.Links())}, p.do); err != nil {
+			s.note("'heddle crowd status' and 'fault' will not find this run: %v", err)
 		} else {
 			defer p.shown.Close()
 		}
@@ -182,12 +187,12 @@ func (f runFlags) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// untilEnd is a context that ends when a file does, such as a pipe whose other end is closed.
-func untilEnd(ctx context.Context, f io.ReadCloser) (context.Context, func()) {
+// until is a context that ends when a function returns, such as one that reads a pipe whose other end is closed.
+func until(ctx context.Context, do func()) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
 		defer cancel()
-		io.Copy(io.Discard, f)
+		do()
 	}()
 	return ctx, cancel
 }

@@ -32,6 +32,9 @@ func (s *session) planScreen(w io.Writer, clock scenario.Clock, p crowdPlan, mod
 		return err
 	}
 	fmt.Fprintln(w)
+	if err := s.eventTable(w, p.Events); err != nil {
+		return err
+	}
 	if err := s.minuteTable(w, clock, p.Summary); err != nil {
 		return err
 	}

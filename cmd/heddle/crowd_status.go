@@ -24,7 +24,7 @@ func newCrowdStatus(s *session) *cobra.Command {
 		Short: "Show the crowds that play now",
 		Long: `status shows each 'heddle crowd run' of this machine that goes on: in which round and mode it
 is, how many sessions should have begun, what became of them, how long people wait, and
-by how much the crowd itself is late. With --follow, it is shown anew every two seconds, until no run is
+by how much the crowd itself is late, and which events go on. With --follow, it is shown anew every two seconds, until no run is
 left.`,
 		Example: "  heddle crowd status\n  heddle crowd status -o json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -95,6 +95,7 @@ func (s *session) runScreen(w io.Writer, run live.Run) error {
 		[2]string{"of these", fmt.Sprintf("%d achieved, %d failed, %d gave up, %d go on", sum.Achieved, sum.Failed, sum.GivenUp,
 			sum.Started-sum.Achieved-sum.Failed-sum.GivenUp-sum.Unfinished)},
 		[2]string{"crowd's lag p99", shortDuration(now.Late())})
+	fields = append(fields, goingOn(now.Events)...)
 	if err := fieldTable(w, s.width(), fields...); err != nil {
 		return err
 	}

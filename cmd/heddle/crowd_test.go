@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/heddle-network/heddle/crowd/plan"
 	"github.com/heddle-network/heddle/crowd/scenario"
@@ -55,7 +56,7 @@ func TestCrowdScreens(t *testing.T) {
 	for name, write := range map[string]func(*session) error{
 		"crowd": func(s *session) error { return s.crowdScreen(s.stdout, crowdOf(read)) },
 		"crowd.plan": func(s *session) error {
-			return s.planScreen(s.stdout, read.Clock, crowdPlan{drawn, drawn.Needs(limits)}, []string{"bridge", "routed"})
+			return s.planScreen(s.stdout, read.Clock, crowdPlan{drawn, drawn.Needs(limits), read.Events}, []string{"bridge", "routed"})
 		},
 		"crowd.diary": func(s *session) error { return s.diaryTable(s.stdout, diary) },
 	} {
@@ -88,12 +89,18 @@ behaviours:
   type:
     start: key
     states: {key: {do: shell.key, expect: 1s, next: {key: 0.9995, end: 0.0005}}}
+events:
+  - {at: 10m, for: 90s, service: print, fault: down}
+  - {at: 0s, for: 1h, persona: night, link: {delay: 300ms, loss: 5%}}
+  - {at: 1h, for: 30m, gather: print, share: 100%, persona: always}
+  - {at: 1h, for: 1s, gather: print, share: 100%, persona: day}
 `)
 	got := call(t, "crowd", "check", file)
 	for _, want := range []string{
 		"day +mon-wed,fri +08:30-17:00 \\+-20m +12:00-13:00 +06:00 50%, 23:00 100%\n",
 		"night +sun,mon +16:00-24:00", "day +50% +print 3600\n", "always +0.01% +type 1\n", "night +50% +type 0.0417\n",
 		"type +the file +1 +1000 ", "LINK +EACH WAY\nnight +delay 30ms, jitter 8ms, loss 0.5%, rate 20mbit\n",
+		"EVENT +AT +FOR +WHAT HAPPENS\n1 +0:10:00 +1m30s +service print down\n2 +0:00:00 +1h +link of night: delay 300ms, loss 5%\n3 +1:00:00 +30m +100% of always begin print\n",
 	} {
 		if !regexp.MustCompile(want).MatchString(got.stdout) {
 			t.Errorf("%+v\nhas no %q", got, want)
@@ -106,6 +113,15 @@ behaviours:
 	if length := `"length": 5400000000000,`; !strings.Contains(check.stdout, length) ||
 		!strings.Contains(drawn.stdout, length) || !strings.Contains(check.stdout, `"rate": "20mbit"`) || !strings.Contains(check.stdout, `"curve": "06:00 50%, 23:00 100%"`) {
 		t.Errorf("%+v\n%+v", check, drawn)
+	}
+	for _, text := range []string{check.stdout, drawn.stdout} {
+		var doc struct{ Events []scenario.Event }
+		if err := json.Unmarshal([]byte(text), &doc); err != nil || len(doc.Events) != 4 || doc.Events[0] != (scenario.Event{At: 10 * time.Minute, For: 90 * time.Second, Service: "print", Fault: scenario.Down}) {
+			t.Errorf("%v: %+v", err, doc)
+		}
+	}
+	if got := call(t, "crowd", "plan", file, "--user", "1"); !regexp.MustCompile(`print [0-9]+, event [34] `).MatchString(got.stdout) && !strings.Contains(got.stderr, "night") {
+		t.Errorf("%+v", got)
 	}
 }
 

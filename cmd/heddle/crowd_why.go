@@ -23,7 +23,9 @@ func newCrowdWhy(s *session) *cobra.Command {
 		Use: "why USER FILE", Args: withArgs("USER", "FILE"),
 		Short: "Show what a user planned to do, and what came of it",
 		Long: `why puts a user's planned diary beside what happened in a round: when each step was to
-begin, when it did, how long the user waited, and why it failed. USER is a number, from 1;
+begin, when it did, how long the user waited, and why it failed; and the events that touch
+the user: of the persona's link, of services that the user's steps go to, and those for
+which the user gathers. USER is a number, from 1;
 FILE is what 'heddle crowd run --diary' wrote. Without --mode and --round, it is
 the first round that is there.`,
 		Example: "  heddle crowd why 7 diary.jsonl\n  heddle crowd why 7 diary.jsonl --mode routed --round 2",
@@ -57,6 +59,8 @@ type crowdWhy struct {
 	// Steps are those that ended, Flows those that were opened; their steps are in the plan.
 	Steps []diary.Step `json:"steps"`
 	Flows []diary.Flow `json:"flows"`
+	// Events are those that touch the user.
+	Events []diary.Event `json:"events,omitempty"`
 }
 
 // readWhy reads the diary of a user in a round. Without a mode or a number, any will do.
@@ -74,18 +78,31 @@ func readWhy(ctx context.Context, file string, user int, mode string, number int
 		case l.Round != nil:
 			again := l.Round.Number == w.Round.Number && l.Round.Mode == w.Round.Mode // a run that went on
 			if inside = l.Round.Is(mode, number) && (!found || again); inside {
-				w.Round, found, w.Steps, w.Flows = *l.Round, true, []diary.Step{}, []diary.Flow{}
+				w.Round, found, w.Steps, w.Flows, w.Events = *l.Round, true, []diary.Step{}, []diary.Flow{}, nil
 			}
 		case inside && l.Step != nil && l.Step.User == user:
 			w.Steps = append(w.Steps, *l.Step)
 		case inside && l.Flow != nil && l.Flow.User == user:
 			w.Flows = append(w.Flows, *l.Flow)
+		case inside && l.Event != nil && touches(*l.Event, w.Planned):
+			w.event(*l.Event)
 		}
 	}
 	if !found {
 		return w, heddle.Errorf(heddle.BadArgument, "read diary", file, "it has no such round", "give another --mode or --round, or none")
 	}
 	return w, w.fits(file)
+}
+
+// event adds an event that begins, or ends one.
+func (y *crowdWhy) event(e diary.Event) {
+	for i, begun := range y.Events {
+		if e.Ended > 0 && begun.Began == e.Began && begun.Number == e.Number && begun.SameThing(e.Event) {
+			y.Events[i] = e
+			return
+		}
+	}
+	y.Events = append(y.Events, e)
 }
 
 // fits refuses a plan that is not the one that was played: this heddle draws another one.
@@ -146,11 +163,22 @@ func (s *session) whyScreen(w io.Writer, y crowdWhy) error {
 		head = append(head, "flows")
 	}
 	var rows [][]string
+	events := y.Events
+	happens := func(until time.Duration) { // with all steps that are planned before
+		for ; len(events) > 0 && events[0].Began <= until; events = events[1:] {
+			row := eventRow(events[0])
+			if s.isWide() {
+				row = append(row, "")
+			}
+			rows = append(rows, row)
+		}
+	}
 	for _, one := range y.Planned.Sessions {
 		begins, _ := one.Begins()
 		for i, step := range one.Steps {
+			happens(one.Start + begins[i])
 			at := diary.At(one, i)
-			row := []string{clockTime(one.Start + begins[i]), fmt.Sprintf("%s %d", one.Behaviour, one.Number), doing(step), strconv.Itoa(step.To), "-", "-", "not begun"}
+			row := []string{clockTime(one.Start + begins[i]), sessionName(one), doing(step), strconv.Itoa(step.To), "-", "-", "not begun"}
 			if flows[at] != "" {
 				row[6] = outcomeWord("")
 			}
@@ -163,6 +191,7 @@ func (s *session) whyScreen(w io.Writer, y crowdWhy) error {
 			rows = append(rows, row)
 		}
 	}
+	happens(1<<63 - 1)
 	fields := [][2]string{{"user", fmt.Sprintf("%d, %s", y.Planned.User, y.Planned.Persona)},
 		{"round", fmt.Sprintf("%d, mode %s, from %s", y.Round.Number, y.Round.Mode, y.Round.Began.Format(time.RFC3339))}}
 	if len(rows) == 0 {
@@ -173,6 +202,18 @@ func (s *session) whyScreen(w io.Writer, y crowdWhy) error {
 	}
 	fmt.Fprintln(w)
 	return writeTable(w, s.width(), head, rows)
+}
+
+// eventRow is an event among steps.
+func eventRow(e diary.Event) []string {
+	row := []string{"-", whoseEvent(e), e.String(), "", clockTime(e.Began), "", "goes on"}
+	if !e.ByHand {
+		row[0] = clockTime(e.At)
+	}
+	if e.Ended > 0 {
+		row[6] = "until " + clockTime(e.Ended)
+	}
+	return row
 }
 
 // outcomeText is what became of a step, and why.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/impair"
@@ -30,6 +31,16 @@ func (s share) Set(text string) (err error) {
 	return err
 }
 
+// impairmentFlags are those that say what happens to frames.
+func impairmentFlags(fl *pflag.FlagSet, i *impair.Impairment) {
+	fl.Var(share{&i.Loss}, "loss", "`share` of frames that are lost")
+	fl.Var(share{&i.Duplicate}, "duplicate", "`share` of frames that come twice")
+	fl.Var(share{&i.Reorder}, "reorder", "`share` of frames that come "+impair.ReorderDelay.String()+" later")
+	fl.Var(share{&i.Corrupt}, "corrupt", "`share` of frames with a bit flipped")
+	fl.DurationVar(&i.Delay, "delay", 0, "delay of every frame")
+	fl.DurationVar(&i.Jitter, "jitter", 0, "how much the delay varies, up and down")
+}
+
 func (f *faults) wire() *cobra.Command {
 	var i impair.Impairment
 	direction := string(lab.Both)
@@ -46,12 +57,7 @@ again.
 		return "set", l.Impair(ctx, args[0], lab.Direction(direction), i)
 	})
 	fl := c.Flags()
-	fl.Var(share{&i.Loss}, "loss", "`share` of frames that are lost")
-	fl.Var(share{&i.Duplicate}, "duplicate", "`share` of frames that come twice")
-	fl.Var(share{&i.Reorder}, "reorder", "`share` of frames that come "+impair.ReorderDelay.String()+" later")
-	fl.Var(share{&i.Corrupt}, "corrupt", "`share` of frames with a bit flipped")
-	fl.DurationVar(&i.Delay, "delay", 0, "delay of every frame")
-	fl.DurationVar(&i.Jitter, "jitter", 0, "how much the delay varies, up and down")
+	impairmentFlags(fl, &i)
 	fl.Uint64Var(&i.Seed, "seed", 0, "seed of the decisions")
 	fl.BoolVar(&i.SpoilChecksums, "spoil-checksums", false, "leave the checksums of what the host sends unfinished")
 	fl.StringVar(&direction, "direction", direction, "both, out (what the host sends) or in")

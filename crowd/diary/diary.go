@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle/crowd/plan"
+	"github.com/heddle-network/heddle/crowd/scenario"
 )
 
 // Line is one line of a diary, in JSON; one of its fields is there. The first line is a Run. A Round comes before what
@@ -20,6 +21,8 @@ type Line struct {
 	Step  *Step  `json:"step,omitempty"`
 	Flow  *Flow  `json:"flow,omitempty"`
 	End   *End   `json:"end,omitempty"`
+	// Event is one that begins, or that ends if it has Ended.
+	Event *Event `json:"event,omitempty"`
 }
 
 // Run is what was planned: the scenario as it was written, and what the command changed of it.
@@ -86,6 +89,17 @@ type End struct {
 	At   time.Time `json:"at"`
 }
 
+// Event is one that has begun: of the scenario, or a fault that was given by hand. Times are since the round began, in
+// nanoseconds.
+type Event struct {
+	scenario.Event
+	// Number is that of the scenario's event, from 1; ByHand is a fault that is none of them.
+	Number int           `json:"number,omitempty"`
+	ByHand bool          `json:"byHand,omitempty"`
+	Began  time.Duration `json:"began"`
+	Ended  time.Duration `json:"ended,omitempty"` // 0: it goes on
+}
+
 // Recorder writes a diary. The zero value, and nil, write nothing. All methods may be called at once.
 type Recorder struct {
 	To io.Writer
@@ -111,6 +125,9 @@ func (r *Recorder) Write(l Line) { r.write(l) }
 
 // Step records a step.
 func (r *Recorder) Step(s Step) { r.write(Line{Step: &s}) }
+
+// Event records that an event begins, or has ended.
+func (r *Recorder) Event(e Event) { r.write(Line{Event: &e}) }
 
 // Open records a flow that is opened now, and returns what records its end.
 func (r *Recorder) Open(f Flow) (end func()) {

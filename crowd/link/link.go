@@ -25,7 +25,7 @@ import (
 	"github.com/heddle-network/heddle/impair"
 )
 
-// Links are those of a crowd. Put may be called by several at once, and nothing else beside it.
+// Links are those of a crowd. Put and Change may be called by several at once, and nothing else beside Put.
 type Links struct {
 	// Late, if it is set, is told of each frame how much later than due it went on, from when the kernel had it.
 	Late func(time.Duration)
@@ -33,9 +33,21 @@ type Links struct {
 	mu      sync.Mutex
 	open    *bpf.Detour // from the first Put on
 	sockets []*frames.Socket
-	relays  []*impair.Relay
+	relays  map[int]relays // by user
 	missed  atomic.Uint64
 	running sync.WaitGroup
+}
+
+// relays are those of a user: for what it sends, and for what it receives.
+type relays struct{ out, in *impair.Relay }
+
+// set has the relays do what a link does, from the beginning of the seed.
+func (r relays) set(as scenario.Link, seed uint64) {
+	as.Seed = seed
+	for _, one := range []*impair.Relay{r.out, r.in} {
+		one.Set(as.Impairment)
+		one.SetRate(as.Rate)
+	}
 }
 
 // Put puts the link of a user, from 1, between a port of the user's namespace and the network. With the same seed it makes
@@ -50,28 +62,41 @@ func (l *Links) Put(n socket.Namespace, port string, as scenario.Link, seed uint
 	if err != nil {
 		return err
 	}
-	out, in := l.pair(as, seed, user)
+	both := l.pair(user)
+	both.set(as, seed)
 	l.mu.Lock()
-	l.sockets, l.relays = append(l.sockets, passing), append(l.relays, out, in)
+	if l.relays == nil {
+		l.relays = map[int]relays{}
+	}
+	l.sockets, l.relays[user] = append(l.sockets, passing), both
 	l.mu.Unlock()
-	l.running.Go(func() { l.divide(passing.Next, out, in) })
-	for _, r := range []*impair.Relay{out, in} {
+	l.running.Go(func() { l.divide(passing.Next, both.out, both.in) })
+	for _, r := range []*impair.Relay{both.out, both.in} {
 		l.running.Go(func() { r.Write(passing) })
 	}
 	return nil
 }
 
+// Change makes the link of a user another one, for frames that come from now on. Its decisions begin anew. It reports
+// false if the user has no link.
+func (l *Links) Change(as scenario.Link, seed uint64, user int) bool {
+	l.mu.Lock()
+	both, has := l.relays[user]
+	l.mu.Unlock()
+	if has {
+		both.set(as, seed)
+	}
+	return has
+}
+
 // pair is the relays of a user, each with decisions of its own.
-func (l *Links) pair(as scenario.Link, seed uint64, user int) (out, in *impair.Relay) {
-	as.Seed = seed
+func (l *Links) pair(user int) relays {
 	relay := func(stream uint64) *impair.Relay {
 		r := impair.NewRelay(stream)
-		r.Set(as.Impairment)
-		r.SetRate(as.Rate)
 		r.Late = l.Late
 		return r
 	}
-	return relay(2 * uint64(user)), relay(2*uint64(user) + 1)
+	return relays{relay(2 * uint64(user)), relay(2*uint64(user) + 1)}
 }
 
 // divide reads frames until the socket is closed, and passes those that were sent to out, all others to in. A frame that
@@ -104,7 +129,7 @@ type Count struct {
 // Counted is what has been done until now. After Close it is nothing.
 func (l *Links) Counted() (c Count) {
 	for _, r := range l.relays {
-		c.Count = c.Plus(r.Counted())
+		c.Count = c.Plus(r.out.Counted()).Plus(r.in.Counted())
 	}
 	for _, s := range l.sockets {
 		dropped, _ := s.Dropped() // a socket that is open says it
@@ -123,7 +148,8 @@ func (l *Links) Close() {
 		l.open.Close()
 	}
 	for _, r := range l.relays {
-		r.Close()
+		r.out.Close()
+		r.in.Close()
 	}
 	var all errgroup.Group
 	all.SetLimit(closing)

@@ -46,8 +46,9 @@ func TestSeed(t *testing.T) {
 	l := &Links{}
 	as := scenario.Link{Impairment: impair.Impairment{Loss: 0.5}}
 	of := func(seed uint64, user int) [2]string {
-		out, in := l.pair(as, seed, user)
-		return [2]string{string(through(out)), string(through(in))}
+		both := l.pair(user)
+		both.set(as, seed)
+		return [2]string{string(through(both.out)), string(through(both.in))}
 	}
 	first := of(7, 1)
 	if again := of(7, 1); again != first {
@@ -66,7 +67,8 @@ func TestSeed(t *testing.T) {
 // TestDivide: a frame that cannot be read is counted, and those behind it pass, each its way.
 func TestDivide(t *testing.T) {
 	var l Links
-	out, in := l.pair(scenario.Link{}, 0, 1)
+	both := l.pair(1)
+	out, in := both.out, both.in
 	sent, received := make([]byte, impair.HeaderSize+60), make([]byte, impair.HeaderSize+60)
 	sent[impair.HeaderSize+bpf.GroupByte] = bpf.GroupBit
 	next := []struct {

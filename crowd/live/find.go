@@ -12,15 +12,16 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/crowd/diary"
+	"github.com/heddle-network/heddle/crowd/event"
 )
 
 // prefix begins the names of the sockets; the process follows.
 const prefix = "@heddle-crowd/"
 
 func name(pid int) string { return prefix + strconv.Itoa(pid) }
-
-// most is how long a run's description may be.
-const most = 1 << 20
 
 // Find lists the runs that go on in this network namespace, by process. Those of others than root, and of this user,
 // are left out.
@@ -40,28 +41,48 @@ func Find() ([]Run, error) {
 	slices.Sort(pids)
 	var all []Run
 	for _, pid := range pids {
-		if run, err := ask(pid); err == nil && run.PID == pid {
-			all = append(all, run)
+		if r, err := ask(pid, request{Show: true}, patience); err == nil && r.Run != nil && r.Run.PID == pid {
+			all = append(all, *r.Run)
 		}
 	}
 	return all, nil
 }
 
-func ask(pid int) (run Run, err error) {
+// waitDone is how long a command may take.
+const waitDone = 30 * time.Second
+
+// Tell tells the run of a process something, and returns the events that go on when it is done.
+func Tell(pid int, c event.Command) ([]diary.Event, error) {
+	r, err := ask(pid, request{Command: &c}, waitDone)
+	switch {
+	case err != nil:
+		return nil, heddle.Wrap(heddle.CrowdFailed, "tell crowd of process", strconv.Itoa(pid), err, "see 'heddle crowd status'")
+	case r.Error != nil:
+		return nil, r.Error
+	}
+	return r.Events, nil
+}
+
+// ask asks the run of a process, and waits so long for its reply.
+func ask(pid int, q request, wait time.Duration) (r reply, err error) {
 	c, err := net.DialTimeout("unix", name(pid), patience)
 	if err != nil {
-		return run, err
+		return r, err
 	}
 	defer c.Close()
 	if !trusted(c.(*net.UnixConn)) {
-		return run, fmt.Errorf("process %d is another user's", pid)
+		return r, fmt.Errorf("process %d is another user's", pid)
 	}
-	c.SetDeadline(time.Now().Add(patience))
-	text, err := io.ReadAll(io.LimitReader(c, most))
+	c.SetWriteDeadline(time.Now().Add(patience))
+	if err := json.NewEncoder(c).Encode(q); err != nil {
+		return r, err
+	}
+	c.SetReadDeadline(time.Now().Add(wait))
+	text, err := io.ReadAll(io.LimitReader(c, mostReply))
 	if err == nil {
-		err = json.Unmarshal(text, &run)
+		err = json.Unmarshal(text, &r)
 	}
-	return run, err
+	return r, err
 }
 
 // trusted reports whether the other end is root's or this user's: anybody may use such a name.

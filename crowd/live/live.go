@@ -1,14 +1,17 @@
-// Package live shows a crowd's run to others while it goes on.
+// Package live shows a crowd's run to others while it goes on, and takes what they tell it.
 package live
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"sync"
 	"time"
 
+	"github.com/heddle-network/heddle/crowd/diary"
+	"github.com/heddle-network/heddle/crowd/event"
 	"github.com/heddle-network/heddle/crowd/round"
 )
 
@@ -20,6 +23,9 @@ type Run struct {
 	Users int       `json:"users"`
 	Modes []string  `json:"modes"`
 	Began time.Time `json:"began"`
+	// Servers are the services that can be given faults, Linked the personas whose links can be others.
+	Servers []string `json:"servers,omitempty"`
+	Linked  []string `json:"linked,omitempty"`
 	// Rounds is how many there will be of each mode, Played how many there have been of all.
 	Rounds int `json:"rounds"`
 	Played int `json:"played"`
@@ -29,24 +35,26 @@ type Run struct {
 	Now *round.Live `json:"now,omitempty"`
 }
 
-// Server answers who asks for a run. It listens at a socket whose name is in no file system (unix(7), abstract): it is
-// gone with the process.
+// Server answers who asks for a run, or tells it something: root and this user, and nobody else. It listens at a socket whose
+// name is in no file system (unix(7), abstract): it is gone with the process.
 type Server struct {
 	listener *net.UnixListener
+	do       func(event.Command) ([]diary.Event, error)
 
 	mu  sync.Mutex
 	run Run
 }
 
-// Serve shows a run of this process.
-func Serve(run Run) (*Server, error) {
+// Serve shows a run of this process. What others tell it is done by do, which returns the events that go on then; it may be
+// called by several at once.
+func Serve(run Run, do func(event.Command) ([]diary.Event, error)) (*Server, error) {
 	run.PID, run.Began = os.Getpid(), time.Now()
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: name(run.PID)})
 	if err != nil {
 		return nil, fmt.Errorf("show the run: %w", err)
 	}
-	s := &Server{listener: l, run: run}
-	go s.answer()
+	s := &Server{listener: l, do: do, run: run}
+	go s.accept()
 	return s, nil
 }
 
@@ -60,27 +68,55 @@ func (s *Server) Change(change func(*Run)) {
 // Close shows the run no more.
 func (s *Server) Close() { s.listener.Close() }
 
-// patience is how long either side waits for the other.
-const patience = 2 * time.Second
+const (
+	// patience is how long either side waits for the other's words.
+	patience = 2 * time.Second
+	// atOnce is how many are answered at once. All others wait.
+	atOnce = 16
+)
 
-func (s *Server) answer() {
+func (s *Server) accept() {
+	places := make(chan struct{}, atOnce)
 	for {
 		c, err := s.listener.AcceptUnix()
-		if err != nil {
+		if errors.Is(err, net.ErrClosed) {
 			return
 		}
+		if err != nil { // such as too many open files: it may pass
+			time.Sleep(10 * time.Millisecond)
+			continue
+		}
+		if !trusted(c) {
+			c.Close()
+			continue
+		}
+		places <- struct{}{}
 		go func() {
+			defer func() { <-places }()
 			defer c.Close()
-			if !trusted(c) {
-				return
-			}
-			s.mu.Lock()
-			text, err := json.Marshal(s.run)
-			s.mu.Unlock()
-			if err == nil {
-				c.SetDeadline(time.Now().Add(patience))
-				c.Write(text)
-			}
+			s.answer(c)
 		}()
 	}
+}
+
+// answer reads a request, and answers it.
+func (s *Server) answer(c net.Conn) {
+	c.SetReadDeadline(time.Now().Add(patience))
+	var r reply
+	q, err := readRequest(c)
+	switch {
+	case err != nil:
+	case q.Show:
+		s.mu.Lock()
+		run := s.run
+		s.mu.Unlock()
+		r.Run = &run
+	default:
+		r.Events, err = s.do(*q.Command)
+	}
+	if err != nil {
+		r.Error = errorOf(err)
+	}
+	c.SetWriteDeadline(time.Now().Add(patience))
+	json.NewEncoder(c).Encode(r)
 }

@@ -46,30 +46,39 @@ type Diary struct {
 // User draws the diary of a user, from 1. It depends on nobody else's, nor on how many users there are. The error is
 // that of a context that ended.
 func (p *Plan) User(ctx context.Context, number int) (Diary, error) {
-	d := Diary{User: number, Persona: p.persona(number), Sessions: []Session{}}
+	d := Diary{User: number, Persona: p.Persona(number), Sessions: []Session{}}
 	persona := p.scenario.Personas[d.Persona]
 	user := userName(number)
 	shift := persona.Schedule.Shift(draw.NewStream(p.scenario.Seed, user, "hours"))
+	begun, own := map[string]int{}, map[string]habits{}
+	add := func(s Session) {
+		h, is := own[s.Behaviour]
+		if !is {
+			h = p.automata[s.Behaviour].habitsOf(p.scenario.Seed, user)
+			own[s.Behaviour] = h
+		}
+		s, cut := p.session(s, h)
+		if cut {
+			d.Cut++
+		}
+		if len(s.Steps) > 0 { // it may begin with a pause that outlasts the crowd
+			d.Sessions = append(d.Sessions, s)
+		}
+	}
 	for _, does := range scenario.Sorted(persona.Does) {
 		if err := ctx.Err(); err != nil {
 			return Diary{}, err
 		}
-		var h habits
-		for i, start := range p.arrivals(draw.NewStream(p.scenario.Seed, user, does, "arrivals"), persona, does, shift) {
+		for _, start := range p.arrivals(draw.NewStream(p.scenario.Seed, user, does, "arrivals"), persona, does, shift) {
 			if err := ctx.Err(); err != nil {
 				return Diary{}, err
 			}
-			if i == 0 {
-				h = p.automata[does].habitsOf(p.scenario.Seed, user)
-			}
-			s, cut := p.session(Session{User: number, Persona: d.Persona, Behaviour: does, Number: i + 1, Start: start}, h)
-			if cut {
-				d.Cut++
-			}
-			if len(s.Steps) > 0 { // it may begin with a pause that outlasts the crowd
-				d.Sessions = append(d.Sessions, s)
-			}
+			begun[does]++
+			add(Session{User: number, Persona: d.Persona, Behaviour: does, Number: begun[does], Start: start})
 		}
+	}
+	for _, s := range p.gathered(number, d.Persona, begun) {
+		add(s)
 	}
 	slices.SortStableFunc(d.Sessions, func(a, b Session) int { return cmp.Compare(a.Start, b.Start) })
 	return d, nil
@@ -78,8 +87,7 @@ func (p *Plan) User(ctx context.Context, number int) (Diary, error) {
 // session draws the steps of a session that has none yet, and whether it was cut off.
 func (p *Plan) session(s Session, h habits) (Session, bool) {
 	w := walk{automaton: p.automata[s.Behaviour], plan: p, habits: h, session: &s, targets: map[string]int{},
-		limit:  time.Duration(p.scenario.Clock.Length),
-		stream: draw.NewStream(p.scenario.Seed, userName(s.User), s.Behaviour, "session", strconv.Itoa(s.Number))}
+		limit: time.Duration(p.scenario.Clock.Length), stream: p.stream(s)}
 	cut := w.cut()
 	return s, cut
 }
@@ -88,11 +96,11 @@ func (p *Plan) session(s Session, h habits) (Session, bool) {
 func userName(number int) string { return "user " + strconv.Itoa(number) }
 
 // Link is that of a user's persona; nil if it has none. Nothing of a plan depends on it.
-func (p *Plan) Link(user int) *scenario.Link { return p.scenario.Personas[p.persona(user)].Link }
+func (p *Plan) Link(user int) *scenario.Link { return p.scenario.Personas[p.Persona(user)].Link }
 
-// persona is a user's. Users follow each other round a circle on which each persona has an arc as long as its share,
+// Persona is a user's. Users follow each other round a circle on which each persona has an arc as long as its share,
 // a golden section apart, so that a crowd of any size has all of them as it should, and one more user moves nobody.
-func (p *Plan) persona(number int) string {
+func (p *Plan) Persona(number int) string {
 	const golden = 0x9e3779b97f4a7c15 // 2^64 / 1.618…
 	offset := uint64(draw.NewStream(p.scenario.Seed, "personas").Below(1 << 30))
 	at := float64((offset<<34+uint64(number)*golden)>>11) / (1 << 53)

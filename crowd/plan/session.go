@@ -15,6 +15,8 @@ type Session struct {
 	Behaviour string `json:"behaviour"`
 	// Number counts the user's sessions of the behaviour, from 1.
 	Number int `json:"session"`
+	// Event is that of the scenario, from 1, for which the user begins the session; 0 if it is for none.
+	Event int `json:"event,omitempty"`
 	// Start is the time since the crowd began.
 	Start time.Duration `json:"start"`
 	// Patience is how long the user waits for a step; 0 is for ever.

@@ -14,6 +14,7 @@ type Start struct {
 	User      int32
 	Number    int32
 	behaviour int16 // in Plan.behaviours
+	event     int16 // Session.Event
 }
 
 // Starts lists when the sessions of all users begin, in the order of time.
@@ -25,7 +26,7 @@ func (p *Plan) Starts(ctx context.Context) (all []Start, err error) {
 		}
 		for _, s := range d.Sessions {
 			i, _ := slices.BinarySearch(p.behaviours, s.Behaviour)
-			all = append(all, Start{At: s.Start, User: int32(number), Number: int32(s.Number), behaviour: int16(i)})
+			all = append(all, Start{At: s.Start, User: int32(number), Number: int32(s.Number), behaviour: int16(i), event: int16(s.Event)})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Start) int { return cmp.Compare(a.At, b.At) })
@@ -35,7 +36,7 @@ func (p *Plan) Starts(ctx context.Context) (all []Start, err error) {
 // Session draws the session of a Start.
 func (p *Plan) Session(at Start) Session {
 	name, user := p.behaviours[at.behaviour], int(at.User)
-	s, _ := p.session(Session{User: user, Persona: p.persona(user), Behaviour: name, Number: int(at.Number), Start: at.At},
+	s, _ := p.session(Session{User: user, Persona: p.Persona(user), Behaviour: name, Number: int(at.Number), Event: int(at.event), Start: at.At},
 		p.automata[name].habitsOf(p.scenario.Seed, userName(user)))
 	return s
 }

@@ -2,6 +2,7 @@ package play
 
 import (
 	"context"
+	"net"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -35,14 +36,12 @@ func seats(t *testing.T, users int, services ...string) (all []Seat, by map[stri
 		t.Fatalf("%v: %s", err, out)
 	}
 	seat := Seat{Namespace: n, Addrs: []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("::1")}}
-	server := &service.Server{}
-	server.Admit(seat.Addrs...)
+	server := &service.Server{Guests: &service.Guests{}}
+	server.Guests.Admit(seat.Addrs...)
 	for _, a := range seat.Addrs {
-		l, err := n.Listen(netip.AddrPortFrom(a, service.Port))
-		if err != nil {
+		if err := server.Serve(func() (net.Listener, error) { return n.Listen(netip.AddrPortFrom(a, service.Port)) }); err != nil {
 			t.Fatal(err)
 		}
-		server.Serve(l)
 	}
 	t.Cleanup(server.Close)
 	by = map[string]Seat{}

@@ -28,6 +28,8 @@ type Report struct {
 	LeftOut map[string]string `json:"leftOut,omitempty"`
 	// Links are those of the personas that have one.
 	Links map[string]scenario.Link `json:"links,omitempty"`
+	// Events are those of the scenario. What happened in a round is there.
+	Events []scenario.Event `json:"events,omitempty"`
 	// Rounds are those played, one of each mode in a round, in the order of time.
 	Rounds []Round `json:"rounds"`
 	// Diary says that one was written, which takes time.

@@ -22,15 +22,16 @@ import (
 
 // Descriptors of the player.
 const (
-	LeaveFD = 3 // a pipe that ends when it shall leave
+	LeaveFD = 3 // a pipe that ends when it shall leave; until then, each line is an Order
 	DiaryFD = 4 // where it writes the diary, with --diary
 )
 
 // Rig is a lab of one host.
 type Rig struct {
 	Options
-	lab   *lab.Lab
-	agent *client.Client
+	lab    *lab.Lab
+	agent  *client.Client
+	orders orders
 }
 
 // Options of a rig.
@@ -128,7 +129,7 @@ func (r *Rig) run(ctx context.Context, network string, number int) (played round
 		return played, err
 	}
 	var out bytes.Buffer
-	said := &lines{notes: r.Notes, live: r.Live}
+	said := &lines{notes: r.Notes, live: r.Live, reply: r.orders.reply}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(r.Text), &out, said
 	// A signal would end nsenter, and with it the player. At the end of the pipe the player clears up, and says
 	// what it has.
@@ -138,6 +139,7 @@ func (r *Rig) run(ctx context.Context, network string, number int) (played round
 	}
 	defer leave.Close()
 	defer hear.Close()
+	defer r.orders.begin(leave)()
 	cmd.ExtraFiles = []*os.File{hear}
 	if r.Diary != nil {
 		cmd.ExtraFiles = append(cmd.ExtraFiles, r.Diary)
@@ -159,11 +161,12 @@ func (r *Rig) run(ctx context.Context, network string, number int) (played round
 	return played, failed
 }
 
-// lines is what the crowd's program says: notes and what the round has come to, a line each, and an error, which is a
-// document.
+// lines is what the crowd's program says: notes, what the round has come to, replies to orders, a line each, and an error,
+// which is a document.
 type lines struct {
 	notes func(string)
 	live  func(round.Live)
+	reply func(Reply)
 	rest  []byte
 	other []byte
 }
@@ -172,6 +175,8 @@ type lines struct {
 const (
 	noteMark = "heddle: "
 	LiveMark = "heddle-live: " // and then a round.Live in JSON
+	// replyMark is before a Reply in JSON.
+	replyMark = "heddle-reply: "
 )
 
 func (l *lines) Write(b []byte) (int, error) {
@@ -193,6 +198,11 @@ func (l *lines) line(line []byte) {
 		var now round.Live
 		if json.Unmarshal(text, &now) == nil {
 			l.live(now)
+		}
+	} else if text, is := bytes.CutPrefix(line, []byte(replyMark)); is {
+		var r Reply
+		if json.Unmarshal(text, &r) == nil {
+			l.reply(r)
 		}
 	} else {
 		l.other = append(append(l.other, line...), '\n')

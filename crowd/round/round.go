@@ -11,6 +11,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/crowd/diary"
+	"github.com/heddle-network/heddle/crowd/event"
 	"github.com/heddle-network/heddle/crowd/link"
 	"github.com/heddle-network/heddle/crowd/plan"
 	"github.com/heddle-network/heddle/crowd/play"
@@ -31,6 +32,8 @@ type Options struct {
 	// Diary records what happens; nil records nothing. Number is the round's there, from 1.
 	Diary  *diary.Recorder
 	Number int
+	// Control is what gives commands to the round while it is played.
+	Control *event.Control
 	// Live is called every two seconds while the round is played; nil is not.
 	Live func(Live)
 	// Progress is called at each stage of the round.
@@ -57,6 +60,8 @@ type Round struct {
 	// OnLinks is what happened to the frames of users with links, both ways; nil if nobody has one.
 	OnLinks *link.Count `json:"onLinks,omitempty"`
 	tally.Result
+	// Events are those that have happened, in the order of time.
+	Events []diary.Event `json:"events,omitempty"`
 	// Invalid says why the figures say nothing about the network; "" if they do.
 	Invalid string `json:"invalid,omitempty"`
 }
@@ -92,7 +97,7 @@ func Play(ctx context.Context, o Options) (r Round, err error) {
 	free := o.Free()
 	t := tally.New(intended(drawn, starts))
 	s, err := stage.Set(ctx, stage.Options{Agent: o.Agent, Network: o.Network, Services: o.Scenario.Uses(), Users: o.Scenario.Users,
-		Link: drawn.Link, Seed: o.Scenario.Seed, Late: t.Frame,
+		Persona: drawn.Persona, Links: o.Scenario.Links(), Seed: o.Scenario.Seed, Late: t.Frame,
 		Attached: func(n int) {
 			if n%1000 == 0 && n < o.Scenario.Users {
 				o.Progress(fmt.Sprintf("%d users are attached", n))
@@ -107,21 +112,29 @@ func Play(ctx context.Context, o Options) (r Round, err error) {
 	use := beginUse(o.Free)
 	player := &play.Player{Plan: drawn, Users: s.Users, Services: s.Services, Length: length, Grace: grace, Tally: t, Diary: o.Diary}
 	stop := progress(length, o.Progress)
-	unwatch := watch(o, Live{Number: o.Number, Round: Round{Network: o.Network.Name, Mode: o.Network.Mode, Users: o.Scenario.Users, Length: length, Attached: s.Took}}, starts, t)
 	o.Diary.Begin(diary.Round{Number: o.Number, Mode: o.Network.Mode, Began: time.Now()})
+	events := event.Begin(o.Scenario, s, o.Diary)
+	leave := o.Control.Lead(events)
+	unwatch := watch(o, Live{Number: o.Number, Round: Round{Network: o.Network.Name, Mode: o.Network.Mode, Users: o.Scenario.Users, Length: length, Attached: s.Took}}, starts, t, events)
 	player.Play(ctx, starts)
 	back()
 	stop()
+	leave()
 	unwatch()
 	r = Round{Network: o.Network.Name, Mode: o.Network.Mode, Users: o.Scenario.Users, Length: length, Attached: s.Took}
 	use.end(&r, free)
 	r.Result = t.Result()
+	var failed error
+	r.Events, failed = events.End()
 	if len(o.Scenario.Links()) > 0 {
 		done := s.Links.Counted()
 		r.OnLinks = &done
 	}
-	if r.Invalid = r.invalid(); ctx.Err() != nil {
+	switch r.Invalid = r.invalid(); {
+	case ctx.Err() != nil:
 		r.Invalid = "it was broken off"
+	case failed != nil:
+		r.Invalid = "its events were others than planned: " + failed.Error()
 	}
 	s.Links.Close()
 	o.Progress("detaching all")

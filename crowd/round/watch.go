@@ -4,6 +4,7 @@ import (
 	"sort"
 	"time"
 
+	"github.com/heddle-network/heddle/crowd/event"
 	"github.com/heddle-network/heddle/crowd/plan"
 	"github.com/heddle-network/heddle/crowd/tally"
 )
@@ -12,7 +13,7 @@ import (
 const watchEvery = 2 * time.Second
 
 // watch tells what a round has come to, until it is stopped.
-func watch(o Options, l Live, starts []plan.Start, t *tally.Tally) (stop func()) {
+func watch(o Options, l Live, starts []plan.Start, t *tally.Tally, events *event.Events) (stop func()) {
 	if o.Live == nil {
 		return func() {}
 	}
@@ -20,7 +21,7 @@ func watch(o Options, l Live, starts []plan.Start, t *tally.Tally) (stop func())
 	tell := func() {
 		l.Since = time.Since(begun)
 		l.Due = int64(sort.Search(len(starts), func(i int) bool { return starts[i].At > l.Since }))
-		l.Result = t.Result()
+		l.Result, l.Events = t.Result(), events.Happened()
 		o.Live(l)
 	}
 	go func() {

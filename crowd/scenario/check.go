@@ -77,7 +77,7 @@ func (s *Scenario) checkPersonas() *problem {
 	if len(s.Personas) == 0 || len(s.Personas) > maxNamed {
 		return wrong(fmt.Sprintf("there are %d; give 1 to %d", len(s.Personas), maxNamed), "personas")
 	}
-	total, used := 0.0, map[string]bool{}
+	total := 0.0
 	for _, name := range Sorted(s.Personas) {
 		if p := badName(name, "personas", name); p != nil {
 			return p
@@ -88,7 +88,6 @@ func (s *Scenario) checkPersonas() *problem {
 		}
 		total += float64(persona.Share)
 		for _, does := range Sorted(persona.Does) {
-			used[does] = true
 			if _, known := s.Behaviours[does]; !known {
 				all := append(BuiltInBehaviours(), Sorted(s.Behaviours)...)
 				slices.Sort(all)
@@ -100,8 +99,11 @@ func (s *Scenario) checkPersonas() *problem {
 	if math.Abs(total-1) > 1e-6 {
 		return wrong(fmt.Sprintf("the shares add up to %.4g%%; give shares that add up to 100%%", total*100), "personas")
 	}
+	if p := s.checkEvents(); p != nil {
+		return p
+	}
 	for _, name := range Sorted(s.Behaviours) {
-		if !used[name] {
+		if !slices.Contains(s.done(), name) {
 			return wrong("no persona does it; name it under a persona's does, or take it out", "behaviours", name)
 		}
 	}

@@ -23,6 +23,9 @@ type Link struct {
 // String writes the link with the words of a scenario.
 func (l Link) String() string {
 	words := l.Impairment.String()
+	if l == (Link{}) {
+		return sound
+	}
 	if l.Rate == 0 {
 		return words
 	}
@@ -43,11 +46,20 @@ func (s Scenario) Links() map[string]Link {
 	return all
 }
 
+// sound is the word for a link that changes nothing: it is there to be changed.
+const sound = "sound"
+
+// Check refuses a link that no relay is.
+func (l Link) Check() error { return cmp.Or(l.Impairment.Check(), l.Rate.Check()) }
+
 const linkWords = "delay, jitter, loss, rate, duplicate, reorder or corrupt"
 
 // UnmarshalYAML reads a link, and checks it.
 func (l *Link) UnmarshalYAML(n *yaml.Node) error {
-	all, err := entries(n, "give "+linkWords)
+	if r := resolve(n); r.Kind == yaml.ScalarNode && r.Value == sound {
+		return nil
+	}
+	all, err := entries(n, "give "+linkWords+", or the word "+sound)
 	if err != nil {
 		return err
 	}
@@ -83,11 +95,11 @@ func (l *Link) UnmarshalYAML(n *yaml.Node) error {
 		}
 	}
 	var known *heddle.Error
-	if errors.As(cmp.Or(l.Check(), l.Rate.Check()), &known) {
+	if errors.As(l.Check(), &known) {
 		return yamlfile.Refuse(n, "%s; %s", known.Sentence(), known.Remedy)
 	}
 	if l.Impairment == (impair.Impairment{}) && l.Rate.Bits() == 0 {
-		return yamlfile.Refuse(n, "it changes nothing; leave link out, or give more than 0 of "+linkWords)
+		return yamlfile.Refuse(n, "it changes nothing; leave link out, or give more than 0 of "+linkWords+"; 'link: sound' is one that may change")
 	}
 	return nil
 }

@@ -48,8 +48,8 @@ func readFile(file string) ([]byte, error) {
 	return text, err
 }
 
-// Parse reads a scenario, and adds what is built in: the services, and the behaviours that its personas name and
-// that it does not have itself.
+// Parse reads a scenario, and adds what is built in: the services, and the behaviours that its personas and
+// events name and that it does not have itself.
 func Parse(text []byte) (Scenario, error) {
 	s := Scenario{Clock: Clock{Start: notGiven, Day: Day{Compress: 1}}}
 	if err := yamlfile.Decode(text, &s); err != nil {
@@ -79,18 +79,16 @@ func (s *Scenario) complete() error {
 	if behaviours == nil {
 		behaviours = map[string]Behaviour{}
 	}
-	for _, p := range s.Personas {
-		for name := range p.Does {
-			if _, own := behaviours[name]; own || !slices.Contains(BuiltInBehaviours(), name) {
-				continue
-			}
-			var b Behaviour
-			if err := decodeBuiltIn(path.Join("behaviours", name+".yaml"), &b); err != nil {
-				return err
-			}
-			b.BuiltIn = true
-			behaviours[name] = b
+	for _, name := range s.done() {
+		if _, own := behaviours[name]; own || !slices.Contains(BuiltInBehaviours(), name) {
+			continue
 		}
+		var b Behaviour
+		if err := decodeBuiltIn(path.Join("behaviours", name+".yaml"), &b); err != nil {
+			return err
+		}
+		b.BuiltIn = true
+		behaviours[name] = b
 	}
 	s.Behaviours = behaviours
 	return nil

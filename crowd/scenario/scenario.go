@@ -28,6 +28,8 @@ type Scenario struct {
 	Services   map[string]Service   `yaml:"services"`
 	Personas   map[string]Persona   `yaml:"personas"`
 	Behaviours map[string]Behaviour `yaml:"behaviours"`
+	// Events happen besides, and are numbered from 1.
+	Events []Event `yaml:"events"`
 	// Text is the scenario as it was written.
 	Text []byte `yaml:"-"`
 }

@@ -30,12 +30,17 @@ func (s Scenario) Actions() []string {
 	return Sorted(all)
 }
 
-// done lists the behaviours that somebody has.
+// done lists the behaviours of which somebody may have a session.
 func (s Scenario) done() []string {
 	all := map[string]bool{}
 	for _, p := range s.Personas {
 		for does := range p.Does {
 			all[does] = true
+		}
+	}
+	for _, e := range s.Events {
+		if e.Gather != "" {
+			all[e.Gather] = true
 		}
 	}
 	return Sorted(all)

@@ -21,7 +21,8 @@ const MaxVisits = 4 * MaxSteps
 // each behaviour of a user it counts 1, and 1 for each factor that is the user's own. For each session, as many as
 // begin at the full rate for the whole length, it counts 1, and 1 for each state that the session visits, pauses
 // included, and for each request of it: the step's own, those of more by their mean, and those of mistakes by their
-// chance, and for each value that is drawn again for being out of its bounds. Neither schedules nor the crowd's end
+// chance, and for each value that is drawn again for being out of its bounds. Who may gather counts 1, and a session by
+// the chance. Neither schedules nor the crowd's end
 // make it less.
 func (s Scenario) work() (all float64, ofOne map[string]float64) {
 	own, session := map[string]float64{}, map[string]float64{}
@@ -34,6 +35,16 @@ func (s Scenario) work() (all float64, ofOne map[string]float64) {
 		for _, does := range Sorted(p.Does) {
 			sessions := float64(float64(p.Does[does]) * time.Duration(s.Clock.Length).Hours())
 			one += own[does] + float64(sessions*session[does])
+		}
+		for _, e := range s.Events {
+			if e.Gather == "" || e.Persona != "" && e.Persona != name {
+				continue
+			}
+			each := session[e.Gather]
+			if _, has := p.Does[e.Gather]; !has {
+				each += own[e.Gather]
+			}
+			one += 1 + float64(float64(e.Share)*each)
 		}
 		ofOne[name] = one
 		all += float64(float64(p.Share)*float64(s.Users)) * one

@@ -3,42 +3,64 @@ package service
 import (
 	"errors"
 	"net"
-	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// Server answers requests of those that it admits. Its zero value is ready, and admits nobody.
+// Server answers requests of its guests. Its zero value is ready, and has none.
 type Server struct {
+	// Guests may be those of other servers, too.
+	Guests *Guests
+
 	mu        sync.Mutex
 	closed    bool
-	admitted  map[netip.Addr]struct{}
-	listeners []net.Listener
+	state     State
+	places    []func() (net.Listener, error)
+	listeners []net.Listener // of all places, unless it is down
 	open      map[net.Conn]struct{}
+	gate      atomic.Pointer[chan struct{}] // while it is silent: closed when it is not
 	running   sync.WaitGroup
 }
 
-// Admit has the server answer those who have these addresses. Others may be on the network, too: their connections are
-// closed.
-func (s *Server) Admit(addrs ...netip.Addr) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.admitted == nil {
-		s.admitted = map[netip.Addr]struct{}{}
-	}
-	for _, a := range addrs {
-		s.admitted[a] = struct{}{}
-	}
-}
-
-// Serve takes connections from a listener until the server is closed. It returns at once.
-func (s *Server) Serve(l net.Listener) {
+// Serve listens at a place, and takes connections there until the server is closed. It returns at once. When the server
+// has been down, it listens there again.
+func (s *Server) Serve(place func() (net.Listener, error)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		l.Close()
-		return
+		return net.ErrClosed
 	}
+	l, err := place()
+	if err != nil {
+		return err
+	}
+	s.places = append(s.places, place)
+	s.take(l)
+	return nil
+}
+
+// listen listens at all places, or at none.
+func (s *Server) listen() error {
+	var all []net.Listener
+	for _, place := range s.places {
+		l, err := place()
+		if err != nil {
+			for _, l := range all {
+				l.Close()
+			}
+			return err
+		}
+		all = append(all, l)
+	}
+	for _, l := range all {
+		s.take(l)
+	}
+	return nil
+}
+
+// take takes connections from a listener, until it is closed.
+func (s *Server) take(l net.Listener) {
 	s.listeners = append(s.listeners, l)
 	s.running.Go(func() { s.accept(l) })
 }
@@ -59,20 +81,16 @@ func (s *Server) accept(l net.Listener) {
 		}
 		s.running.Go(func() {
 			defer s.remove(c)
-			answer(c)
+			answer(held{c, s})
 		})
 	}
 }
 
 // add reports whether the server answers a connection.
 func (s *Server) add(c net.Conn) bool {
-	from, is := c.RemoteAddr().(*net.TCPAddr)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || !is {
-		return false
-	}
-	if _, admitted := s.admitted[from.AddrPort().Addr().Unmap()]; !admitted {
+	if s.closed || s.state == Down || s.Guests == nil || !s.Guests.sent(c) {
 		return false
 	}
 	if s.open == nil {
@@ -93,12 +111,7 @@ func (s *Server) remove(c net.Conn) {
 func (s *Server) Close() {
 	s.mu.Lock()
 	s.closed = true
-	for _, l := range s.listeners {
-		l.Close()
-	}
-	for c := range s.open {
-		c.Close()
-	}
+	s.hangUp(false)
 	s.mu.Unlock()
 	s.running.Wait()
 }

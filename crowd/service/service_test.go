@@ -13,15 +13,20 @@ import (
 
 func start(t *testing.T) (*Server, string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	s, at := &Server{Guests: &Guests{}}, "127.0.0.1:0"
+	s.Guests.Admit(netip.MustParseAddr("127.0.0.1"))
+	err := s.Serve(func() (net.Listener, error) {
+		l, err := net.Listen("tcp", at)
+		if err == nil {
+			at = l.Addr().String() // the same one, when it listens again
+		}
+		return l, err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{}
-	s.Admit(netip.MustParseAddr("127.0.0.1"))
-	s.Serve(l)
 	t.Cleanup(s.Close)
-	return s, l.Addr().String()
+	return s, at
 }
 
 func dial(t *testing.T, to string) net.Conn {

@@ -18,12 +18,12 @@ const port = "eth0"
 func (s *Stage) link(ctx context.Context) error {
 	var linked atomic.Bool
 	err := eachOf(ctx, len(s.Users), func(i int) error {
-		as := s.options.Link(i + 1)
-		if as == nil {
+		as, has := s.options.Links[s.options.Persona(i+1)]
+		if !has {
 			return nil
 		}
 		linked.Store(true)
-		err := s.Links.Put(s.Users[i].Namespace, port, *as, s.options.Seed, i+1)
+		err := s.Links.Put(s.Users[i].Namespace, port, as, s.options.Seed, i+1)
 		if err != nil {
 			return heddle.Wrap(heddle.CrowdFailed, "give link to", userName(i+1), err, "see the kernel's message")
 		}
@@ -66,7 +66,7 @@ func (s *Stage) seat(ctx context.Context, container, name string) (play.Seat, er
 	for _, p := range reply.Endpoint.Addrs {
 		seat.Addrs = append(seat.Addrs, p.Addr())
 	}
-	s.server.Admit(seat.Addrs...)
+	s.guests.Admit(seat.Addrs...)
 	if len(seat.Addrs) == 0 {
 		return seat, heddle.Errorf(heddle.CrowdFailed, "attach user", container,
 			"network "+s.options.Network.Name+" gives no addresses of its own", "choose a network of another mode")

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net"
 	"net/netip"
 	"runtime"
 	"sync"
@@ -32,11 +33,12 @@ type Options struct {
 	Network  heddle.Network
 	Services []string
 	Users    int
-	// Link is that of a user, from 1; nil if the user has none. Seed is that of the links' decisions. Late is told how much
+	// Persona is that of a user, from 1, and Links are those of the personas that have one. Seed is that of the links' decisions. Late is told how much
 	// later than due each frame passed a link.
-	Link func(user int) *scenario.Link
-	Seed uint64
-	Late func(time.Duration)
+	Persona func(user int) string
+	Links   map[string]scenario.Link
+	Seed    uint64
+	Late    func(time.Duration)
 	// Attached is called now and then with how many users there are.
 	Attached func(int)
 }
@@ -51,7 +53,8 @@ type Stage struct {
 	Took time.Duration
 
 	options Options
-	server  service.Server
+	guests  service.Guests
+	servers map[string]*service.Server
 	mu      sync.Mutex
 	all     []heddle.EndpointID
 	holder  *socket.Holder
@@ -60,7 +63,7 @@ type Stage struct {
 // Set attaches users and services to a network that is there, and gives users their links. If it fails, or the context
 // ends, nothing is left.
 func Set(ctx context.Context, o Options) (*Stage, error) {
-	s := &Stage{Users: make([]play.Seat, o.Users), Services: map[string]play.Seat{}, Links: link.Links{Late: o.Late}, options: o}
+	s := &Stage{Users: make([]play.Seat, o.Users), Services: map[string]play.Seat{}, servers: map[string]*service.Server{}, Links: link.Links{Late: o.Late}, options: o}
 	begun := time.Now()
 	err := s.set(ctx)
 	s.Took = time.Since(begun)
@@ -82,14 +85,15 @@ func (s *Stage) set(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
+		server := &service.Server{Guests: &s.guests}
 		for _, a := range seat.Addrs {
-			l, err := seat.Namespace.Listen(netip.AddrPortFrom(a, service.Port))
+			err := server.Serve(func() (net.Listener, error) { return seat.Namespace.Listen(netip.AddrPortFrom(a, service.Port)) })
 			if err != nil {
+				server.Close()
 				return heddle.Wrap(heddle.CrowdFailed, "start service", name, err, "see the kernel's message")
 			}
-			s.server.Serve(l)
 		}
-		s.Services[name] = seat
+		s.Services[name], s.servers[name] = seat, server
 	}
 	count := 0
 	return eachOf(ctx, len(s.Users), func(i int) error {
@@ -111,7 +115,9 @@ func (s *Stage) set(ctx context.Context) (err error) {
 // to remove one after the other. So namespaces end first, unless devices are on a NIC: the agent has to find those, and
 // a connection whose last packets were lost keeps its namespace and device for minutes, where nobody finds them.
 func (s *Stage) Clear(ctx context.Context) (first error) {
-	s.server.Close()
+	for _, server := range s.servers {
+		server.Close()
+	}
 	s.Links.Close()
 	if s.options.Network.Parent == "" {
 		s.leave()

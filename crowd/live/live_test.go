@@ -1,0 +1,183 @@
+package live
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/crowd/diary"
+	"github.com/heddle-network/heddle/crowd/event"
+	"github.com/heddle-network/heddle/crowd/scenario"
+)
+
+// serve shows a run of this process, until the test ends.
+func serve(t *testing.T, do func(event.Command) ([]diary.Event, error)) {
+	t.Helper()
+	s, err := Serve(Run{Crowd: "some", Servers: []string{"mail"}}, do)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+}
+
+// found looks for this process's run.
+func found(t *testing.T) {
+	t.Helper()
+	all, err := Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range all {
+		if r.PID == os.Getpid() && r.Crowd == "some" && len(r.Servers) == 1 {
+			return
+		}
+	}
+	t.Errorf("the run is not among %+v", all)
+}
+
+// TestTell: a command goes to the run, what goes on comes back, and so does why it fails.
+func TestTell(t *testing.T) {
+	fault := scenario.Event{Service: "mail", Fault: scenario.Down, For: time.Minute}
+	serve(t, func(c event.Command) ([]diary.Event, error) {
+		switch {
+		case c.Clear:
+			return nil, heddle.Errorf(heddle.CrowdFailed, "tell crowd", "", "it does not want to", "try again")
+		case c.Begin == nil || *c.Begin != fault:
+			return nil, fmt.Errorf("it is told %+v", c)
+		}
+		return []diary.Event{{Event: *c.Begin, ByHand: true, Began: 1}}, nil
+	})
+	found(t)
+	on, err := Tell(os.Getpid(), event.Command{Begin: &fault})
+	if err != nil || len(on) != 1 || on[0].Event != fault || !on[0].ByHand {
+		t.Errorf("%v: %+v", err, on)
+	}
+	if _, err := Tell(os.Getpid(), event.Command{Clear: true}); !errors.Is(err, heddle.CrowdFailed.Sentinel()) || !strings.Contains(err.Error(), "does not want to; try again") {
+		t.Error(err)
+	}
+	if _, err := Tell(os.Getpid(), event.Command{Begin: &scenario.Event{}}); !errors.Is(err, heddle.CrowdFailed.Sentinel()) || !strings.Contains(err.Error(), "it is told") {
+		t.Error(err)
+	}
+	if _, err := Tell(1<<22+1, event.Command{Clear: true}); !errors.Is(err, heddle.CrowdFailed.Sentinel()) {
+		t.Errorf("a process that is not there: %v", err)
+	}
+}
+
+// TestBadRequests: what is no request is refused, tells the run nothing, and harms nobody else.
+func TestBadRequests(t *testing.T) {
+	serve(t, func(c event.Command) ([]diary.Event, error) {
+		t.Errorf("the run is told %+v", c)
+		return nil, nil
+	})
+	for text, want := range map[string]string{
+		"\n":                                   "EOF",
+		"":                                     "unexpected EOF",
+		`{"show":true}`:                        "unexpected EOF", // no end of the line
+		"hello\n":                              "invalid character",
+		"{}\n":                                 "asks nothing",
+		`{"show":true,"command":{}}` + "\n":    "two things",
+		`{"scale":3}` + "\n":                   `unknown field \"scale\"`,
+		`{"command":{"scale":3}}` + "\n":       `unknown field \"scale\"`,
+		`{"command":{"begin":[]}}` + "\n":      "cannot unmarshal",
+		strings.Repeat("[", mostRequest):       "longer than 65535 bytes",
+		strings.Repeat("[", 20_000) + "\n":     "exceeded max depth",
+		strings.Repeat(" ", 10*mostRequest):    "",
+		"\x00\xff" + strings.Repeat("\x00", 9): "unexpected EOF",
+	} {
+		c, err := net.Dial("unix", name(os.Getpid()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.SetDeadline(time.Now().Add(time.Minute))
+		c.Write([]byte(text))
+		c.(*net.UnixConn).CloseWrite()
+		got, _ := io.ReadAll(c)
+		c.Close()
+		if !strings.Contains(string(got), want) || want != "" && !strings.Contains(string(got), string(heddle.BadJSON)) {
+			t.Errorf("%.40q: %s", text, got)
+		}
+	}
+	found(t)
+}
+
+// TestManyConnections: those that say nothing are sent away after a while, and others have their turn.
+func TestManyConnections(t *testing.T) {
+	serve(t, nil)
+	var all []net.Conn
+	var dialling sync.WaitGroup
+	var mu sync.Mutex
+	for range 10 * atOnce {
+		dialling.Go(func() { // the kernel has room for some that wait
+			if c, err := net.DialTimeout("unix", name(os.Getpid()), patience); err == nil {
+				mu.Lock()
+				all = append(all, c)
+				mu.Unlock()
+			}
+		})
+	}
+	dialling.Wait()
+	if len(all) < 2*atOnce {
+		t.Fatalf("%d connections", len(all))
+	}
+	all[0].SetDeadline(time.Now().Add(time.Minute))
+	if got, err := io.ReadAll(all[0]); err != nil || !strings.Contains(string(got), string(heddle.BadJSON)) {
+		t.Errorf("who says nothing: %s, %v", got, err)
+	}
+	for _, c := range all {
+		c.Close()
+	}
+	found(t)
+}
+
+// asStranger has this test's program call a run as another user.
+const asStranger = "HEDDLE_TEST_CALL_RUN"
+
+// TestStranger: another user sees nothing of a run, and tells it nothing.
+func TestStranger(t *testing.T) {
+	if pid := os.Getenv(asStranger); pid != "" {
+		c, err := net.Dial("unix", prefix+pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.SetDeadline(time.Now().Add(time.Minute))
+		c.Write([]byte(`{"command":{"clear":true}}` + "\n"))
+		got, err := io.ReadAll(c)
+		if all, _ := Find(); len(got) > 0 || errors.Is(err, os.ErrDeadlineExceeded) || len(all) > 0 {
+			t.Errorf("a stranger hears %q, %v, and sees %d runs", got, err, len(all))
+		}
+		return
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, to be another user")
+	}
+	told := false
+	serve(t, func(event.Command) ([]diary.Event, error) { told = true; return nil, nil })
+	self, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.CreateTemp("/dev/shm", "heddle-test-") // where others may run it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(program.Name())
+	program.Write(self)
+	program.Chmod(0o755)
+	program.Close()
+	cmd := exec.Command(program.Name(), "-test.run", "^TestStranger$")
+	cmd.Dir = "/"
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", asStranger, os.Getpid()))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	if out, err := cmd.CombinedOutput(); err != nil || told {
+		t.Errorf("%v, told %v: %s", err, told, out)
+	}
+}

@@ -1,0 +1,89 @@
+package rig
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/crowd/diary"
+	"github.com/heddle-network/heddle/crowd/event"
+	"github.com/heddle-network/heddle/crowd/scenario"
+	"github.com/heddle-network/heddle/test/poll"
+)
+
+// TestOrders: what a rig is told goes to its player, whose words come back; at the pipe's end the player leaves. Between rounds
+// there is nobody.
+func TestOrders(t *testing.T) {
+	r := &Rig{}
+	fault := &scenario.Event{Service: "mail", Fault: scenario.Silent}
+	if _, err := r.Do(event.Command{Clear: true}); err == nil || !strings.Contains(err.Error(), "nothing is being played") {
+		t.Error(err)
+	}
+	hear, leave, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var notes []string
+	said := &lines{notes: func(s string) { notes = append(notes, s) }, reply: r.orders.reply}
+	left := make(chan struct{})
+	gone := make(chan struct{})
+	go func() {
+		defer close(left)
+		Obey(hear, said, func(c event.Command) ([]diary.Event, error) {
+			said.Write([]byte("heddle: it is told something\n"))
+			switch {
+			case c.Clear:
+				return nil, heddle.Errorf(heddle.BadArgument, "clear", "", "no", "")
+			case c.Begin.For > 0:
+				<-gone
+			}
+			return []diary.Event{{Event: *c.Begin, ByHand: true}}, nil
+		})
+	}()
+	end := r.orders.begin(leave)
+	if on, err := r.Do(event.Command{Begin: fault}); err != nil || len(on) != 1 || on[0].Event != *fault {
+		t.Errorf("%v: %+v", err, on)
+	}
+	leave.WriteString("{\n\n") // which is no order
+	if _, err := r.Do(event.Command{Clear: true}); !errors.Is(err, heddle.BadArgument.Sentinel()) {
+		t.Error(err)
+	}
+	long := *fault
+	long.For = time.Minute
+	answers := make(chan error)
+	go func() {
+		_, err := r.Do(event.Command{Begin: &long})
+		answers <- err
+	}()
+	poll.For(t, time.Minute, time.Millisecond, "the order is sent", func() bool {
+		r.orders.mu.Lock()
+		defer r.orders.mu.Unlock()
+		return len(r.orders.waiting) == 1
+	})
+	end() // the round ends, and the player has not answered
+	if err := <-answers; err == nil || !strings.Contains(err.Error(), "nothing is being played") {
+		t.Error(err)
+	}
+	close(gone)
+	leave.Close()
+	<-left
+	if _, err := r.Do(event.Command{Clear: true}); err == nil {
+		t.Error("a player that has left is told something")
+	}
+	if len(notes) != 3 {
+		t.Errorf("%q", notes)
+	}
+}
+
+// TestObeyLong: an order that is too long is none, and the pipe's end is still heard.
+func TestObeyLong(t *testing.T) {
+	var out bytes.Buffer
+	Obey(strings.NewReader(strings.Repeat("x", 2*maxOrder)+"\n"+`{"order":1,"command":{"clear":true}}`+"\n"), &out, func(event.Command) ([]diary.Event, error) { return nil, nil })
+	if out.Len() > 0 {
+		t.Error(out.String())
+	}
+}

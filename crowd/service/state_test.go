@@ -1,0 +1,127 @@
+package service
+
+import (
+	"errors"
+	"io"
+	"net"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle/test/poll"
+)
+
+// TestDown: who is connected is reset, who comes is refused, and a server that is sound again is where it was.
+func TestDown(t *testing.T) {
+	s, to := start(t)
+	c := dial(t, to)
+	if err := Ask(c, Request{100, 100}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // twice is nothing more
+		if err := s.Set(Down); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("an open connection ends with %v", err)
+	}
+	if c, err := net.Dial("tcp", to); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("a connection is made: %v, %v", c, err)
+	}
+	if err := s.Set(Sound); err != nil {
+		t.Fatal(err)
+	}
+	if err := Ask(dial(t, to), Request{100, 100}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestStaysDown: somebody else has the port when a server would listen again.
+func TestStaysDown(t *testing.T) {
+	s, to := start(t)
+	if err := s.Set(Down); err != nil {
+		t.Fatal(err)
+	}
+	other, err := net.Listen("tcp", to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Set(Silent); !errors.Is(err, syscall.EADDRINUSE) {
+		t.Errorf("it listens beside another: %v", err)
+	}
+	other.Close()
+	if err := s.Set(Sound); err != nil {
+		t.Error(err)
+	}
+	if err := Ask(dial(t, to), Request{100, 100}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSilent: requests are taken, and answered when the server is sound again. Who gives up holds nothing.
+func TestSilent(t *testing.T) {
+	s, to := start(t)
+	old := dial(t, to)
+	if err := Ask(old, Request{100, 100}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Set(Silent); err != nil {
+		t.Fatal(err)
+	}
+	answers := make(chan error, 2)
+	for _, c := range []net.Conn{old, dial(t, to)} {
+		go func() { answers <- Ask(c, Request{100_000, 100_000}) }()
+	}
+	tired := dial(t, to)
+	if err := send(tired, Request{100, 100}); err != nil {
+		t.Fatal(err)
+	}
+	open := func() int {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return len(s.open)
+	}
+	poll.For(t, time.Minute, 10*time.Millisecond, "all three are connected", func() bool { return open() == 3 })
+	tired.Close()
+	poll.For(t, time.Minute, 10*time.Millisecond, "who gave up is forgotten", func() bool { return open() == 2 })
+	impatient := dial(t, to)
+	impatient.Write(make([]byte, 1))
+	select {
+	case err := <-answers:
+		t.Fatalf("a silent server answers: %v", err)
+	default:
+	}
+	if err := s.Set(Sound); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := <-answers; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestSilentThenDown: who waits for a silent server is reset when it is down; and a silent server can be closed.
+func TestSilentThenDown(t *testing.T) {
+	s, to := start(t)
+	for _, then := range []func(){func() { s.Set(Down) }, s.Close} {
+		if err := s.Set(Silent); err != nil {
+			t.Fatal(err)
+		}
+		c := dial(t, to)
+		if err := send(c, Request{100, 100}); err != nil {
+			t.Fatal(err)
+		}
+		poll.For(t, time.Minute, 10*time.Millisecond, "it is taken", func() bool {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return len(s.open) == 1
+		})
+		then()
+		if n, err := io.ReadFull(c, make([]byte, 1)); n > 0 || err == nil {
+			t.Errorf("it was answered: %v", err)
+		}
+		s.Set(Sound)
+	}
+}
