@@ -37,7 +37,8 @@ what the scenario decides: when sessions begin, which steps follow each other, t
 between them, mistakes, flows, how long calls and videos last. It does not see how long
 anything took on the network. Without --mode and --round, it is the first round that is there.
 
-The p-value comes from shuffling the held-out users. A behaviour is told apart if it is below
+The p-value comes from shuffling the held-out users between the two, and looks at the scores
+that the regression gives to their sessions. A behaviour is told apart if it is below
 0.05, after Holm's correction for the number of behaviours. Then, or if a behaviour has too
 few sessions for a verdict, the command ends with exit code 1 (HDL-9002). The wrong
 crowds that would be told apart with as many sessions are listed beside: in four of five
@@ -108,7 +109,7 @@ func (s *session) classifyScreen(w io.Writer, v classifier.Verdict) error {
 	}
 	for _, b := range v.Behaviours {
 		for _, sign := range b.Signs {
-			s.note("%s: %s: on average %.4g, drawn %.4g; distance %.2f", b.Behaviour, sign.Feature, sign.Played, sign.Drawn, sign.Distance)
+			s.note("%s: %s: on average %.4g, drawn %.4g (times in seconds); distance %.2f", b.Behaviour, sign.Feature, sign.Played, sign.Drawn, sign.Distance)
 		}
 		if b.Cut > 0 {
 			s.note("%s: %s cut short, by the network, people's patience, or the run's end; drawn sessions were cut in the same manner", b.Behaviour, heddle.Count(b.Cut, "session"))
@@ -126,18 +127,23 @@ func classifyColumns(wide bool) []tableColumn[classifier.Behaviour] {
 			return text(b)
 		}
 	}
-	return []tableColumn[classifier.Behaviour]{
+	all := []tableColumn[classifier.Behaviour]{
 		{"behaviour", func(b classifier.Behaviour) string { return b.Behaviour }},
 		{"sessions", func(b classifier.Behaviour) string { return strconv.Itoa(b.Sessions) }},
-		{"users", func(b classifier.Behaviour) string { return strconv.Itoa(b.Users) }},
 		{"right", judged(func(b classifier.Behaviour) string {
 			return fmt.Sprintf("%.0f%% [%.0f–%.0f%%]", 100*b.Accuracy, 100*b.Low, 100*b.High)
 		})},
 		{"p", judged(func(b classifier.Behaviour) string { return pText(b.P) })},
-		{"holm's p", judged(func(b classifier.Behaviour) string { return pText(b.Adjusted) })},
+		{"holm's", judged(func(b classifier.Behaviour) string { return pText(b.Adjusted) })},
 		{"told apart", func(b classifier.Behaviour) string { return string(b.Answer) }},
-		{"would notice", judged(func(b classifier.Behaviour) string { return powerText(b.Power, wide) })},
+		{"would be noticed", judged(func(b classifier.Behaviour) string { return powerText(b.Power, wide) })},
 	}
+	if wide {
+		all = slices.Insert(all, 2, tableColumn[classifier.Behaviour]{"users", func(b classifier.Behaviour) string { return strconv.Itoa(b.Users) }},
+			tableColumn[classifier.Behaviour]{"cut short", func(b classifier.Behaviour) string { return strconv.Itoa(b.Cut) }},
+			tableColumn[classifier.Behaviour]{"drawn", func(b classifier.Behaviour) string { return strconv.Itoa(b.Drawn) }})
+	}
+	return all
 }
 
 // pText writes a p-value.

@@ -3,22 +3,24 @@ package classifier
 import (
 	"math"
 	"slices"
-	"time"
 
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/heddle-network/heddle/crowd/scenario"
 )
 
-// table is what a classifier sees of sessions: a row each, a column for each feature. What a session does not have, such
-// as a pause between steps that it did not do, is not a number there.
+// table is what a classifier sees of sessions: a row each, a column for each feature. A feature has one value in a session, or
+// several, such as the pauses between two actions, or none.
 type table struct {
 	names []string
-	rows  [][]float64
+	rows  [][][]float64
 }
 
 // described is a session in words: counts, which are 0 where they are missing, and measures.
-type described struct{ counts, measures map[string]float64 }
+type described struct {
+	counts   map[string]float64
+	measures map[string][]float64
+}
 
 // newTable describes sessions of several crowds, one after the other. The sessions of a user follow each other in time.
 func newTable(crowds ...[]Session) (t table) {
@@ -28,7 +30,7 @@ func newTable(crowds ...[]Session) (t table) {
 		for i, s := range crowd {
 			d := describe(s)
 			if i > 0 && crowd[i-1].User == s.User {
-				d.measures["since the session before"] = seconds(s.Begun - crowd[i-1].Begun)
+				d.measures["since the session before"] = []float64{(s.Begun - crowd[i-1].Begun).Seconds()}
 			}
 			for name := range d.counts {
 				counts[name] = true
@@ -41,15 +43,12 @@ func newTable(crowds ...[]Session) (t table) {
 	}
 	t.names = slices.Concat(scenario.Sorted(counts), scenario.Sorted(measures))
 	for _, d := range all {
-		row := make([]float64, len(t.names))
+		row := make([][]float64, len(t.names))
 		for i, name := range t.names {
-			row[i] = d.counts[name]
-			if i >= len(counts) {
-				if v, has := d.measures[name]; has {
-					row[i] = v
-				} else {
-					row[i] = math.NaN()
-				}
+			if i < len(counts) {
+				row[i] = []float64{d.counts[name]}
+			} else {
+				row[i] = d.measures[name]
 			}
 		}
 		t.rows = append(t.rows, row)
@@ -59,7 +58,7 @@ func newTable(crowds ...[]Session) (t table) {
 
 // describe describes a session. An end that was not its own is none.
 func describe(s Session) described {
-	d := described{map[string]float64{"steps": float64(len(s.Steps))}, map[string]float64{"begins": seconds(s.Begun)}}
+	d := described{map[string]float64{"steps": float64(len(s.Steps))}, map[string][]float64{"begins": {s.Begun.Seconds()}}}
 	times, before := map[string][]float64{}, ""
 	for _, step := range s.Steps {
 		d.counts["flows"] += float64(step.Flows)
@@ -70,10 +69,10 @@ func describe(s Session) described {
 		if before != "" {
 			way := before + " → " + step.Do
 			d.counts[way]++
-			times["pause "+way] = append(times["pause "+way], seconds(step.Pause))
+			times["pause "+way] = append(times["pause "+way], step.Pause.Seconds())
 		}
 		if step.Lasted > 0 {
-			times["length of "+step.Do] = append(times["length of "+step.Do], seconds(step.Lasted))
+			times["length of "+step.Do] = append(times["length of "+step.Do], step.Lasted.Seconds())
 		}
 		before = step.Do
 	}
@@ -86,21 +85,15 @@ func describe(s Session) described {
 	return d
 }
 
-// summarise adds what there is to say of several times: their logarithm's mean and deviation, the least, the middle one,
-// the most.
+// summarise adds several times, and how they are in this session: the mean and the deviation of their logarithm.
 func (d described) summarise(name string, all []float64) {
-	slices.Sort(all)
-	logs := make([]float64, len(all))
-	for i, v := range all {
-		logs[i] = math.Log(v + Resolution.Seconds()) // it may be 0
-	}
-	mean, deviation := stat.MeanStdDev(logs, nil)
-	d.measures[name+", mean"] = math.Exp(mean) - Resolution.Seconds()
-	d.measures[name+", shortest"], d.measures[name+", longest"] = all[0], all[len(all)-1]
-	d.measures[name+", median"] = stat.Quantile(0.5, stat.Empirical, all, nil)
+	d.measures[name] = all
 	if len(all) > 1 {
-		d.measures[name+", spread"] = deviation
+		logs := make([]float64, len(all))
+		for i, v := range all {
+			logs[i] = math.Log(v + Resolution.Seconds()) // it may be 0
+		}
+		mean, deviation := stat.MeanStdDev(logs, nil)
+		d.measures[name+", mean of a session"], d.measures[name+", spread in a session"] = []float64{math.Exp(mean)}, []float64{deviation}
 	}
 }
-
-func seconds(d time.Duration) float64 { return d.Seconds() }

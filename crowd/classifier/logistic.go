@@ -7,39 +7,36 @@ import (
 	"gonum.org/v1/gonum/optimize"
 )
 
-// logistic is a logistic regression: a weight for each part of each feature, and one for all.
+// logistic is a logistic regression: a weight for each term, and one for all.
 type logistic struct{ weights []float64 }
 
-// ridge is how strongly weights are held near 0, for each feature of which a row has a part: the sum of a row's weights is
+// ridge is how strongly weights are held near 0, for each feature of which a row has terms: the sum of a row's weights is
 // expected to have a variance of 10, however many features there are. Of 0.1, 1 and 5, this notices most wrong crowds.
 const ridge = 0.1
 
-// example is what is learnt from: the parts of a session, and whether it was played.
+// example is what is learnt from: the terms of a session, and whether it was played.
 type example struct {
-	parts  []int
+	terms  []term
 	played bool
 	weight float64
 }
 
 // learn finds the weights with which the examples are likeliest (L-BFGS).
-func learn(all []example, count int) (logistic, error) {
-	strength := 0.0
-	if len(all) > 0 {
-		strength = ridge * float64(len(all[0].parts))
-	}
+func learn(all []example, count, features int) (logistic, error) {
+	strength := ridge * float64(features)
 	loss := func(w []float64) float64 {
 		sum := strength / 2 * floats.Dot(w, w)
 		for _, e := range all {
-			sum += e.weight * softplus(-e.sign()*score(w, e.parts))
+			sum += e.weight * softplus(-e.sign()*score(w, e.terms))
 		}
 		return sum / float64(len(all))
 	}
 	slope := func(into, w []float64) {
 		floats.ScaleTo(into, strength, w)
 		for _, e := range all {
-			g := -e.sign() * e.weight / (1 + math.Exp(e.sign()*score(w, e.parts)))
-			for _, p := range e.parts {
-				into[p] += g
+			g := -e.sign() * e.weight / (1 + math.Exp(e.sign()*score(w, e.terms)))
+			for _, t := range e.terms {
+				into[t.at] += g * t.value
 			}
 			into[count] += g
 		}
@@ -53,13 +50,13 @@ func learn(all []example, count int) (logistic, error) {
 	return logistic{found.X}, nil // the best one, also where the last digits could not be had
 }
 
-// says reports whether the classifier takes a session for one that was played.
-func (l logistic) says(parts []int) bool { return score(l.weights, parts) > 0 }
+// score is the logarithm of the odds that a session was played.
+func (l logistic) score(terms []term) float64 { return score(l.weights, terms) }
 
-func score(w []float64, parts []int) float64 {
+func score(w []float64, terms []term) float64 {
 	sum := w[len(w)-1]
-	for _, p := range parts {
-		sum += w[p]
+	for _, t := range terms {
+		sum += w[t.at] * t.value
 	}
 	return sum
 }
