@@ -55,12 +55,12 @@ func (n network) does(p plan.Step, at time.Duration) (took time.Duration, outcom
 	return all[i].Ended - all[i].Begun, all[i].Outcome
 }
 
-// end is when nothing begins any more.
-func (n network) end() time.Duration {
+// end is when nothing begins any more in a run of a length: with the last step that was played, but not before the plan's end.
+func (n network) end(length time.Duration) time.Duration {
 	if n.steps == nil {
 		return math.MaxInt64
 	}
-	return n.last
+	return max(n.last, length)
 }
 
 // lay lays a planned session out as it would have been played by a crowd that is never late, for a run of a length. It
@@ -68,7 +68,7 @@ func (n network) end() time.Duration {
 func (n network) lay(s plan.Session, length time.Duration) happened {
 	h, at, kept := happened{Session: s}, s.Start, map[string]bool{}
 	for i, p := range s.Steps {
-		if at += p.Pause; at > n.end() {
+		if at += p.Pause; at > n.end(length) {
 			break
 		}
 		took, outcome := n.does(p, at)
@@ -101,6 +101,12 @@ func opens(p plan.Step, kept map[string]bool) int {
 		return 1
 	}
 	return max(1, p.Connections)
+}
+
+// Draw draws a crowd of the scenario with a seed, as the network of the round would have treated it. With the run's own seed it
+// is what was planned.
+func (p Played) Draw(ctx context.Context, seed uint64) ([]Session, error) {
+	return p.network.draw(ctx, p.Scenario, seed)
 }
 
 // draw draws a crowd with a seed, as this network would have treated it.

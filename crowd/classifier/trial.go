@@ -19,7 +19,7 @@ type person struct {
 	right, score float64
 }
 
-// trial is one test of whether two crowds can be told apart at a behaviour.
+// trial is the result of one test of whether two crowds can be told apart at a behaviour.
 type trial struct {
 	Accuracy, Low, High, P float64
 }

@@ -36,13 +36,14 @@ type Behaviour struct {
 	Cut      int `json:"cut"`
 	Drawn    int `json:"drawn"`
 	// Accuracy is how often the classifier is right with users that it has not seen, 0.5 by guessing; Low and High bound the
-	// 95 % interval.
-	Accuracy float64 `json:"accuracy"`
-	Low      float64 `json:"low"`
-	High     float64 `json:"high"`
-	// P is the p-value of its being right so often, Adjusted the same by Holm's method for the number of behaviours.
-	P        float64 `json:"p"`
-	Adjusted float64 `json:"adjusted"`
+	// 95 % interval. They, and P, are 0 if there are too few sessions.
+	Accuracy float64 `json:"accuracy,omitempty"`
+	Low      float64 `json:"low,omitempty"`
+	High     float64 `json:"high,omitempty"`
+	// P is the p-value of the distance between the scores of both sides, Adjusted the same by Holm's method for the number of
+	// behaviours.
+	P        float64 `json:"p,omitempty"`
+	Adjusted float64 `json:"adjusted,omitempty"`
 	Answer   Answer  `json:"toldApart"`
 	// Signs are in what the sessions differ most, if they are told apart.
 	Signs []Sign `json:"signs,omitempty"`
@@ -71,8 +72,8 @@ type Power struct {
 // Would reports whether such a crowd would be told apart, most likely.
 func (p Power) Would() bool { return float64(p.Noticed) >= power*float64(p.Of) }
 
-// What a verdict needs: so many held-out sessions that a classifier that is right in so many (noticeable) of them is told from one that
-// guesses with a chance of power, at the level of bench.Alpha; and so many users that shuffling them can show it.
+// What a verdict needs: so many held-out sessions that a classifier whose accuracy is noticeable is told from one that guesses, with
+// a chance of power, at the level of bench.Alpha; and so many users that shuffling them can show it.
 const (
 	noticeable = 0.6
 	power      = 0.8
@@ -92,13 +93,13 @@ func LeastSessions() int {
 // Judge draws a crowd with a seed, and asks of each of the behaviours whether it can be told apart from what was played.
 func (p Played) Judge(ctx context.Context, seed uint64, behaviours []string) (v Verdict, err error) {
 	v = Verdict{Crowd: p.Run.Crowd, Round: p.Round.Number, Mode: p.Round.Mode, Lag: p.Lag, Seed: seed}
-	drawn, err := p.network.draw(ctx, p.Scenario, seed)
+	drawn, err := p.Draw(ctx, seed)
 	if err != nil {
 		return v, err
 	}
 	others := make([][]Session, powerCrowds)
 	for i := range others {
-		if others[i], err = p.network.draw(ctx, p.Scenario, seed+1+uint64(i)); err != nil {
+		if others[i], err = p.Draw(ctx, seed+1+uint64(i)); err != nil {
 			return v, err
 		}
 	}
