@@ -36,7 +36,7 @@ func signs(t table, first int) (all []Sign) {
 		}
 		slices.Sort(values[0])
 		slices.Sort(values[1])
-		distance, n, m := stat.KolmogorovSmirnov(values[0], nil, values[1], nil), float64(len(values[0])), float64(len(values[1]))
+		distance, n, m := min(1, stat.KolmogorovSmirnov(values[0], nil, values[1], nil)), float64(len(values[0])), float64(len(values[1]))
 		all = append(all, Sign{name, distance, stat.Mean(values[0], nil), stat.Mean(values[1], nil), distance * math.Sqrt(n*m/(n+m))})
 	}
 	slices.SortStableFunc(all, func(a, b Sign) int { return cmp.Compare(b.sure, a.sure) })
