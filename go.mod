@@ -37,6 +37,8 @@ require (
 
 require github.com/HdrHistogram/hdrhistogram-go v1.4.0
 
+require gonum.org/v1/gonum v0.17.0
+
 require (
 	github.com/BurntSushi/toml v1.6.0 // indirect
 	github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794 // indirect

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/crowd/classifier"
 	"github.com/heddle-network/heddle/crowd/live"
 	"github.com/heddle-network/heddle/crowd/report"
 	"github.com/heddle-network/heddle/test/poll"
@@ -71,6 +72,7 @@ func TestCrowdRun(t *testing.T) {
 		played = append(played, one.Mode)
 		checkRound(t, one)
 		checkDiaries(t, one, book)
+		checkClassified(t, one, book)
 	}
 	if !slices.Equal(played, modes) {
 		t.Errorf("played were %v", played)
@@ -119,6 +121,35 @@ func seesRun(t *testing.T, mode string) {
 	}
 	if shown := heddleDoes(t, "crowd", "status"); !strings.Contains(shown, "mode "+mode) || !strings.Contains(shown, "are due") {
 		t.Error(shown)
+	}
+}
+
+// checkClassified: what a diary has of a round is what a crowd that is drawn with the same seed would do, but for the times.
+// There are too few sessions for a verdict.
+func checkClassified(t *testing.T, r report.Round, file string) {
+	t.Helper()
+	p, err := classifier.Read(t.Context(), file, r.Mode, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	planned, err := p.Draw(t.Context(), p.Run.Seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	timeless := func(s classifier.Session) (all []classifier.Step) {
+		for _, step := range s.Steps {
+			step.Pause, step.Lasted = 0, 0
+			all = append(all, step)
+		}
+		return all
+	}
+	if !slices.EqualFunc(p.Sessions, planned, func(a, b classifier.Session) bool {
+		return a.User == b.User && a.Behaviour == b.Behaviour && !a.Cut && slices.Equal(timeless(a), timeless(b))
+	}) {
+		t.Errorf("%s: played were %+v, and planned %+v", r.Mode, p.Sessions, planned)
+	}
+	if got := call(t, "crowd", "classify", file, "--mode", r.Mode); got.code != 1 || !strings.Contains(got.stderr, "too few sessions of") || !strings.Contains(got.stdout, "too few") {
+		t.Errorf("%+v", got)
 	}
 }
 

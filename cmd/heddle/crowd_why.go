@@ -115,7 +115,7 @@ func (y crowdWhy) fits(file string) error {
 	}
 	for _, s := range y.Steps {
 		if do, is := planned[s.Where]; !is || do != s.Do {
-			return heddle.Errorf(heddle.BadArgument, "read diary", file, "it is of another plan than this heddle draws", "use the version of heddle that wrote it")
+			return diary.OtherPlan(file)
 		}
 	}
 	return nil
@@ -123,13 +123,9 @@ func (y crowdWhy) fits(file string) error {
 
 // plannedDiary draws a user's diary anew.
 func plannedDiary(ctx context.Context, r diary.Run, user int) (d plan.Diary, err error) {
-	read, err := scenario.Parse([]byte(r.Scenario))
-	if err == nil {
-		read.Seed = r.Seed
-		read, err = read.Resize(r.Users)
-	}
+	read, err := r.Planned()
 	if err != nil {
-		return d, heddle.Wrap(heddle.BadArgument, "read scenario of diary", r.Crowd, err, "use the version of heddle that wrote it")
+		return d, err
 	}
 	if err := checkUser(read, user); err != nil {
 		return d, err

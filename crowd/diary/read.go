@@ -10,7 +10,26 @@ import (
 	"os"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/crowd/scenario"
 )
+
+// Planned is the scenario that was planned, with what the command changed of it.
+func (r Run) Planned() (scenario.Scenario, error) {
+	read, err := scenario.Parse([]byte(r.Scenario))
+	if err == nil {
+		read.Seed = r.Seed
+		read, err = read.Resize(r.Users)
+	}
+	if err != nil {
+		return read, heddle.Wrap(heddle.BadArgument, "read scenario of diary", r.Crowd, err, "use the version of heddle that wrote it")
+	}
+	return read, nil
+}
+
+// OtherPlan is the error of a diary whose steps are not those of the plan that is drawn anew.
+func OtherPlan(file string) error {
+	return heddle.Errorf(heddle.BadArgument, "read diary", file, "it is of another plan than this heddle draws", "use the version of heddle that wrote it")
+}
 
 // Read reads a diary's file, line by line. A last line that is not whole is left out: the program was killed.
 // The error, if there is one, comes last.

@@ -75,12 +75,9 @@ type Live struct {
 	Round
 }
 
-// maxLag is how late the crowd may be, in one of a hundred steps, and maxMissed is the share of the frames on links that it
-// may lose itself, before its figures say more about itself than about the network.
-const (
-	maxLag    = 10 * time.Millisecond
-	maxMissed = 0.001
-)
+// maxMissed is the share of the frames on links that the crowd may lose itself, before its figures say more about itself
+// than about the network.
+const maxMissed = 0.001
 
 // grace is how long sessions may go on after the plan has ended.
 const grace = 30 * time.Second
@@ -146,8 +143,8 @@ func Play(ctx context.Context, o Options) (r Round, err error) {
 
 // invalid says why the figures say nothing about the network; "" if they do.
 func (r Round) invalid() string {
-	if late := r.Late(); late > maxLag {
-		return fmt.Sprintf("the crowd itself was late: p99 %s, and %s is allowed", late.Round(100*time.Microsecond), maxLag)
+	if late := r.Late(); late > tally.MaxLate {
+		return fmt.Sprintf("the crowd itself was late: p99 %s, and %s is allowed", late.Round(100*time.Microsecond), tally.MaxLate)
 	}
 	if l := r.OnLinks; l != nil && float64(l.Missed) > maxMissed*float64(l.Frames+l.Missed) {
 		return fmt.Sprintf("the crowd itself lost frames on links: %d of %d, and one of %d is allowed", l.Missed, l.Frames+l.Missed,

@@ -103,7 +103,7 @@ func (s *Scenario) checkPersonas() *problem {
 		return p
 	}
 	for _, name := range Sorted(s.Behaviours) {
-		if !slices.Contains(s.done(), name) {
+		if !slices.Contains(s.Done(), name) {
 			return wrong("no persona does it; name it under a persona's does, or take it out", "behaviours", name)
 		}
 	}

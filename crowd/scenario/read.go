@@ -79,7 +79,7 @@ func (s *Scenario) complete() error {
 	if behaviours == nil {
 		behaviours = map[string]Behaviour{}
 	}
-	for _, name := range s.done() {
+	for _, name := range s.Done() {
 		if _, own := behaviours[name]; own || !slices.Contains(BuiltInBehaviours(), name) {
 			continue
 		}

@@ -3,7 +3,7 @@ package scenario
 // Uses lists the services that somebody's steps go to, in the order of their names.
 func (s Scenario) Uses() []string {
 	all := map[string]bool{}
-	for _, does := range s.done() {
+	for _, does := range s.Done() {
 		for _, state := range s.Behaviours[does].States {
 			if state.Do != "" {
 				all[state.Do.Service()] = true
@@ -17,7 +17,7 @@ func (s Scenario) Uses() []string {
 // question for a name.
 func (s Scenario) Actions() []string {
 	all := map[string]bool{"dns.query": true}
-	for _, does := range s.done() {
+	for _, does := range s.Done() {
 		for _, state := range s.Behaviours[does].States {
 			if state.Do != "" {
 				all[string(state.Do)] = true
@@ -30,8 +30,8 @@ func (s Scenario) Actions() []string {
 	return Sorted(all)
 }
 
-// done lists the behaviours of which somebody may have a session.
-func (s Scenario) done() []string {
+// Done lists the behaviours of which somebody may have a session.
+func (s Scenario) Done() []string {
 	all := map[string]bool{}
 	for _, p := range s.Personas {
 		for does := range p.Does {

@@ -22,6 +22,10 @@ type Result struct {
 	Failures []Failure `json:"failures"`
 }
 
+// MaxLate is how late a crowd may be, in one of a hundred steps, before its figures say more about itself than about the
+// network.
+const MaxLate = 10 * time.Millisecond
+
 // Late is how late the crowd itself was, at most in 99 of a hundred: with steps, with what goes by the clock, or with frames
 // on links, whichever is most.
 func (r Result) Late() time.Duration { return max(r.Lag.P99, r.Paced.P99, r.Frames.P99) }
