@@ -86,6 +86,7 @@ func Open() (*Kernel, error) {
 				return err
 			}
 		}
+		k.listRt.inParts = true
 		return k.dialDeleters()
 	})
 	if err != nil {
