@@ -2,6 +2,7 @@ package play
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"net/netip"
@@ -11,7 +12,8 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle/crowd/plan"
-	"github.com/heddle-network/heddle/crowd/service"
+	"github.com/heddle-network/heddle/crowd/protocol"
+	"github.com/heddle-network/heddle/crowd/scenario"
 )
 
 // exchange makes the requests of a step, over connections of its own or one that was kept. Connections share the
@@ -23,11 +25,17 @@ func (s *session) exchange(ctx context.Context, step plan.Step) error {
 			if i >= int64(len(step.Receives)) {
 				return nil
 			}
-			if err := service.Ask(c, service.Request{Size: step.Sends, Answer: step.Receives[i]}); err != nil {
+			if err := s.request(c, step, int(i), step.Receives[i]); err != nil {
 				return err
 			}
 		}
 	})
+}
+
+// request makes one request of a step, counted from 0, over a connection to its service.
+func (s *session) request(c net.Conn, step plan.Step, number int, receives int64) error {
+	return s.Services[step.Do.Service()].protocol().Ask(c, protocol.Request{Site: step.To, Page: s.number, Object: number,
+		Sends: step.Sends, Receives: receives, Refused: step.Mistake == scenario.MistakePassword})
 }
 
 // withConnections runs a function for each connection of a step, all at once; they count requests together. The first
@@ -45,7 +53,8 @@ func (s *session) withConnections(ctx context.Context, step plan.Step, do func(n
 	if err != nil {
 		return err
 	}
-	to := netip.AddrPortFrom(at, service.Port)
+	speaks := s.Services[name].protocol()
+	to := netip.AddrPortFrom(at, speaks.Port())
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	opened := make([]net.Conn, max(1, step.Connections))
@@ -54,6 +63,9 @@ func (s *session) withConnections(ctx context.Context, step plan.Step, do func(n
 	for i := range opened {
 		running.Go(func() {
 			c, err := s.dial(waits, step, to)
+			if err == nil {
+				c, err = speaks.Begin(waits, c)
+			}
 			if err == nil {
 				opened[i] = c
 				err = over(ctx, c, func() error { return do(c, &next) })
@@ -69,11 +81,21 @@ func (s *session) withConnections(ctx context.Context, step plan.Step, do func(n
 	for _, c := range opened {
 		if c != nil && step.Keep && err == nil {
 			s.kept[name] = append(s.kept[name], c)
-		} else if c != nil {
+		} else if c != nil && err == nil {
 			c.Close()
+		} else if c != nil {
+			drop(c)
 		}
 	}
 	return err
+}
+
+// drop closes a connection of which nothing is to be sent any more. TLS would take its leave first, and wait until it can.
+func drop(c net.Conn) {
+	if secure, is := c.(*tls.Conn); is {
+		c = secure.NetConn()
+	}
+	c.Close()
 }
 
 // connection is one whose flow is recorded.

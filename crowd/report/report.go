@@ -28,6 +28,8 @@ type Report struct {
 	LeftOut map[string]string `json:"leftOut,omitempty"`
 	// Links are those of the personas that have one.
 	Links map[string]scenario.Link `json:"links,omitempty"`
+	// Services say what answered for each that somebody used.
+	Services map[string]Service `json:"services,omitempty"`
 	// Rounds are those played, one of each mode in a round, in the order of time.
 	Rounds []Round `json:"rounds"`
 	// Diary says that one was written, which takes time.

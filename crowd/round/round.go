@@ -57,6 +57,8 @@ type Round struct {
 	// OnLinks is what happened to the frames of users with links, both ways; nil if nobody has one.
 	OnLinks *link.Count `json:"onLinks,omitempty"`
 	tally.Result
+	// Ended says of services whose program ended while the crowd played, how.
+	Ended map[string]string `json:"ended,omitempty"`
 	// Invalid says why the figures say nothing about the network; "" if they do.
 	Invalid string `json:"invalid,omitempty"`
 }
@@ -88,10 +90,15 @@ func Play(ctx context.Context, o Options) (r Round, err error) {
 	if err != nil {
 		return r, err
 	}
+	served, err := served(ctx, o.Scenario, drawn)
+	if err != nil {
+		return r, err
+	}
 	debug.FreeOSMemory() // what an earlier round left
 	free := o.Free()
-	t := tally.New(intended(drawn, starts))
-	s, err := stage.Set(ctx, stage.Options{Agent: o.Agent, Network: o.Network, Services: o.Scenario.Uses(), Users: o.Scenario.Users,
+	t, gone := tally.New(intended(drawn, starts)), &gone{tell: o.Progress}
+	s, err := stage.Set(ctx, stage.Options{Agent: o.Agent, Network: o.Network, Services: o.Scenario.Servers(), Connections: served,
+		Ended: gone.add, Users: o.Scenario.Users,
 		Link: drawn.Link, Seed: o.Scenario.Seed, Late: t.Frame,
 		Attached: func(n int) {
 			if n%1000 == 0 && n < o.Scenario.Users {
@@ -113,7 +120,7 @@ func Play(ctx context.Context, o Options) (r Round, err error) {
 	unwatch()
 	r = Round{Network: o.Network.Name, Mode: o.Network.Mode, Users: o.Scenario.Users, Length: length, Attached: s.Took}
 	use.end(&r, free)
-	r.Result = t.Result()
+	r.Result, r.Ended = t.Result(), gone.all()
 	if len(o.Scenario.Links()) > 0 {
 		done := s.Links.Counted()
 		r.OnLinks = &done

@@ -33,3 +33,16 @@ func TestServices(t *testing.T) {
 		}
 	}
 }
+
+// TestServers: a service is by the program that is named, and nothing else of it changes.
+func TestServers(t *testing.T) {
+	for text, want := range map[string]scenario.Server{
+		"web: {by: nginx}": {By: "nginx"}, "web: {by: nginx, tls: true}": {By: "nginx", TLS: true}, "web: {by: nginx, tls: false}": {By: "nginx"},
+		"web: {tls: false}": {}, "files: {by: nginx}": {},
+	} {
+		s, err := scenario.Parse([]byte(strings.Replace(good, "personas:", "services: {"+text+"}\npersonas:", 1)))
+		if got := s.Services["web"]; err != nil || got.Server != want || got.Sites != 200 || got.Zipf != 1 {
+			t.Errorf("%s: %+v, %v; expected %+v", text, got, err, want)
+		}
+	}
+}

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"github.com/heddle-network/heddle/crowd/payload"
 )
 
 // Server answers requests of those that it admits. Its zero value is ready, and admits nobody.
@@ -108,10 +110,10 @@ func answer(c net.Conn) {
 	for {
 		r, err := readRequest(c)
 		if err == nil {
-			err = discard(c, r.Size-headerSize)
+			err = payload.Discard(c, r.Size-headerSize)
 		}
 		if err == nil {
-			err = fill(c, r.Answer)
+			err = payload.Fill(c, r.Answer)
 		}
 		if err != nil {
 			return

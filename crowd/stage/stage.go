@@ -9,11 +9,13 @@ import (
 	"net/netip"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/crowd/container"
 	"github.com/heddle-network/heddle/crowd/link"
 	"github.com/heddle-network/heddle/crowd/play"
 	"github.com/heddle-network/heddle/crowd/scenario"
@@ -29,14 +31,18 @@ const owner = "crowd"
 type Options struct {
 	Agent *client.Client
 	// Network is one that is there.
-	Network  heddle.Network
-	Services []string
-	Users    int
+	Network heddle.Network
+	// Services say what answers for each; Connections is how many each that is a program must bear at once.
+	Services    map[string]scenario.Server
+	Connections map[string]int64
+	Users       int
 	// Link is that of a user, from 1; nil if the user has none. Seed is that of the links' decisions. Late is told how much
 	// later than due each frame passed a link.
 	Link func(user int) *scenario.Link
 	Seed uint64
 	Late func(time.Duration)
+	// Ended is told that a program of a service has ended, and how, while the crowd plays.
+	Ended func(service, how string)
 	// Attached is called now and then with how many users there are.
 	Attached func(int)
 }
@@ -55,15 +61,21 @@ type Stage struct {
 	mu      sync.Mutex
 	all     []heddle.EndpointID
 	holder  *socket.Holder
+	running map[string]*container.Container // the programs of services
+	leaving atomic.Bool
 }
 
 // Set attaches users and services to a network that is there, and gives users their links. If it fails, or the context
 // ends, nothing is left.
 func Set(ctx context.Context, o Options) (*Stage, error) {
-	s := &Stage{Users: make([]play.Seat, o.Users), Services: map[string]play.Seat{}, Links: link.Links{Late: o.Late}, options: o}
+	s := &Stage{Users: make([]play.Seat, o.Users), Services: map[string]play.Seat{}, Links: link.Links{Late: o.Late}, options: o,
+		running: map[string]*container.Container{}}
 	begun := time.Now()
 	err := s.set(ctx)
 	s.Took = time.Since(begun)
+	if err == nil {
+		err = s.startPrograms(ctx)
+	}
 	if err == nil {
 		err = s.link(ctx)
 	}
@@ -77,10 +89,14 @@ func (s *Stage) set(ctx context.Context) (err error) {
 	if s.holder, err = socket.NewHolder(); err != nil {
 		return heddle.Wrap(heddle.CrowdFailed, "make network namespaces for", "a crowd", err, "call as root")
 	}
-	for _, name := range s.options.Services {
+	for _, name := range scenario.Sorted(s.options.Services) {
 		seat, err := s.seat(ctx, "crowd-service-"+name, "crowd-"+name)
 		if err != nil {
 			return err
+		}
+		s.Services[name] = seat
+		if s.options.Services[name].By != "" {
+			continue
 		}
 		for _, a := range seat.Addrs {
 			l, err := seat.Namespace.Listen(netip.AddrPortFrom(a, service.Port))
@@ -89,7 +105,6 @@ func (s *Stage) set(ctx context.Context) (err error) {
 			}
 			s.server.Serve(l)
 		}
-		s.Services[name] = seat
 	}
 	count := 0
 	return eachOf(ctx, len(s.Users), func(i int) error {
@@ -112,6 +127,7 @@ func (s *Stage) set(ctx context.Context) (err error) {
 // a connection whose last packets were lost keeps its namespace and device for minutes, where nobody finds them.
 func (s *Stage) Clear(ctx context.Context) (first error) {
 	s.server.Close()
+	s.endPrograms()
 	s.Links.Close()
 	if s.options.Network.Parent == "" {
 		s.leave()
