@@ -25,7 +25,7 @@ const players = `
 crowd: players
 users: 12
 clock: {start: "Mon 09:00", length: 3s}
-services: {chat: {sites: 1}}
+services: {chat: {sites: 1}, web: {by: nginx, tls: true}}
 personas:
   player: {share: 100%, does: {read: 20/m, talk: 15/m, write: 15/m, watch: 10/m}}
 behaviours:
@@ -63,7 +63,7 @@ func TestCrowdRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Users != 12 || r.Partial != "" || len(r.SHA256) != 64 {
+	if r.Users != 12 || r.Partial != "" || len(r.SHA256) != 64 || r.Services["web"].By != "nginx" || r.Services["web"].Version == "" || !r.Services["web"].TLS || r.Services["chat"].By != "" {
 		t.Errorf("%+v", r)
 	}
 	var played []string

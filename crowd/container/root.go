@@ -74,14 +74,14 @@ func share(path string) error {
 	if err != nil {
 		return fmt.Errorf("make room for %s: %w", path, err)
 	}
-	if err := unix.Mount(path, above+path, "", unix.MS_BIND, ""); err != nil {
+	if err := unix.Mount(path, above+path, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
 		return fmt.Errorf("show %s in a container: %w", path, err)
 	}
-	flags := uintptr(unix.MS_BIND | unix.MS_REMOUNT | unix.MS_RDONLY | unix.MS_NOSUID)
+	attributes := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID}
 	if is.IsDir() {
-		flags |= unix.MS_NODEV
+		attributes.Attr_set |= unix.MOUNT_ATTR_NODEV
 	}
-	if err := unix.Mount("", above+path, "", flags, ""); err != nil {
+	if err := unix.MountSetattr(unix.AT_FDCWD, above+path, unix.AT_RECURSIVE, &attributes); err != nil {
 		return fmt.Errorf("keep %s from a container: %w", path, err)
 	}
 	return nil

@@ -64,8 +64,8 @@ func Find(name string) (Installed, error) {
 	pack, file := k.debian()
 	path, err := exec.LookPath(file)
 	for _, folder := range folders {
-		if err != nil {
-			path, err = exec.LookPath(filepath.Join(folder, file))
+		if other, none := exec.LookPath(filepath.Join(folder, file)); err != nil && none == nil {
+			path, err = other, nil
 		}
 	}
 	if err == nil {
