@@ -84,6 +84,7 @@ type crowdService struct {
 	Between int     `json:"between,omitempty"` // users of a group, who do it with each other
 	By      string  `json:"by,omitempty"`      // the program that it is by; "" is built in
 	TLS     bool    `json:"tls,omitempty"`
+	HTTP    int     `json:"http,omitempty"` // 2 if people speak HTTP/2
 }
 
 // crowdOf lists what a scenario has; of the services, those that are used.
@@ -115,7 +116,7 @@ func crowdOf(s scenario.Scenario) crowd {
 	}
 	for _, name := range sortedKeys(used) {
 		v := s.Services[name]
-		c.Services = append(c.Services, crowdService{name, int(v.Sites), float64(v.Zipf), int(v.Between), v.By, v.TLS})
+		c.Services = append(c.Services, crowdService{name, int(v.Sites), float64(v.Zipf), int(v.Between), v.By, v.TLS, v.HTTP})
 	}
 	return c
 }
@@ -198,5 +199,5 @@ func (s *session) crowdScreen(w io.Writer, c crowd) error {
 			}
 			return is
 		}},
-		{"by", func(v crowdService) string { return report.Service{By: v.By, TLS: v.TLS}.String() }}}, c.Services)
+		{"by", func(v crowdService) string { return report.Service{By: v.By, TLS: v.TLS, HTTP: v.HTTP}.String() }}}, c.Services)
 }

@@ -18,7 +18,7 @@ func servicesOf(read scenario.Scenario) (map[string]report.Service, error) {
 	}
 	all := map[string]report.Service{}
 	for name, by := range read.Servers() {
-		all[name] = report.Service{By: by.By, Version: versions[by.By], TLS: by.TLS}
+		all[name] = report.Service{By: by.By, Version: versions[by.By], TLS: by.TLS, HTTP: by.HTTP}
 	}
 	return all, nil
 }

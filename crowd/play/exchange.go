@@ -2,7 +2,6 @@ package play
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"net"
 	"net/netip"
@@ -39,7 +38,8 @@ func (s *session) request(c net.Conn, step plan.Step, number int, receives int64
 }
 
 // withConnections runs a function for each connection of a step, all at once; they count requests together. The first
-// error ends the others. A step that opens none uses the first one that was kept.
+// error ends the others. A step that opens none uses the first one that was kept. A connection that carries streams is one, and the function is
+// run on it as often as the step would open connections.
 func (s *session) withConnections(ctx context.Context, step plan.Step, do func(net.Conn, *atomic.Int64) error) error {
 	name := step.Do.Service()
 	old := s.kept[name]
@@ -57,7 +57,11 @@ func (s *session) withConnections(ctx context.Context, step plan.Step, do func(n
 	to := netip.AddrPortFrom(at, speaks.Port())
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	opened := make([]net.Conn, max(1, step.Connections))
+	open, atOnce := max(1, step.Connections), 1
+	if speaks.Streams() {
+		open, atOnce = 1, open
+	}
+	opened := make([]net.Conn, open)
 	errs := make([]error, len(opened))
 	var running sync.WaitGroup
 	for i := range opened {
@@ -68,7 +72,7 @@ func (s *session) withConnections(ctx context.Context, step plan.Step, do func(n
 			}
 			if err == nil {
 				opened[i] = c
-				err = over(ctx, c, func() error { return do(c, &next) })
+				err = over(ctx, c, func() error { return together(atOnce, end, func() error { return do(c, &next) }) })
 			}
 			if errs[i] = err; err != nil {
 				cancel()
@@ -90,10 +94,25 @@ func (s *session) withConnections(ctx context.Context, step plan.Step, do func(n
 	return err
 }
 
+// together runs a function so many times at once. The first error ends the others.
+func together(times int, end func(), do func() error) error {
+	errs := make([]error, times)
+	var running sync.WaitGroup
+	for i := range errs {
+		running.Go(func() {
+			if errs[i] = do(); errs[i] != nil {
+				end()
+			}
+		})
+	}
+	running.Wait()
+	return first(errs)
+}
+
 // drop closes a connection of which nothing is to be sent any more. TLS would take its leave first, and wait until it can.
 func drop(c net.Conn) {
-	if secure, is := c.(*tls.Conn); is {
-		c = secure.NetConn()
+	if secure, is := c.(interface{ NetConn() net.Conn }); is {
+		secure.NetConn().Close()
 	}
 	c.Close()
 }

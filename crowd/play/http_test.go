@@ -17,13 +17,13 @@ import (
 )
 
 // byNginx puts nginx in the place of a service, in the namespace of the seats.
-func byNginx(t *testing.T, seat Seat, a *program.Authority) (Seat, *container.Container) {
+func byNginx(t *testing.T, seat Seat, a *program.Authority, http2 bool) (Seat, *container.Container) {
 	t.Helper()
 	found, err := program.Find("nginx")
 	if err != nil {
 		t.Fatal(err)
 	}
-	runs, speaks, err := found.Prepare(program.Setting{Service: "web", Host: "crowd-web", Addrs: seat.Addrs, Admits: seat.Addrs, Connections: 100, Authority: a})
+	runs, speaks, err := found.Prepare(program.Setting{Service: "web", Host: "crowd-web", Addrs: seat.Addrs, Admits: seat.Addrs, Connections: 100, Authority: a, HTTP2: http2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestNginx(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			users, services := seats(t, 8, "web")
-			one, _ := byNginx(t, services["web"], a)
+			one, _ := byNginx(t, services["web"], a, false)
 			for _, name := range []string{"web", "search", "files", "video"} {
 				services[name] = one
 			}
@@ -109,6 +109,33 @@ func TestNginx(t *testing.T) {
 				t.Errorf("%+v", v)
 			}
 		})
+	}
+}
+
+// TestHTTP2: a page is one connection, whatever it has; connections that are kept are used again; what is large comes whole.
+func TestHTTP2(t *testing.T) {
+	t.Parallel()
+	authority, err := program.NewAuthority()
+	if err != nil {
+		t.Fatal(err)
+	}
+	users, services := seats(t, 8, "web")
+	one, _ := byNginx(t, services["web"], authority, true)
+	for _, name := range []string{"web", "search", "files", "video"} {
+		services[name] = one
+	}
+	var book strings.Builder
+	text := strings.NewReplacer("sends: 3MB", "sends: 3KB", "connections: 2", "connections: 1").Replace(surfers)
+	r, starts := recorded(t, strings.Replace(surfers, "sends: 3MB", "sends: 3KB", 1), users, services, 30*time.Second, &diary.Recorder{To: &book})
+	var achieved int64
+	for _, s := range r.Behaviours {
+		achieved += s.Achieved
+	}
+	if int(achieved) != starts || len(r.Failures) > 0 {
+		t.Errorf("%d of %d, %v", achieved, starts, r.Failures)
+	}
+	if opened, want := strings.Count(book.String(), `{"flow":{`), connections(t, text); opened != want {
+		t.Errorf("%d connections were opened, %d were expected", opened, want)
 	}
 }
 
@@ -151,7 +178,7 @@ func TestNginxFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	users, services := seats(t, 8, "web")
-	secure, running := byNginx(t, services["web"], authority)
+	secure, running := byNginx(t, services["web"], authority, false)
 	services["search"] = secure
 	forged := secure.Speaks.(protocol.HTTP)
 	forged.TLS = forged.TLS.Clone()

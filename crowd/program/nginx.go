@@ -50,12 +50,17 @@ func (n nginx) configured(s Setting) (p container.Program, speaks protocol.Proto
 		p.Files = append(p.Files, text(nginxCert, cert), text(nginxKey, key))
 		h.TLS = &tls.Config{RootCAs: s.Authority.Pool, ServerName: s.Host}
 	}
+	speaks = h
+	if s.HTTP2 {
+		h.TLS.NextProtos = []string{"h2"}
+		speaks = protocol.HTTP2{HTTP: h}
+	}
 	p.Files = append(p.Files, text(nginxConf, n.conf(s, h.Port())), text(nginxPeople, people(s.Admits)),
 		container.File{Name: nginxContent, Write: func(w io.Writer) error {
 			_, err := io.CopyN(w, draw.NewStream(s.Seed, "contents", s.Service), protocol.Content)
 			return err
 		}})
-	return p, h, nil
+	return p, speaks, nil
 }
 
 // What nginx' files take, beside the contents, in bytes.
@@ -92,6 +97,9 @@ func (nginx) conf(s Setting, port uint16) string {
 	how, more := "", ""
 	if s.Authority != nil {
 		how = " ssl"
+		if s.HTTP2 {
+			how = " ssl http2"
+		}
 		more = fmt.Sprintf("\n    ssl_certificate %s;\n    ssl_certificate_key %s;", nginxCert, nginxKey)
 	}
 	for _, a := range s.Addrs {

@@ -31,8 +31,9 @@ type Setting struct {
 	Connections, Files int64
 	// Seed is that of its contents.
 	Seed uint64
-	// Authority signs its certificate; nil: it is without TLS.
+	// Authority signs its certificate; nil: it is without TLS. HTTP2: people speak HTTP/2.
 	Authority *Authority
+	HTTP2     bool
 }
 
 // kind is what heddle knows of a program.

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/heddle-network/heddle/crowd/payload"
+	"github.com/heddle-network/heddle/crowd/scenario"
 )
 
 // HTTP is HTTP/1.1 (RFC 9112), with a server that has one file of Content bytes, and serves it for each path. An answer of a
@@ -32,9 +33,8 @@ const (
 	Content = 16 << 20
 	// LoginPath is the beginning of the paths at which it refuses passwords.
 	LoginPath = "/login/"
-	// maxHead is the size of the largest request without a body, in bytes: one line of it must fit into what servers take,
-	// which is 8 KiB (large_client_header_buffers of nginx, LimitRequestFieldSize of Apache).
-	maxHead = 4 << 10
+	// putHead is the size of a head that a body follows, in bytes.
+	putHead = 512
 	// align is what ranges begin at: a page of memory, of which files are made.
 	align = 4 << 10
 )
@@ -71,12 +71,15 @@ func known(err error) error {
 	return err
 }
 
-// message is one request on the wire, and what must be answered.
+// Streams: HTTP/1.1 answers one request after the other.
+func (HTTP) Streams() bool { return false }
+
+// message is one request, and what must be answered.
 type message struct {
-	head   []byte
-	size   int64 // with the body
-	status int
-	answer int64
+	method, path, fields string // fields are lines
+	size                 int64  // with the head
+	status               int
+	answer               int64
 }
 
 // readers are shared by all connections: one that waits holds none.
@@ -93,13 +96,13 @@ func (h HTTP) Ask(c net.Conn, r Request) error {
 	}()
 	all := h.messages(r)
 	now, more := all()
-	if err := send(c, now); err != nil {
+	if err := h.send(c, now); err != nil {
 		return err
 	}
 	for more {
 		var next message
 		if next, more = all(); more { // the server has it when it is done with this one
-			if err := send(c, next); err != nil {
+			if err := h.send(c, next); err != nil {
 				return err
 			}
 		}
@@ -120,38 +123,40 @@ func (h HTTP) messages(r Request) func() (message, bool) {
 	path := fmt.Sprintf("/%d/%d/%d", r.Site, r.Page, r.Object)
 	done := false
 	return func() (m message, more bool) {
+		headSize := min(sends, scenario.MaxHead)
 		switch {
 		case done:
 			return m, false
 		case r.Refused:
 			done = true
-			m = message{status: http.StatusUnauthorized, answer: left}
-			m.head = h.head(http.MethodGet, fmt.Sprint(LoginPath, r.Site), "Authorization: Basic YTpi\r\n", min(sends, maxHead))
-			m.size = int64(len(m.head))
-		case sends > maxHead:
-			body := sends - int64(len(h.head(http.MethodPut, path, fmt.Sprintf("Content-Length: %d\r\n", sends), 0)))
-			m = message{size: sends, status: http.StatusNoContent}
-			m.head = h.head(http.MethodPut, path, fmt.Sprintf("Content-Length: %d\r\n", body), sends-body)
-			sends = 0
+			m = message{method: http.MethodGet, path: fmt.Sprint(LoginPath, r.Site), status: http.StatusUnauthorized, answer: left}
+			m.fields, m.size = "Authorization: Basic YTpi\r\n", headSize
+		case sends > scenario.MaxHead:
+			m = message{method: http.MethodPut, path: path, size: sends, status: http.StatusNoContent}
+			m.fields = fmt.Sprintf("Content-Length: %d\r\n", sends-putHead)
+			sends, headSize = 0, putHead
 		default:
 			size := min(left, Content)
 			from := begins(r, size)
-			m = message{status: http.StatusPartialContent, answer: size}
-			m.head = h.head(http.MethodGet, path, fmt.Sprintf("Range: bytes=%d-%d\r\n", from, from+size-1), sends)
-			m.size = int64(len(m.head))
+			m = message{method: http.MethodGet, path: path, size: sends, status: http.StatusPartialContent, answer: size}
+			m.fields = fmt.Sprintf("Range: bytes=%d-%d\r\n", from, from+size-1)
 			sends, left = 0, left-size
 			done = left == 0
 		}
+		m.fields += cookie(h.head(m), headSize)
 		return m, true
 	}
 }
 
-// head is that of a request. A cookie makes it as large as planned; it has one letter at least.
-func (h HTTP) head(method, path, field string, size int64) []byte {
-	b := fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: heddle\r\nAccept: */*\r\n%sCookie: s=", method, path, h.Host, field)
-	const end = "\r\n\r\n"
-	b = append(b, strings.Repeat("c", max(1, int(size)-len(b)-len(end)))...)
-	return append(b, end...)
+// head is a request without its body.
+func (h HTTP) head(m message) []byte {
+	return fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: heddle\r\nAccept: */*\r\n%s\r\n", m.method, m.path, h.Host, m.fields)
+}
+
+// cookie makes a head as large as it is to be. It has one letter at least.
+func cookie(head []byte, size int64) string {
+	const line = "Cookie: s=\r\n"
+	return line[:len(line)-2] + strings.Repeat("c", max(1, int(size)-len(head)-len(line))) + "\r\n"
 }
 
 // begins is where the range of an object begins: each has another one, at the same place each time.
@@ -161,8 +166,8 @@ func begins(r Request, size int64) int64 {
 	return int64(x%uint64((Content-size)/align+1)) * align
 }
 
-func send(c net.Conn, m message) error {
-	if err := payload.Send(c, m.head, m.size); err != nil {
+func (h HTTP) send(c net.Conn, m message) error {
+	if err := payload.Send(c, h.head(m), m.size); err != nil {
 		return fmt.Errorf("send request: %w", err)
 	}
 	return nil
@@ -177,6 +182,11 @@ func (m message) read(in *bufio.Reader) error {
 	if err != nil {
 		return fmt.Errorf("read answer: %w", err)
 	}
+	return m.check(answer)
+}
+
+// check reads an answer to its end, if it is the one that was asked for.
+func (m message) check(answer *http.Response) error {
 	switch {
 	case answer.StatusCode != m.status:
 		return fmt.Errorf("read answer: HTTP status %d %s", answer.StatusCode, http.StatusText(answer.StatusCode))

@@ -23,6 +23,9 @@ type Request struct {
 type Protocol interface {
 	// Port is where the service listens.
 	Port() uint16
+	// Streams reports whether a connection carries requests beside each other. Then one is enough for a step, and Ask is called
+	// for several at once.
+	Streams() bool
 	// Begin makes a new connection ready for requests. It closes one that cannot be.
 	Begin(ctx context.Context, c net.Conn) (net.Conn, error)
 	// Ask makes a request, and reads the answer to its end. After an error the connection is not used again.
@@ -34,6 +37,9 @@ type BuiltIn struct{}
 
 // Port is where the service listens.
 func (BuiltIn) Port() uint16 { return service.Port }
+
+// Streams: one answer comes after the other.
+func (BuiltIn) Streams() bool { return false }
 
 // Begin has nothing to do.
 func (BuiltIn) Begin(_ context.Context, c net.Conn) (net.Conn, error) { return c, nil }

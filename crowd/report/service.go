@@ -15,6 +15,8 @@ type Service struct {
 	Version string `json:"version,omitempty"`
 	// TLS secured its connections.
 	TLS bool `json:"tls,omitempty"`
+	// HTTP is 2 if people spoke HTTP/2 with it.
+	HTTP int `json:"http,omitempty"`
 }
 
 // String is the service in words.
@@ -28,6 +30,9 @@ func (s Service) String() string {
 	}
 	if s.TLS {
 		words += ", TLS"
+	}
+	if s.HTTP == 2 {
+		words += ", HTTP/2"
 	}
 	return words
 }

@@ -112,6 +112,9 @@ func TestRefused(t *testing.T) {
 		{"personas:", "services: {web: {between: 3, by: nginx}}\npersonas:", "line 5, services.web.by: a program has sites, no groups"},
 		{"personas:", "services: {web: {tls: true}}\npersonas:", "line 5, services.web.tls: the built-in service has no TLS; add by: nginx"},
 		{"personas:", "services: {chat: {tls: true}}\npersonas:", "line 5, services.chat.tls: the built-in service has no TLS; take it out"},
+		{"personas:", "services: {web: {by: nginx, http: 2}}\npersonas:", "line 5, services.web.http: HTTP/2 is over TLS alone; add tls: true"},
+		{"personas:", "services: {web: {by: nginx, tls: true, http: 3}}\npersonas:", `line 5, services.web.http: "3" is no version to choose; give 2`},
+		{"personas:", "services: {web: {http: 2, tls: true}}\npersonas:", "line 5, services.web.tls: the built-in service has no TLS"},
 		{"personas:", "services: {web: {by: nginx, tls: 1.3}}\npersonas:", `line 5, services.web.tls: "1.3" is neither true nor false`},
 		{"personas:", "services: {web: {sites: 3, between: 3}}\npersonas:", "line 5, services.web.between: a service has either"},
 	} {

@@ -36,7 +36,7 @@ func (s *Service) UnmarshalYAML(n *yaml.Node) error {
 			err = s.Zipf.UnmarshalYAML(e.value)
 		case "between":
 			err = s.Between.UnmarshalYAML(e.value)
-		case "by", "tls":
+		case "by", "http", "tls":
 			err = s.Server.read(key, e.value)
 		default:
 			err = yamlfile.Refuse(e.key, "%q is no key of a service; give %s", heddle.Clip(key), serviceWords)
@@ -49,7 +49,7 @@ func (s *Service) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-const serviceWords = "sites, zipf, between, by or tls"
+const serviceWords = "sites, zipf, between, by, tls or http"
 
 // over returns the service with what is not given from another: sites, unless there are groups, and groups, unless
 // there are sites.

@@ -35,7 +35,7 @@ func (s *Stage) startPrograms(ctx context.Context) error {
 			}
 		}
 		set := program.Setting{Service: name, Host: cmp.Or(s.Services[name].Name, "crowd-"+name), Addrs: s.Services[name].Addrs, Admits: admits,
-			Connections: s.options.Connections[name], Files: mayOpen(), Seed: s.options.Seed}
+			Connections: s.options.Connections[name], Files: mayOpen(), Seed: s.options.Seed, HTTP2: of.HTTP == 2}
 		if of.TLS {
 			set.Authority = authority
 		}

@@ -63,7 +63,7 @@ var rules = []rule{
 	{"crowd/link", []string{module, module + "/bpf", module + "/crowd/scenario", module + "/crowd/socket", module + "/ethtool", module + "/frames", module + "/impair", "github.com/vishvananda/netlink", "golang.org/x/sync", "golang.org/x/sys"}, "a link is put into a user's namespace, whatever network that is on"},
 	{"crowd/payload", nil, "bytes are bytes, whatever protocol has them"},
 	{"crowd/service", []string{module + "/crowd/payload"}, "the built-in service knows sizes, not people"},
-	{"crowd/protocol", []string{module + "/crowd/payload", module + "/crowd/service"}, "what is on the wire does not depend on who asks, nor on which program answers"},
+	{"crowd/protocol", []string{module + "/crowd/payload", module + "/crowd/scenario", module + "/crowd/service"}, "what is on the wire does not depend on who asks, nor on which program answers"},
 	{"crowd/container", []string{module + "/crowd/socket", "golang.org/x/sys"}, "a container knows a program's files, not what it is for"},
 	{"crowd/program", []string{module, module + "/crowd/container", module + "/crowd/draw", module + "/crowd/protocol", module + "/crowd/scenario"}, "a program is configured without a network"},
 	{"crowd/voice", nil, "how a call sounded follows from its packets"},
