@@ -41,6 +41,11 @@ type running struct {
 
 // start starts nginx in a namespace of its own. It admits who comes from own.
 func start(t *testing.T, a *program.Authority) running {
+	return startWith(t, program.Setting{Authority: a})
+}
+
+// startWith starts nginx with more of a setting.
+func startWith(t *testing.T, set program.Setting) running {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("making namespaces needs root")
@@ -61,8 +66,9 @@ func start(t *testing.T, a *program.Authority) running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, speaks, err := found.Prepare(program.Setting{Service: "web", Host: "crowd-web", Addrs: []netip.Addr{own}, Admits: []netip.Addr{own},
-		Connections: 100, Seed: 7, Authority: a})
+	set.Service, set.Host, set.Addrs, set.Admits = "web", "crowd-web", []netip.Addr{own}, []netip.Addr{own}
+	set.Connections, set.Seed = 100, 7
+	p, speaks, err := found.Prepare(set)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,5 +246,31 @@ func TestFind(t *testing.T) {
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	if _, err := program.Find("nginx"); !errors.Is(err, heddle.NoTool.Sentinel()) || !strings.Contains(err.Error(), "no container sees") {
 		t.Error(err)
+	}
+}
+
+// TestEnds: over each protocol, a request that is under way when patience or nginx ends says so as sockets do.
+func TestEnds(t *testing.T) {
+	authority, err := program.NewAuthority()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, set := range map[string]program.Setting{"http": {}, "https": {Authority: authority}, "http2": {Authority: authority, HTTP2: true}} {
+		t.Run(name, func(t *testing.T) {
+			r := startWith(t, set)
+			endless := protocol.Request{Site: 1, Receives: 16 << 30}
+			tired := r.begin(t).Conn
+			time.AfterFunc(100*time.Millisecond, func() { tired.SetDeadline(time.Unix(1, 0)) })
+			if err := r.Ask(tired, endless); !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("patience: %v", err)
+			}
+			cut := r.begin(t).Conn
+			time.AfterFunc(100*time.Millisecond, r.Close)
+			if err := r.Ask(cut, endless); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("nginx ended: %v", err)
+			} else {
+				t.Log(err)
+			}
+		})
 	}
 }

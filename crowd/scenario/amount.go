@@ -50,8 +50,5 @@ func (a Amount) most() float64 {
 	if constant, is := a.Law.(draw.Constant); is && a.PerUser == 0 {
 		return min(float64(constant)-a.Minus, a.Most)
 	}
-	if bounded, is := a.Law.(draw.Truncated); is && a.PerUser == 0 {
-		return min(bounded.Max-a.Minus, a.Most)
-	}
 	return a.Most
 }
