@@ -165,8 +165,14 @@ func TestCrowdRunEnds(t *testing.T) {
 	}
 	file := scenarioFile(t, strings.Replace(players, "length: 3s", "length: 10m", 1))
 	for name, end := range map[string]func(*crowdRun){
-		"killed":     func(r *crowdRun) { r.cmd.Process.Kill() },
-		"terminated": func(r *crowdRun) { r.cmd.Process.Signal(syscall.SIGTERM) },
+		"killed": func(r *crowdRun) { r.cmd.Process.Kill() },
+		"terminated": func(r *crowdRun) {
+			if out, err := exec.Command("pkill", "-KILL", "-f", "nginx: master").CombinedOutput(); err != nil { // the run goes on
+				t.Errorf("%v: %s", err, out)
+			}
+			r.awaits(t, "service web: nginx ended: signal: killed")
+			r.cmd.Process.Signal(syscall.SIGTERM)
+		},
 		"the player is killed": func(r *crowdRun) {
 			if out, err := exec.Command("pkill", "-KILL", "-f", "crowd run /dev/stdin").CombinedOutput(); err != nil {
 				t.Errorf("%v: %s", err, out)
@@ -183,7 +189,7 @@ func TestCrowdRunEnds(t *testing.T) {
 			t.Errorf("%s: the run succeeded", name)
 		}
 		if name == "terminated" {
-			if r, err := report.Read(out); err != nil || len(r.Rounds) != 1 || r.Partial == "" || r.Rounds[0].Invalid == "" || len(r.Rounds[0].Actions) == 0 {
+			if r, err := report.Read(out); err != nil || len(r.Rounds) != 1 || r.Partial == "" || r.Rounds[0].Invalid == "" || len(r.Rounds[0].Actions) == 0 || !strings.Contains(r.Rounds[0].Ended["web"], "killed") {
 				t.Errorf("%s: %+v, %v\n%s", name, r, err, run.stderr.String())
 			}
 		}
