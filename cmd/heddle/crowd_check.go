@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/crowd/report"
 	"github.com/heddle-network/heddle/crowd/scenario"
 )
 
@@ -19,7 +21,8 @@ func newCrowdCheck(s *session) *cobra.Command {
 		Use: "check FILE", Args: withArgs("FILE"),
 		Short: "Check a scenario",
 		Long: `check reads a scenario and prints what is in it: personas, their links, events,
-behaviours, services. An error names the line and the key. Nothing is changed.`,
+behaviours, services. An error names the line and the key. A program that a service is by,
+and that is not installed here, is an error too (HDL-7002). Nothing is changed.`,
 		Example: "  heddle crowd check small.yaml",
 		RunE: func(_ *cobra.Command, args []string) error {
 			read, err := scenario.Read(args[0])
@@ -27,7 +30,9 @@ behaviours, services. An error names the line and the key. Nothing is changed.`,
 				return err
 			}
 			c := crowdOf(read)
-			return s.emit("Crowd", c, func(w io.Writer) error { return s.crowdScreen(w, c) })
+			err = s.emit("Crowd", c, func(w io.Writer) error { return s.crowdScreen(w, c) })
+			_, missing := servicesOf(read)
+			return errors.Join(err, missing)
 		},
 	}
 }
@@ -78,6 +83,9 @@ type crowdService struct {
 	Sites   int     `json:"sites,omitempty"`
 	Zipf    float64 `json:"zipf,omitempty"`
 	Between int     `json:"between,omitempty"` // users of a group, who do it with each other
+	By      string  `json:"by,omitempty"`      // the program that it is by; "" is built in
+	TLS     bool    `json:"tls,omitempty"`
+	HTTP    int     `json:"http,omitempty"` // 2 if people speak HTTP/2
 }
 
 // crowdOf lists what a scenario has; of the services, those that are used.
@@ -109,7 +117,7 @@ func crowdOf(s scenario.Scenario) crowd {
 	}
 	for _, name := range sortedKeys(used) {
 		v := s.Services[name]
-		c.Services = append(c.Services, crowdService{name, int(v.Sites), float64(v.Zipf), int(v.Between)})
+		c.Services = append(c.Services, crowdService{name, int(v.Sites), float64(v.Zipf), int(v.Between), v.By, v.TLS, v.HTTP})
 	}
 	return c
 }
@@ -194,5 +202,6 @@ func (s *session) crowdScreen(w io.Writer, c crowd) error {
 				is += fmt.Sprintf(", Zipf %g", v.Zipf)
 			}
 			return is
-		}}}, c.Services)
+		}},
+		{"by", func(v crowdService) string { return report.Service{By: v.By, TLS: v.TLS, HTTP: v.HTTP}.String() }}}, c.Services)
 }

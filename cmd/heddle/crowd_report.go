@@ -104,6 +104,12 @@ func (s *session) reportScreen(w io.Writer, r report.Report) error {
 		fields = append(fields, [2]string{"link", persona + ": " + r.Links[persona].String()})
 	}
 	fields = append(fields, eventFields(r)...)
+	for _, line := range r.ServiceLines() {
+		fields = append(fields, [2]string{"service", line})
+	}
+	for _, line := range r.EndedLines() {
+		fields = append(fields, [2]string{"ended", line})
+	}
 	if err := fieldTable(w, s.width(), fields...); err != nil {
 		return err
 	}

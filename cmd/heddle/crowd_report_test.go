@@ -33,13 +33,17 @@ func crowdReport() report.Report {
 		r.Calls = tally.Calls{Count: 49, MOSP10: 4.1, MOSP50: 4.41, Lost: 0.002}
 		r.OnLinks = &link.Count{Count: impair.Count{Frames: 40_000, Lost: 200}}
 		r.Lag, r.Paced = tally.Durations{P99: time.Millisecond}, tally.Durations{P99: 1200 * time.Microsecond}
+		if number == 2 {
+			r.Ended = map[string]string{"web": "nginx ended: signal: killed"}
+		}
 		r.Failures = []tally.Failure{{Why: "web.page: connection refused", Count: 1}}
 		return report.Round{Number: number, Round: r}
 	}
 	late := "the crowd itself was late: p99 12ms, and 10ms is allowed"
 	return report.Report{Crowd: "office", Seed: 7, Users: 1000, Length: time.Minute, SHA256: strings.Repeat("4f5c", 16),
 		Modes: []string{"bridge", "routed", "ipvlan"}, LeftOut: map[string]string{"ipvlan": "mode ipvlan does not work here"},
-		Links: map[string]scenario.Link{"remote": {Rate: 20e6, Impairment: impair.Impairment{Delay: 30 * time.Millisecond, Loss: 0.005}}},
+		Services: map[string]report.Service{"chat": {}, "voice": {}, "web": {By: "nginx", Version: "1.22.1", TLS: true}},
+		Links:    map[string]scenario.Link{"remote": {Rate: 20e6, Impairment: impair.Impairment{Delay: 30 * time.Millisecond, Loss: 0.005}}},
 		Rounds: []report.Round{played(1, "bridge", 1600*time.Microsecond, ""), played(1, "routed", 9*time.Millisecond, late),
 			played(2, "routed", 8*time.Millisecond, late), played(2, "bridge", 2*time.Millisecond, "")}}
 }
@@ -163,7 +167,7 @@ func TestCrowdResume(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := func(resume bool, rounds int, modes ...string) (report.Report, error) {
-		out := report.Report{SHA256: crowdReport().SHA256, Seed: earlier.Seed, Users: earlier.Users, Length: earlier.Length, Links: earlier.Links, Modes: modes, LeftOut: map[string]string{}}
+		out := report.Report{SHA256: crowdReport().SHA256, Seed: earlier.Seed, Users: earlier.Users, Length: earlier.Length, Links: earlier.Links, Services: earlier.Services, Modes: modes, LeftOut: map[string]string{}}
 		f := runFlags{resume: resume, rounds: rounds}
 		f.out = file
 		err := f.goOn(&out)

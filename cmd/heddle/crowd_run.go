@@ -38,8 +38,9 @@ func newCrowdRun(s *session) *cobra.Command {
 		Short: "Let a crowd do what is planned, on one network mode after the other",
 		Long: `run plays the plan of a scenario: each user gets a network namespace and an address,
 through the same call of the agent as every container's, and does what is planned, when
-it is planned. The services that people use are built in: they answer in the sizes of
-the plan, over TCP; calls go from user to user, over UDP.
+it is planned. The services that people use are built in, and answer in the sizes of
+the plan, over TCP, unless the scenario has a program answer for them ('by: nginx'), which
+runs in a container of its own. Calls go from user to user, over UDP.
 
 Users of a persona with a link are connected by that link: what it delays and loses, each way,
 is decided by the seed. A kernel that cannot do it is refused (HDL-3003).
@@ -56,7 +57,8 @@ thousand frames on links, the figures say nothing about the network, and the com
 so and ends with exit code 1 (HDL-9002).
 
 The report of --out is written after each round. With --resume, a run goes on where an earlier
-one of the same plan, links and events ended; rounds that are not valid are played again.
+one of the same plan, links, events and services ended; rounds that are not valid are played
+again.
 
 Events of the scenario happen in each round: services fail, links change, people gather.
 'heddle crowd fault' does the like by hand.
@@ -118,6 +120,9 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 	raiseFileLimit()
 	out := report.Report{Crowd: read.Name, Seed: read.Seed, Users: read.Users, Length: time.Duration(read.Clock.Length),
 		Modes: slices.Clone(f.modes), LeftOut: map[string]string{}, Links: read.Links(), Events: read.Events}
+	if out.Services, err = servicesOf(read); err != nil {
+		return err
+	}
 	if f.player == 0 { // the rig's caller has drawn the plan
 		if out.SHA256, err = s.carriable(ctx, read, f.modes); err != nil {
 			return err
@@ -141,7 +146,7 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 	}
 	if f.player == 0 {
 		if p.shown, err = live.Serve(live.Run{Crowd: read.Name, Seed: read.Seed, Users: read.Users, Modes: f.modes, Rounds: f.rounds, Played: len(out.Rounds),
-			Servers: read.Servers(), Linked: sortedKeys(read.Links())}, p.do); err != nil {
+			Servers: read.CanFail(), Linked: sortedKeys(read.Links())}, p.do); err != nil {
 			s.note("'heddle crowd status' and 'fault' will not find this run: %v", err)
 		} else {
 			defer p.shown.Close()

@@ -26,7 +26,7 @@ const players = `
 crowd: players
 users: 12
 clock: {start: "Mon 09:00", length: 3s}
-services: {chat: {sites: 1}}
+services: {chat: {sites: 1}, web: {by: nginx, tls: true}}
 personas:
   player: {share: 100%, does: {read: 20/m, talk: 15/m, write: 15/m, watch: 10/m}}
 behaviours:
@@ -64,7 +64,7 @@ func TestCrowdRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Users != 12 || r.Partial != "" || len(r.SHA256) != 64 {
+	if r.Users != 12 || r.Partial != "" || len(r.SHA256) != 64 || r.Services["web"].By != "nginx" || r.Services["web"].Version == "" || !r.Services["web"].TLS || r.Services["chat"].By != "" {
 		t.Errorf("%+v", r)
 	}
 	var played []string
@@ -196,8 +196,14 @@ func TestCrowdRunEnds(t *testing.T) {
 	}
 	file := scenarioFile(t, strings.Replace(players, "length: 3s", "length: 10m", 1))
 	for name, end := range map[string]func(*crowdRun){
-		"killed":     func(r *crowdRun) { r.cmd.Process.Kill() },
-		"terminated": func(r *crowdRun) { r.cmd.Process.Signal(syscall.SIGTERM) },
+		"killed": func(r *crowdRun) { r.cmd.Process.Kill() },
+		"terminated": func(r *crowdRun) {
+			if out, err := exec.Command("pkill", "-KILL", "-f", "nginx: master").CombinedOutput(); err != nil { // the run goes on
+				t.Errorf("%v: %s", err, out)
+			}
+			r.awaits(t, "service web: nginx ended: signal: killed")
+			r.cmd.Process.Signal(syscall.SIGTERM)
+		},
 		"the player is killed": func(r *crowdRun) {
 			if out, err := exec.Command("pkill", "-KILL", "-f", "crowd run /dev/stdin").CombinedOutput(); err != nil {
 				t.Errorf("%v: %s", err, out)
@@ -214,7 +220,7 @@ func TestCrowdRunEnds(t *testing.T) {
 			t.Errorf("%s: the run succeeded", name)
 		}
 		if name == "terminated" {
-			if r, err := report.Read(out); err != nil || len(r.Rounds) != 1 || r.Partial == "" || r.Rounds[0].Invalid == "" || len(r.Rounds[0].Actions) == 0 {
+			if r, err := report.Read(out); err != nil || len(r.Rounds) != 1 || r.Partial == "" || r.Rounds[0].Invalid == "" || len(r.Rounds[0].Actions) == 0 || !strings.Contains(r.Rounds[0].Ended["web"], "killed") {
 				t.Errorf("%s: %+v, %v\n%s", name, r, err, run.stderr.String())
 			}
 		}

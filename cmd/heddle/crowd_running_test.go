@@ -65,7 +65,7 @@ func (r *crowdRun) ends(t *testing.T) {
 	}
 }
 
-// nothingLeft: no lab, and no process of one, is on this machine, which is the test's own.
+// nothingLeft: no lab, and no process of one or of a service, is on this machine, which is the test's own.
 func nothingLeft(t *testing.T) {
 	t.Helper()
 	_, err := poll.Until(time.Minute, 50*time.Millisecond, func() error {
@@ -74,7 +74,7 @@ func nothingLeft(t *testing.T) {
 			return err
 		}
 		for line := range strings.Lines(string(all)) {
-			if strings.Contains(strings.ReplaceAll(line, "heddle.test", ""), "heddle") && !strings.HasPrefix(line, "Z") {
+			if ours := strings.Contains(strings.ReplaceAll(line, "heddle.test", ""), "heddle"); (ours || strings.Contains(line, "nginx: ")) && !strings.HasPrefix(line, "Z") {
 				return fmt.Errorf("the process %s", line)
 			}
 		}

@@ -25,6 +25,9 @@ func NewStream(seed uint64, names ...string) *Stream {
 	return &Stream{rand.NewChaCha8(sha256.Sum256(text))}
 }
 
+// Read fills the bytes. It never fails.
+func (s *Stream) Read(b []byte) (int, error) { return s.source.Read(b) }
+
 // Unit draws a number between 0 and 1, both excluded: one of 2^52 that lie equally far apart.
 func (s *Stream) Unit() float64 { return unit(s.source.Uint64()) }
 

@@ -24,12 +24,17 @@ type Summary struct {
 	// Minutes are what is expected in each minute, from the first.
 	Minutes []Amounts `json:"minutes"`
 	Peak    Peak      `json:"peak"`
+	// Served has the most connections that are open at one time to each service that is by a program.
+	Served map[string]int64 `json:"served,omitempty"`
 }
 
 // Peak is the most there is at one time, to a second.
 type Peak struct {
 	Sessions    int64 `json:"sessions"`    // that are going on
 	Connections int64 `json:"connections"` // that are open
+	// Answered are connections that are open to what the crowd itself has at the far end: users, and services that are
+	// built in.
+	Answered int64 `json:"answered"`
 	// Neighbours are connections that are open, or have been until up to five seconds ago: longer the kernel keeps no
 	// entry of a full table (neigh_forced_gc).
 	Neighbours int64 `json:"neighbours"`
@@ -51,6 +56,7 @@ type forecast struct {
 	Summary
 	sessions *level
 	services map[string]*level // connections
+	servers  map[string]scenario.Server
 }
 
 func newForecast(s scenario.Scenario) *forecast {
@@ -58,7 +64,7 @@ func newForecast(s scenario.Scenario) *forecast {
 	return &forecast{
 		Summary: Summary{Crowd: s.Name, Seed: s.Seed, Users: s.Users, Length: length, Personas: map[string]int{},
 			Minutes: make([]Amounts, (length+time.Minute-1)/time.Minute)},
-		sessions: newLevel(length), services: map[string]*level{},
+		sessions: newLevel(length), services: map[string]*level{}, servers: s.Servers(),
 	}
 }
 
@@ -136,16 +142,24 @@ func (f *forecast) summary(sum string) Summary {
 	for _, m := range f.Minutes {
 		f.Total = f.Total.Plus(m)
 	}
-	f.Peak.Sessions = peak(0, f.sessions)
-	var all []*level
+	f.Peak.Sessions, f.Served = peak(0, f.sessions), map[string]int64{}
+	var all, answered []*level
 	for _, name := range scenario.Sorted(f.services) {
 		l := f.services[name]
 		all = append(all, l)
+		if f.servers[name].By == "" {
+			answered = append(answered, l)
+		} else {
+			f.Served[name] = peak(0, l)
+		}
 		f.Peak.Ports = max(f.Peak.Ports, peak(portAfter, l))
 	}
 	if len(all) > 0 {
 		f.Peak.Connections, f.Peak.Tracked = peak(0, all...), peak(trackedAfter, all...)
 		f.Peak.Neighbours = peak(neighbourAfter, all...)
+	}
+	if len(answered) > 0 {
+		f.Peak.Answered = peak(0, answered...)
 	}
 	return f.Summary
 }

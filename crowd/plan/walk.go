@@ -20,9 +20,6 @@ type walk struct {
 	limit   time.Duration  // since the crowd began; no step begins then, or later
 }
 
-// refusal is the size of the answer to a wrong password. No source: a guess.
-const refusal = 256
-
 // cut draws steps until the session or its time ends. It reports whether the session was cut off before, for
 // having too many steps or states.
 func (w *walk) cut() bool {
@@ -60,7 +57,7 @@ func (w *walk) step(s *state, h [amounts]float64) bool {
 		wrong := Step{Do: s.Do, To: to, Mistake: m.kind, Expect: w.time(s.amounts[expect], h[expect])}
 		if m.kind == scenario.MistakePassword { // a name that is not there is not connected to
 			wrong.Connections = max(1, s.Opens())
-			wrong.Sends, wrong.Receives = s.amounts[sends].Draw(w.stream, h[sends]), []int64{refusal}
+			wrong.Sends, wrong.Receives = s.amounts[sends].Draw(w.stream, h[sends]), []int64{scenario.Refusal}
 		}
 		if !w.add(wrong) {
 			return false

@@ -11,7 +11,8 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle/crowd/plan"
-	"github.com/heddle-network/heddle/crowd/service"
+	"github.com/heddle-network/heddle/crowd/protocol"
+	"github.com/heddle-network/heddle/crowd/scenario"
 )
 
 // exchange makes the requests of a step, over connections of its own or one that was kept. Connections share the
@@ -23,15 +24,22 @@ func (s *session) exchange(ctx context.Context, step plan.Step) error {
 			if i >= int64(len(step.Receives)) {
 				return nil
 			}
-			if err := service.Ask(c, service.Request{Size: step.Sends, Answer: step.Receives[i]}); err != nil {
+			if err := s.request(c, step, int(i), step.Receives[i]); err != nil {
 				return err
 			}
 		}
 	})
 }
 
+// request makes one request of a step, counted from 0, over a connection to its service.
+func (s *session) request(c net.Conn, step plan.Step, number int, receives int64) error {
+	return s.Services[step.Do.Service()].protocol().Ask(c, protocol.Request{Site: step.To, Page: s.number, Object: number,
+		Sends: step.Sends, Receives: receives, Refused: step.Mistake == scenario.MistakePassword})
+}
+
 // withConnections runs a function for each connection of a step, all at once; they count requests together. The first
-// error ends the others. A step that opens none uses the first one that was kept.
+// error ends the others. A step that opens none uses the first one that was kept. A connection that carries streams is one, and the function is
+// run on it as often as the step would open connections.
 func (s *session) withConnections(ctx context.Context, step plan.Step, do func(net.Conn, *atomic.Int64) error) error {
 	name := step.Do.Service()
 	old := s.kept[name]
@@ -45,18 +53,26 @@ func (s *session) withConnections(ctx context.Context, step plan.Step, do func(n
 	if err != nil {
 		return err
 	}
-	to := netip.AddrPortFrom(at, service.Port)
+	speaks := s.Services[name].protocol()
+	to := netip.AddrPortFrom(at, speaks.Port())
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	opened := make([]net.Conn, max(1, step.Connections))
+	open, atOnce := max(1, step.Connections), 1
+	if speaks.Streams() {
+		open, atOnce = 1, open
+	}
+	opened := make([]net.Conn, open)
 	errs := make([]error, len(opened))
 	var running sync.WaitGroup
 	for i := range opened {
 		running.Go(func() {
 			c, err := s.dial(waits, step, to)
 			if err == nil {
+				c, err = speaks.Begin(waits, c)
+			}
+			if err == nil {
 				opened[i] = c
-				err = over(ctx, c, func() error { return do(c, &next) })
+				err = over(ctx, c, func() error { return together(atOnce, end, func() error { return do(c, &next) }) })
 			}
 			if errs[i] = err; err != nil {
 				cancel()
@@ -69,11 +85,36 @@ func (s *session) withConnections(ctx context.Context, step plan.Step, do func(n
 	for _, c := range opened {
 		if c != nil && step.Keep && err == nil {
 			s.kept[name] = append(s.kept[name], c)
-		} else if c != nil {
+		} else if c != nil && err == nil {
 			c.Close()
+		} else if c != nil {
+			drop(c)
 		}
 	}
 	return err
+}
+
+// together runs a function so many times at once. The first error ends the others.
+func together(times int, end func(), do func() error) error {
+	errs := make([]error, times)
+	var running sync.WaitGroup
+	for i := range errs {
+		running.Go(func() {
+			if errs[i] = do(); errs[i] != nil {
+				end()
+			}
+		})
+	}
+	running.Wait()
+	return first(errs)
+}
+
+// drop closes a connection of which nothing is to be sent any more. TLS would take its leave first, and wait until it can.
+func drop(c net.Conn) {
+	if secure, is := c.(interface{ NetConn() net.Conn }); is {
+		secure.NetConn().Close()
+	}
+	c.Close()
 }
 
 // connection is one whose flow is recorded.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle/crowd/plan"
-	"github.com/heddle-network/heddle/crowd/service"
 )
 
 // ahead is how many segments a player has at most that are not shown yet. No source: a guess.
@@ -93,7 +92,7 @@ func (s *session) stream(ctx context.Context, step plan.Step, c net.Conn, v *pla
 		}
 		waits, cancel := s.patient(ctx, s.planned.Add(v.needed()))
 		err := over(waits, c, func() error {
-			return service.Ask(c, service.Request{Size: step.Sends, Answer: step.Receives[0]})
+			return s.request(c, step, v.segments, step.Receives[0])
 		})
 		cancel()
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/heddle-network/heddle/crowd/diary"
 	"github.com/heddle-network/heddle/crowd/plan"
+	"github.com/heddle-network/heddle/crowd/protocol"
 	"github.com/heddle-network/heddle/crowd/socket"
 	"github.com/heddle-network/heddle/crowd/tally"
 )
@@ -22,6 +23,16 @@ type Seat struct {
 	// asks.
 	Name      string
 	Resolvers []netip.Addr
+	// Speaks is how users talk to a service; nil is to the one that is built in.
+	Speaks protocol.Protocol
+}
+
+// protocol is how users talk to a service.
+func (s Seat) protocol() protocol.Protocol {
+	if s.Speaks == nil {
+		return protocol.BuiltIn{}
+	}
+	return s.Speaks
 }
 
 // Player plays a plan. One goroutine waits for the next session; a person who does nothing has none.

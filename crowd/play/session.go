@@ -37,8 +37,8 @@ func (p *Player) session(s plan.Session) *session {
 // run does the steps one after the other. A step that fails, or that the person is tired of waiting for, ends the
 // session.
 func (s *session) run(ctx context.Context) {
-	defer s.close()
 	outcome := tally.Achieved
+	defer func() { s.close(outcome) }()
 	end := s.begun.Add(s.Start)
 	s.Tally.Begin(s.Behaviour, time.Since(end))
 	for i, step := range s.Steps {
@@ -78,10 +78,15 @@ func counted(step plan.Step) string {
 	return string(step.Do)
 }
 
-func (s *session) close() {
+// close closes the connections that were kept.
+func (s *session) close(outcome tally.Outcome) {
 	for _, all := range s.kept {
 		for _, c := range all {
-			c.Close()
+			if outcome == tally.Achieved {
+				c.Close()
+			} else {
+				drop(c)
+			}
 		}
 	}
 }

@@ -43,9 +43,9 @@ func Comparable(a, b Report) error {
 	return nil
 }
 
-// Resumable refuses to go on with a report of another plan, of other links, or of other events.
+// Resumable refuses to go on with a report of another plan, or of other links, events or services.
 func Resumable(earlier, now Report) error {
-	all := slices.Concat(otherPlan(earlier, now), otherLinks(earlier, now), otherEvents(earlier, now))
+	all := slices.Concat(otherPlan(earlier, now), otherLinks(earlier, now), otherEvents(earlier, now), otherServices(earlier, now))
 	if all == nil {
 		return nil
 	}
@@ -108,7 +108,7 @@ func Compare(a, b Report) Comparison {
 			}
 		}
 	}
-	c.Warnings = slices.Concat(c.Warnings, c.invalid, otherLinks(a, b), otherEvents(a, b), a.unplanned("first"), b.unplanned("second"))
+	c.Warnings = slices.Concat(c.Warnings, c.invalid, otherLinks(a, b), otherEvents(a, b), otherServices(a, b), a.unplanned("first"), b.unplanned("second"))
 	if a.Diary != b.Diary {
 		c.Warnings = append(c.Warnings, "one of the two wrote a diary, which takes time")
 	}

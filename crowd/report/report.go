@@ -30,6 +30,8 @@ type Report struct {
 	Links map[string]scenario.Link `json:"links,omitempty"`
 	// Events are those of the scenario. What happened in a round is there.
 	Events []scenario.Event `json:"events,omitempty"`
+	// Services say what answered for each that somebody used.
+	Services map[string]Service `json:"services,omitempty"`
 	// Rounds are those played, one of each mode in a round, in the order of time.
 	Rounds []Round `json:"rounds"`
 	// Diary says that one was written, which takes time.

@@ -62,6 +62,8 @@ type Round struct {
 	tally.Result
 	// Events are those that have happened, in the order of time.
 	Events []diary.Event `json:"events,omitempty"`
+	// Ended says of services whose program ended while the crowd played, how.
+	Ended map[string]string `json:"ended,omitempty"`
 	// Invalid says why the figures say nothing about the network; "" if they do.
 	Invalid string `json:"invalid,omitempty"`
 }
@@ -90,10 +92,15 @@ func Play(ctx context.Context, o Options) (r Round, err error) {
 	if err != nil {
 		return r, err
 	}
+	served, err := served(ctx, o.Scenario, drawn)
+	if err != nil {
+		return r, err
+	}
 	debug.FreeOSMemory() // what an earlier round left
 	free := o.Free()
-	t := tally.New(intended(drawn, starts))
-	s, err := stage.Set(ctx, stage.Options{Agent: o.Agent, Network: o.Network, Services: o.Scenario.Uses(), Users: o.Scenario.Users,
+	t, gone := tally.New(intended(drawn, starts)), &gone{tell: o.Progress}
+	s, err := stage.Set(ctx, stage.Options{Agent: o.Agent, Network: o.Network, Services: o.Scenario.Servers(), Connections: served,
+		Ended: gone.add, Users: o.Scenario.Users,
 		Persona: drawn.Persona, Links: o.Scenario.Links(), Seed: o.Scenario.Seed, Late: t.Frame,
 		Attached: func(n int) {
 			if n%1000 == 0 && n < o.Scenario.Users {
@@ -120,7 +127,7 @@ func Play(ctx context.Context, o Options) (r Round, err error) {
 	unwatch()
 	r = Round{Network: o.Network.Name, Mode: o.Network.Mode, Users: o.Scenario.Users, Length: length, Attached: s.Took}
 	use.end(&r, free)
-	r.Result = t.Result()
+	r.Result, r.Ended = t.Result(), gone.all()
 	var failed error
 	r.Events, failed = events.End()
 	if len(o.Scenario.Links()) > 0 {

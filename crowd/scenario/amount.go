@@ -41,3 +41,14 @@ func (a Amount) Draw(s *draw.Stream, factor float64) int64 {
 	v := float64(s.From(a.Law)*factor) - a.Minus
 	return int64(math.Floor(min(max(v, a.Least), a.Most) + 0.5))
 }
+
+// most is what no draw exceeds.
+func (a Amount) most() float64 {
+	if a.Law == nil {
+		return 0
+	}
+	if constant, is := a.Law.(draw.Constant); is && a.PerUser == 0 {
+		return min(float64(constant)-a.Minus, a.Most)
+	}
+	return a.Most
+}

@@ -70,6 +70,9 @@ func (s *Scenario) check() *problem {
 			return p
 		}
 	}
+	if p := s.checkBodies(); p != nil {
+		return p
+	}
 	return s.checkPersonas()
 }
 

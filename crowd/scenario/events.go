@@ -42,9 +42,9 @@ func (s *Scenario) unfit(e Event) (key, cause, remedy string) {
 	_, behaviour := s.Behaviours[e.Gather]
 	switch {
 	case e.Service == voice:
-		return "service", "calls go from user to user, so they have no server that could fail", "choose from " + heddle.List(s.Servers())
-	case e.Service != "" && !slices.Contains(s.Servers(), e.Service):
-		return "service", fmt.Sprintf("nobody's steps go to a service %q", heddle.Clip(e.Service)), "choose from " + heddle.List(s.Servers())
+		return "service", "calls go from user to user, so they have no server that could fail", "choose from " + heddle.List(s.CanFail())
+	case e.Service != "" && !slices.Contains(s.CanFail(), e.Service):
+		return "service", fmt.Sprintf("nobody's steps go to a service %q", heddle.Clip(e.Service)), "choose from " + heddle.List(s.CanFail())
 	case e.Persona != "" && !known:
 		return "persona", fmt.Sprintf("there is no persona %q", heddle.Clip(e.Persona)), "choose from " + heddle.List(Sorted(s.Personas))
 	case e.Link != nil && persona.Link == nil:
@@ -63,8 +63,8 @@ func (s *Scenario) unfit(e Event) (key, cause, remedy string) {
 // voice is the service of calls.
 const voice = "voice"
 
-// Servers lists the services that somebody's steps go to, and that can fail: calls go from user to user.
-func (s *Scenario) Servers() []string {
+// CanFail lists the services that somebody's steps go to, and that can fail: calls go from user to user.
+func (s *Scenario) CanFail() []string {
 	return slices.DeleteFunc(s.Uses(), func(name string) bool { return name == voice })
 }
 

@@ -106,6 +106,16 @@ func TestRefused(t *testing.T) {
 		{"personas:", "services: {voice: {between: 1}}\npersonas:", "line 5, services.voice.between: groups of users have two"},
 		{"personas:", "services: {voice: {between: 3, zipf: 1}}\npersonas:", "line 5, services.voice.zipf: groups of users have no"},
 		{"personas:", "services: {gopher: {sites: 3}}\npersonas:", "line 5, services.gopher: there is no such service"},
+		{"personas:", "services: {web: {by: apache}}\npersonas:", `line 5, services.web.by: "apache" is no program that heddle knows; give nginx, or leave`},
+		{"personas:", "services: {web: {by: [nginx]}}\npersonas:", `line 5, services.web.by: "" is no program`},
+		{"personas:", "services: {mail: {by: nginx}}\npersonas:", "line 5, services.mail.by: this service is always the built-in one"},
+		{"personas:", "services: {web: {between: 3, by: nginx}}\npersonas:", "line 5, services.web.by: a program has sites, no groups"},
+		{"personas:", "services: {web: {tls: true}}\npersonas:", "line 5, services.web.tls: the built-in service has no TLS; add by: nginx"},
+		{"personas:", "services: {chat: {tls: true}}\npersonas:", "line 5, services.chat.tls: the built-in service has no TLS; take it out"},
+		{"personas:", "services: {web: {by: nginx, http: 2}}\npersonas:", "line 5, services.web.http: HTTP/2 is over TLS alone; add tls: true"},
+		{"personas:", "services: {web: {by: nginx, tls: true, http: 3}}\npersonas:", `line 5, services.web.http: "3" is no version to choose; give 2`},
+		{"personas:", "services: {web: {http: 2, tls: true}}\npersonas:", "line 5, services.web.tls: the built-in service has no TLS"},
+		{"personas:", "services: {web: {by: nginx, tls: 1.3}}\npersonas:", `line 5, services.web.tls: "1.3" is neither true nor false`},
 		{"personas:", "services: {web: {sites: 3, between: 3}}\npersonas:", "line 5, services.web.between: a service has either"},
 	} {
 		text := strings.Replace(good, c.old, c.changed, 1)

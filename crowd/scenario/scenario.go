@@ -104,6 +104,9 @@ const (
 	MistakePassword = "password"
 )
 
+// Refusal is the size of the answer to a wrong password, in bytes. No source: a guess.
+const Refusal = 256
+
 // Opens is how many connections the step opens, if it is one.
 func (s State) Opens() int {
 	if s.Connections == nil {

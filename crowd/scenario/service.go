@@ -16,6 +16,7 @@ type Service struct {
 	// Between is given for what users do with each other: they keep to groups of so many, in the order of
 	// their numbers. Who belongs together does not depend on how many users there are.
 	Between Count
+	Server
 
 	given map[string]bool // which keys are in the file
 }
@@ -35,6 +36,8 @@ func (s *Service) UnmarshalYAML(n *yaml.Node) error {
 			err = s.Zipf.UnmarshalYAML(e.value)
 		case "between":
 			err = s.Between.UnmarshalYAML(e.value)
+		case "by", "http", "tls":
+			err = s.Server.read(key, e.value)
 		default:
 			err = yamlfile.Refuse(e.key, "%q is no key of a service; give %s", heddle.Clip(key), serviceWords)
 		}
@@ -46,7 +49,7 @@ func (s *Service) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-const serviceWords = "sites, zipf or between"
+const serviceWords = "sites, zipf, between, by, tls or http"
 
 // over returns the service with what is not given from another: sites, unless there are groups, and groups, unless
 // there are sites.
@@ -75,6 +78,8 @@ func (s Service) check(name string) *problem {
 		return wrong("a service has either sites or groups of users; take out one of them", "services", name, "between")
 	case s.Between > 0 && s.Zipf > 0:
 		return wrong("groups of users have no popularity; take out zipf or between", "services", name, "zipf")
+	case s.Between > 0 && s.By != "":
+		return wrong("a program has sites, no groups of users; take out by or between", "services", name, "by")
 	}
-	return nil
+	return s.Server.check(name)
 }

@@ -33,3 +33,40 @@ func TestServices(t *testing.T) {
 		}
 	}
 }
+
+// TestServers: a service is by the program that is named, and nothing else of it changes.
+func TestServers(t *testing.T) {
+	for text, want := range map[string]scenario.Server{
+		"web: {by: nginx}": {By: "nginx"}, "web: {by: nginx, tls: true}": {By: "nginx", TLS: true}, "web: {by: nginx, tls: false}": {By: "nginx"},
+		"web: {tls: false}": {}, "files: {by: nginx}": {},
+	} {
+		s, err := scenario.Parse([]byte(strings.Replace(good, "personas:", "services: {"+text+"}\npersonas:", 1)))
+		if got := s.Services["web"]; err != nil || got.Server != want || got.Sites != 200 || got.Zipf != 1 {
+			t.Errorf("%s: %+v, %v; expected %+v", text, got, err, want)
+		}
+	}
+}
+
+// TestBodies: over HTTP/2 no request is larger than a head.
+func TestBodies(t *testing.T) {
+	const text = `
+crowd: senders
+users: 3
+clock: {start: "Mon 10:00", length: 1m}
+services: {web: {by: nginx, tls: true, http: 2}, files: {by: nginx, tls: true}}
+personas: {one: {share: 100%, does: {browse: 1/h, transfer: 1/h, post: 1/h}}}
+behaviours: {post: {start: send, states: {send: {do: web.page, sends: SIZE, expect: 1s, next: {end: 1}}}}}
+`
+	for size, want := range map[string]string{
+		"4KiB": "", "{exponential: 1KB, cap: 4KiB}": "", "{exponential: 1KB, max: 4KiB}": "", "{exponential: 1KB, max: 4KiB, per-user: 1}": "",
+		"5KB": "line 7, behaviours.post.states.send.sends: over HTTP/2 a request has 4KiB at most", "{exponential: 10B}": "sends: over HTTP/2",
+	} {
+		if _, err := scenario.Parse([]byte(strings.Replace(text, "SIZE", size, 1))); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; expected %s", size, err, want)
+		}
+	}
+	uploads := strings.NewReplacer("SIZE", "1KB", "files: {by: nginx, tls: true}", "files: {by: nginx, tls: true, http: 2}").Replace(text)
+	if _, err := scenario.Parse([]byte(uploads)); err == nil || !strings.Contains(err.Error(), "services.files.http: behaviour transfer sends more") {
+		t.Errorf("%v", err)
+	}
+}

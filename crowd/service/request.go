@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+
+	"github.com/heddle-network/heddle/crowd/payload"
 )
 
 // Port is where the built-in service listens.
@@ -51,10 +53,11 @@ func readRequest(from io.Reader) (r Request, err error) {
 // Ask sends a request, and reads the answer.
 func Ask(c io.ReadWriter, r Request) error {
 	r.Size, r.Answer = max(r.Size, headerSize), max(r.Answer, 1)
-	if err := send(c, r); err != nil {
+	header := r.header()
+	if err := payload.Send(c, header[:], r.Size); err != nil {
 		return fmt.Errorf("send request: %w", err)
 	}
-	if err := discard(c, r.Answer); err != nil {
+	if err := payload.Discard(c, r.Answer); err != nil {
 		return fmt.Errorf("read answer: %w", err)
 	}
 	return nil

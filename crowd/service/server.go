@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/heddle-network/heddle/crowd/payload"
 )
 
 // Server answers requests of its guests. Its zero value is ready, and has none.
@@ -121,10 +123,10 @@ func answer(c net.Conn) {
 	for {
 		r, err := readRequest(c)
 		if err == nil {
-			err = discard(c, r.Size-headerSize)
+			err = payload.Discard(c, r.Size-headerSize)
 		}
 		if err == nil {
-			err = fill(c, r.Answer)
+			err = payload.Fill(c, r.Answer)
 		}
 		if err != nil {
 			return

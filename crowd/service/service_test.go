@@ -11,6 +11,9 @@ import (
 	"time"
 )
 
+// chunk is how much is sent at once.
+const chunk = 32 << 10
+
 func start(t *testing.T) (*Server, string) {
 	t.Helper()
 	s, at := &Server{Guests: &Guests{}}, "127.0.0.1:0"

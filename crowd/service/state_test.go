@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/heddle-network/heddle/crowd/payload"
 	"github.com/heddle-network/heddle/test/poll"
 )
 
@@ -74,9 +75,7 @@ func TestSilent(t *testing.T) {
 		go func() { answers <- Ask(c, Request{100_000, 100_000}) }()
 	}
 	tired := dial(t, to)
-	if err := send(tired, Request{100, 100}); err != nil {
-		t.Fatal(err)
-	}
+	request(t, tired)
 	open := func() int {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -102,6 +101,16 @@ func TestSilent(t *testing.T) {
 	}
 }
 
+// request sends a request of 100 bytes.
+func request(t *testing.T, to io.Writer) {
+	t.Helper()
+	r := Request{100, 100}
+	head := r.header()
+	if err := payload.Send(to, head[:], r.Size); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestSilentThenDown: who waits for a silent server is reset when it is down; and a silent server can be closed.
 func TestSilentThenDown(t *testing.T) {
 	s, to := start(t)
@@ -110,9 +119,7 @@ func TestSilentThenDown(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := dial(t, to)
-		if err := send(c, Request{100, 100}); err != nil {
-			t.Fatal(err)
-		}
+		request(t, c)
 		poll.For(t, time.Minute, 10*time.Millisecond, "it is taken", func() bool {
 			s.mu.Lock()
 			defer s.mu.Unlock()

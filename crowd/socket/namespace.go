@@ -21,17 +21,25 @@ func (n Namespace) Path() string { return n.holder.path + "/" + n.name }
 // Do runs a function in the namespace. The function makes sockets, or reads and writes settings; it does not wait.
 func (n Namespace) Do(f func() error) error {
 	return apart(func() error {
-		fd, err := unix.Openat(int(n.holder.folder.Fd()), n.name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-		if err != nil {
-			return fmt.Errorf("open a network namespace: %w", err)
-		}
-		err = unix.Setns(fd, unix.CLONE_NEWNET)
-		unix.Close(fd)
-		if err != nil {
-			return fmt.Errorf("enter a network namespace: %w", err)
+		if err := n.Enter(); err != nil {
+			return err
 		}
 		return f()
 	})
+}
+
+// Enter brings the calling thread into the namespace, to stay there. The goroutine has locked the thread
+// (runtime.LockOSThread), and does not give it back.
+func (n Namespace) Enter() error {
+	fd, err := unix.Openat(int(n.holder.folder.Fd()), n.name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("open a network namespace: %w", err)
+	}
+	defer unix.Close(fd)
+	if err := unix.Setns(fd, unix.CLONE_NEWNET); err != nil {
+		return fmt.Errorf("enter a network namespace: %w", err)
+	}
+	return nil
 }
 
 // home is this process's own namespace.

@@ -30,15 +30,19 @@ const owner = "crowd"
 type Options struct {
 	Agent *client.Client
 	// Network is one that is there.
-	Network  heddle.Network
-	Services []string
-	Users    int
+	Network heddle.Network
+	// Services say what answers for each; Connections is how many each that is a program must bear at once.
+	Services    map[string]scenario.Server
+	Connections map[string]int64
+	Users       int
 	// Persona is that of a user, from 1, and Links are those of the personas that have one. Seed is that of the links' decisions. Late is told how much
 	// later than due each frame passed a link.
 	Persona func(user int) string
 	Links   map[string]scenario.Link
 	Seed    uint64
 	Late    func(time.Duration)
+	// Ended is told that a program of a service has ended, and how, while the crowd plays.
+	Ended func(service, how string)
 	// Attached is called now and then with how many users there are.
 	Attached func(int)
 }
@@ -54,7 +58,7 @@ type Stage struct {
 
 	options Options
 	guests  service.Guests
-	servers map[string]*service.Server
+	servers map[string]server
 	mu      sync.Mutex
 	all     []heddle.EndpointID
 	holder  *socket.Holder
@@ -63,10 +67,13 @@ type Stage struct {
 // Set attaches users and services to a network that is there, and gives users their links. If it fails, or the context
 // ends, nothing is left.
 func Set(ctx context.Context, o Options) (*Stage, error) {
-	s := &Stage{Users: make([]play.Seat, o.Users), Services: map[string]play.Seat{}, servers: map[string]*service.Server{}, Links: link.Links{Late: o.Late}, options: o}
+	s := &Stage{Users: make([]play.Seat, o.Users), Services: map[string]play.Seat{}, servers: map[string]server{}, Links: link.Links{Late: o.Late}, options: o}
 	begun := time.Now()
 	err := s.set(ctx)
 	s.Took = time.Since(begun)
+	if err == nil {
+		err = s.startPrograms(ctx)
+	}
 	if err == nil {
 		err = s.link(ctx)
 	}
@@ -80,10 +87,14 @@ func (s *Stage) set(ctx context.Context) (err error) {
 	if s.holder, err = socket.NewHolder(); err != nil {
 		return heddle.Wrap(heddle.CrowdFailed, "make network namespaces for", "a crowd", err, "call as root")
 	}
-	for _, name := range s.options.Services {
+	for _, name := range scenario.Sorted(s.options.Services) {
 		seat, err := s.seat(ctx, "crowd-service-"+name, "crowd-"+name)
 		if err != nil {
 			return err
+		}
+		s.Services[name] = seat
+		if s.options.Services[name].By != "" {
+			continue
 		}
 		server := &service.Server{Guests: &s.guests}
 		for _, a := range seat.Addrs {
@@ -93,7 +104,7 @@ func (s *Stage) set(ctx context.Context) (err error) {
 				return heddle.Wrap(heddle.CrowdFailed, "start service", name, err, "see the kernel's message")
 			}
 		}
-		s.Services[name], s.servers[name] = seat, server
+		s.servers[name] = server
 	}
 	count := 0
 	return eachOf(ctx, len(s.Users), func(i int) error {

@@ -1,4 +1,6 @@
-package service
+// Package payload is what requests and answers are filled with, and how they are sent and read to the end without being
+// held in memory.
+package payload
 
 import (
 	"io"
@@ -25,22 +27,21 @@ var content = func() (b [chunk]byte) {
 	return b
 }()
 
-// send writes a request: its header, and what fills it.
-func send(to io.Writer, r Request) error {
+// Send writes so many bytes: a head, which counts, and what fills the rest. A head that is larger is written whole.
+func Send(to io.Writer, head []byte, size int64) error {
 	buffer := buffers.Get().(*[chunk]byte)
 	defer buffers.Put(buffer)
-	header := r.header()
-	n := copy(buffer[:], header[:])
-	n += copy(buffer[n:min(chunk, r.Size)], content[:])
+	n := copy(buffer[:], head)
+	n += copy(buffer[n:max(int64(n), min(chunk, size))], content[:])
 	if _, err := to.Write(buffer[:n]); err != nil {
 		return err
 	}
-	return fill(to, r.Size-int64(n))
+	return Fill(to, size-int64(n))
 }
 
-// fill writes so many bytes. Whoever is on the other side may take them as fast as they come: others have their turn
+// Fill writes so many bytes. Whoever is on the other side may take them as fast as they come: others have their turn
 // after each chunk, as the scheduler would take it from a goroutine only after 10 ms.
-func fill(to io.Writer, size int64) error {
+func Fill(to io.Writer, size int64) error {
 	for size > 0 {
 		n, err := to.Write(content[:min(chunk, size)])
 		if err != nil {
@@ -52,8 +53,8 @@ func fill(to io.Writer, size int64) error {
 	return nil
 }
 
-// discard reads so many bytes. Others have their turn as with fill.
-func discard(from io.Reader, size int64) error {
+// Discard reads so many bytes. Others have their turn as with Fill.
+func Discard(from io.Reader, size int64) error {
 	if size == 0 {
 		return nil
 	}

@@ -1,0 +1,151 @@
+// Package container runs a program in a container: in a network namespace that is there, with a file system, process IDs
+// and rights of its own. Whatever ends this process ends the program.
+package container
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle/crowd/socket"
+)
+
+// Program is what runs in a container. It is the first process there, and must stay in the foreground: when it ends, all
+// that it has started ends.
+type Program struct {
+	// Path is where the program is on this host: below /usr, or in a folder such as /sbin.
+	Path string
+	Args []string
+	// Files are what it finds beside the programs and libraries of this host.
+	Files []File
+	// Folders are those that it may write to.
+	Folders []string
+	// Size is how much its files take at most, in bytes.
+	Size int64
+}
+
+// File is a file of a container, below its root.
+type File struct {
+	Name  string
+	Write func(io.Writer) error
+}
+
+// nobody is the user and group as whom programs run: the kernel's own of who is unknown (overflowuid).
+const nobody = 65534
+
+// Container is a program that has been started. It runs as nobody, without privileges. It sees its files, and /usr, which
+// it cannot change. All files are in memory, and end with it.
+type Container struct {
+	program Program
+	within  socket.Namespace
+	cmd     *exec.Cmd
+	said    tail
+	ended   chan struct{}
+	how     string // the program ended; set before ended is closed
+	closing sync.Once
+}
+
+// Start starts a program in a network namespace. It needs CAP_SYS_ADMIN.
+func Start(n socket.Namespace, p Program) (*Container, error) {
+	c := &Container{program: p, within: n, ended: make(chan struct{})}
+	started := make(chan error, 1)
+	go c.run(started)
+	return c, <-started
+}
+
+// run is a thread of this container alone, which cannot return to where it came from. The kernel kills the program when the
+// thread that started it ends (PR_SET_PDEATHSIG), so the thread stays until the program has ended.
+func (c *Container) run(started chan<- error) {
+	runtime.LockOSThread()
+	if unix.Gettid() == os.Getpid() { // others take the first thread's namespaces for those of the process
+		begun := make(chan error, 1)
+		go c.run(begun)
+		started <- <-begun
+		runtime.UnlockOSThread()
+		return
+	}
+	defer close(c.ended)
+	err := c.start()
+	started <- err
+	if err != nil {
+		return
+	}
+	c.cmd.Wait()
+	c.how = c.cmd.ProcessState.String()
+	if words := c.said.String(); words != "" {
+		c.how += ": " + words
+	}
+}
+
+func (c *Container) start() error {
+	if err := c.within.Enter(); err != nil {
+		return err
+	}
+	// It has no privileges, so that ports below 1024 must be everybody's. Nobody else is in the namespace.
+	if err := os.WriteFile("/proc/sys/net/ipv4/ip_unprivileged_port_start", []byte("0"), 0); err != nil {
+		return fmt.Errorf("let a program without privileges listen: %w", err)
+	}
+	if err := unix.Unshare(unix.CLONE_NEWNS | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC); err != nil {
+		return fmt.Errorf("make a mount namespace: %w", err)
+	}
+	if err := c.program.root(); err != nil {
+		return err
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil { // of this thread, and what it starts
+		return fmt.Errorf("take the way to privileges away: %w", err)
+	}
+	c.cmd = exec.Command(c.program.Path, c.program.Args...)
+	c.cmd.Env, c.cmd.Dir = []string{"PATH=/usr/sbin:/usr/bin", "LANG=C.UTF-8"}, "/"
+	c.cmd.Stdout, c.cmd.Stderr = &c.said, &c.said
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL, Setsid: true,
+		Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	if err := c.cmd.Start(); err != nil {
+		return fmt.Errorf("start %s: %w", c.program.Path, err)
+	}
+	return nil
+}
+
+// Ended is closed when the program has ended.
+func (c *Container) Ended() <-chan struct{} { return c.ended }
+
+// How says how the program ended, with its last words. It waits for the end.
+func (c *Container) How() string {
+	<-c.ended
+	return c.how
+}
+
+// Pause stops the program, and all that it has started and that has stayed in its process group: the kernel takes connections
+// for it, and nobody answers them.
+func (c *Container) Pause() error { return c.signal(unix.SIGSTOP) }
+
+// Resume has a program that was paused go on.
+func (c *Container) Resume() error { return c.signal(unix.SIGCONT) }
+
+// signal signals the program's process group. The error of a program that has ended is ESRCH.
+func (c *Container) signal(s unix.Signal) error {
+	select {
+	case <-c.ended: // its number may be another's by now
+		return unix.ESRCH
+	default:
+	}
+	if err := unix.Kill(-c.cmd.Process.Pid, s); err != nil {
+		return fmt.Errorf("signal %s: %w", c.program.Path, err)
+	}
+	return nil
+}
+
+// Close ends the program, and all that it has started, and waits until they have ended.
+func (c *Container) Close() {
+	c.closing.Do(func() {
+		if c.cmd != nil && c.cmd.Process != nil {
+			c.cmd.Process.Kill() // the first process of its PID namespace: the kernel kills all others
+		}
+	})
+	<-c.ended
+}

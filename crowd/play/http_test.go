@@ -1,0 +1,209 @@
+package play
+
+import (
+	"context"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle/crowd/container"
+	"github.com/heddle-network/heddle/crowd/diary"
+	"github.com/heddle-network/heddle/crowd/plan"
+	"github.com/heddle-network/heddle/crowd/program"
+	"github.com/heddle-network/heddle/crowd/protocol"
+	"github.com/heddle-network/heddle/crowd/scenario"
+	"github.com/heddle-network/heddle/test/poll"
+)
+
+// byNginx puts nginx in the place of a service, in the namespace of the seats.
+func byNginx(t *testing.T, seat Seat, a *program.Authority, http2 bool) (Seat, *container.Container) {
+	t.Helper()
+	found, err := program.Find("nginx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs, speaks, err := found.Prepare(program.Setting{Service: "web", Host: "crowd-web", Addrs: seat.Addrs, Admits: seat.Addrs, Connections: 100, Authority: a, HTTP2: http2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := container.Start(seat.Namespace, runs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	for _, a := range seat.Addrs {
+		poll.For(t, time.Minute, 5*time.Millisecond, "nginx listens", func() bool {
+			probe, err := seat.Namespace.Dial(context.Background(), netip.AddrPortFrom(a, speaks.Port()), func(netip.AddrPort) {})
+			if err == nil {
+				probe.Close()
+			}
+			return err == nil
+		})
+	}
+	seat.Speaks = speaks
+	return seat, c
+}
+
+const surfers = `
+crowd: surfers
+users: 8
+clock: {start: "Mon 09:00", length: 3s}
+services: {web: {sites: 20, zipf: 1}}
+personas:
+  one: {share: 100%, does: {read: 15/m, stay: 15/m, store: 10/m, watch: 10/m}}
+behaviours:
+  read:
+    start: page
+    patience: 30s
+    states:
+      page: {do: web.page, sends: 300B, receives: 10KB, more: {count: 5, receives: 2KB}, connections: 2, expect: 5ms, next: {end: 1}}
+  stay:
+    start: first
+    states:
+      first:
+        {do: search.query, sends: 700B, receives: 9KB, keep: true, expect: 5ms, mistakes: {password: {chance: 50%, again: 10ms}}, next: {later: 1}}
+      later: {do: search.query, sends: 700B, receives: 9KB, connections: 0, expect: 5ms, think: 20ms, next: {later: 0.8, end: 0.2}}
+  store:
+    start: put
+    states:
+      put: {do: files.put, sends: 3MB, receives: 100B, expect: 5ms, next: {get: 1}}
+      get: {do: files.get, sends: 300B, receives: 30MB, expect: 5ms, next: {end: 1}}
+  watch:
+    start: play
+    states:
+      play: {do: video.play, sends: 300B, receives: 100KB, every: 200ms, lasts: 600ms, next: {end: 1}}
+`
+
+// TestNginx: all that is planned happens, with and without TLS; connections are as many as planned, and those that are kept
+// are used again.
+func TestNginx(t *testing.T) {
+	authority, err := program.NewAuthority()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, a := range map[string]*program.Authority{"http": nil, "https": authority} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			users, services := seats(t, 8, "web")
+			one, _ := byNginx(t, services["web"], a, false)
+			for _, name := range []string{"web", "search", "files", "video"} {
+				services[name] = one
+			}
+			var book strings.Builder
+			r, starts := recorded(t, surfers, users, services, 30*time.Second, &diary.Recorder{To: &book})
+			var achieved int64
+			for name, s := range r.Behaviours {
+				if s.Intended == 0 || s.Achieved != s.Intended {
+					t.Errorf("%s: %+v", name, s)
+				}
+				achieved += s.Achieved
+			}
+			if int(achieved) != starts || len(r.Failures) > 0 {
+				t.Errorf("%d of %d, %v", achieved, starts, r.Failures)
+			}
+			if opened, want := strings.Count(book.String(), `{"flow":{`), connections(t, surfers); opened != want {
+				t.Errorf("%d connections were opened, and %d planned", opened, want)
+			}
+			if v := r.Videos; v.Count != r.Behaviours["watch"].Intended {
+				t.Errorf("%+v", v)
+			}
+		})
+	}
+}
+
+// TestHTTP2: a page is one connection, whatever it has; connections that are kept are used again; what is large comes whole.
+func TestHTTP2(t *testing.T) {
+	t.Parallel()
+	authority, err := program.NewAuthority()
+	if err != nil {
+		t.Fatal(err)
+	}
+	users, services := seats(t, 8, "web")
+	one, _ := byNginx(t, services["web"], authority, true)
+	for _, name := range []string{"web", "search", "files", "video"} {
+		services[name] = one
+	}
+	var book strings.Builder
+	text := strings.NewReplacer("sends: 3MB", "sends: 3KB", "connections: 2", "connections: 1").Replace(surfers)
+	r, starts := recorded(t, strings.Replace(surfers, "sends: 3MB", "sends: 3KB", 1), users, services, 30*time.Second, &diary.Recorder{To: &book})
+	var achieved int64
+	for _, s := range r.Behaviours {
+		achieved += s.Achieved
+	}
+	if int(achieved) != starts || len(r.Failures) > 0 {
+		t.Errorf("%d of %d, %v", achieved, starts, r.Failures)
+	}
+	if opened, want := strings.Count(book.String(), `{"flow":{`), connections(t, text); opened != want {
+		t.Errorf("%d connections were opened, %d were expected", opened, want)
+	}
+}
+
+// connections is how many a plan has people open.
+func connections(t *testing.T, text string) (all int) {
+	t.Helper()
+	s, err := scenario.Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := plan.New(s)
+	starts, err := p.Starts(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	reused := 0
+	for _, at := range starts {
+		for _, step := range p.Session(at).Steps {
+			all += step.Connections
+			if step.Connections == 0 {
+				reused++
+			}
+		}
+	}
+	if all == 0 || reused == 0 {
+		t.Fatalf("the plan has %d connections, and %d steps that reuse one", all, reused)
+	}
+	return all
+}
+
+// TestNginxFails: a server that is none of the crowd's, and the end of nginx, are told, and people fail.
+func TestNginxFails(t *testing.T) {
+	t.Parallel()
+	authority, err := program.NewAuthority()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := program.NewAuthority()
+	if err != nil {
+		t.Fatal(err)
+	}
+	users, services := seats(t, 8, "web")
+	secure, running := byNginx(t, services["web"], authority, false)
+	services["search"] = secure
+	forged := secure.Speaks.(protocol.HTTP)
+	forged.TLS = forged.TLS.Clone()
+	forged.TLS.RootCAs = other.Pool
+	secure.Speaks = forged
+	services["web"] = secure
+	time.AfterFunc(1500*time.Millisecond, running.Close)
+	r, _ := played(t, `
+crowd: unlucky
+users: 8
+clock: {start: "Mon 09:00", length: 3s}
+personas:
+  one: {share: 100%, does: {read: 30/m, ask: 60/m}}
+behaviours:
+  read: {start: page, states: {page: {do: web.page, sends: 300B, receives: 10KB, expect: 5ms, next: {end: 1}}}}
+  ask: {start: query, states: {query: {do: search.query, sends: 300B, receives: 1KB, expect: 5ms, next: {end: 1}}}}
+`, users, services, 5*time.Second)
+	why := map[string]int64{}
+	for _, f := range r.Failures {
+		why[f.Why] += f.Count
+	}
+	if s := r.Behaviours["read"]; s.Started == 0 || s.Failed != s.Started || why["web.page: certificate of an unknown authority"] == 0 {
+		t.Errorf("%+v, %v", s, why)
+	}
+	if s := r.Behaviours["ask"]; s.Achieved == 0 || s.Failed == 0 || s.Failed+s.Achieved != s.Started || why["search.query: connection refused"] == 0 {
+		t.Errorf("%+v, %v", s, why)
+	}
+}

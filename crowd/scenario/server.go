@@ -1,0 +1,117 @@
+package scenario
+
+import (
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/yamlfile"
+)
+
+// Server is what answers for a service. It does not change the plan.
+type Server struct {
+	// By is a program; "" is the service that is built in.
+	By string
+	// TLS secures its connections.
+	TLS bool
+	// HTTP is the version that people speak with it: 2, or 0 for 1.1.
+	HTTP int
+}
+
+// MaxHead is the size of the largest request without a body over HTTP, in bytes, and of the largest one over HTTP/2. One line of it
+// must fit into what servers take, which is 8 KiB (large_client_header_buffers of nginx, LimitRequestFieldSize of Apache).
+const MaxHead = 4 << 10
+
+// serves lists for each program the services that may be by it.
+var serves = map[string][]string{"nginx": {"files", "search", "video", "web"}}
+
+// programsOf lists the programs that a service may be by.
+func programsOf(service string) (all []string) {
+	for _, program := range Sorted(serves) {
+		if slices.Contains(serves[program], service) {
+			all = append(all, program)
+		}
+	}
+	return all
+}
+
+// read reads one key.
+func (s *Server) read(key string, value *yaml.Node) error {
+	text := resolve(value).Value // "" of what is no value
+	if key == "by" {
+		if serves[text] == nil {
+			return yamlfile.Refuse(value, "%q is no program that heddle knows; give %s, or leave by out for the built-in service",
+				heddle.Clip(text), heddle.List(Sorted(serves)))
+		}
+		s.By = text
+		return nil
+	}
+	if key == "http" {
+		if text != "2" {
+			return yamlfile.Refuse(value, "%q is no version to choose; give 2, or leave http out for 1.1", heddle.Clip(text))
+		}
+		s.HTTP = 2
+		return nil
+	}
+	if resolve(value).Tag != "!!bool" || resolve(value).Decode(&s.TLS) != nil {
+		return yamlfile.Refuse(value, "%q is neither true nor false", heddle.Clip(text))
+	}
+	return nil
+}
+
+// check returns what is wrong with the server of a service.
+func (s Server) check(service string) *problem {
+	switch can := programsOf(service); {
+	case s.By != "" && can == nil:
+		return wrong("this service is always the built-in one; take by out", "services", service, "by")
+	case s.By != "" && !slices.Contains(can, s.By):
+		return wrong("it cannot be by "+s.By+"; choose from "+heddle.List(can), "services", service, "by")
+	case s.HTTP == 2 && !s.TLS:
+		return wrong("HTTP/2 is over TLS alone; add tls: true, or take http out", "services", service, "http")
+	case s.By == "" && s.TLS && can != nil:
+		return wrong("the built-in service has no TLS; add by: "+can[0], "services", service, "tls")
+	case s.By == "" && s.TLS:
+		return wrong("the built-in service has no TLS; take it out", "services", service, "tls")
+	}
+	return nil
+}
+
+// checkBodies refuses requests that have a body where none can be sent.
+func (s *Scenario) checkBodies() *problem {
+	for _, does := range Sorted(s.Behaviours) {
+		for _, name := range Sorted(s.Behaviours[does].States) {
+			state := s.Behaviours[does].States[name]
+			if state.Do == "" || s.Services[state.Do.Service()].HTTP != 2 || state.Sends.most() <= MaxHead {
+				continue
+			}
+			why := "over HTTP/2 a request has 4KiB at most; give a max or cap, or take http out of service " + state.Do.Service()
+			if s.Behaviours[does].BuiltIn {
+				return wrong("behaviour "+does+" sends more than 4KiB at once, and HTTP/2 is without bodies; take it out",
+					"services", state.Do.Service(), "http")
+			}
+			return wrong(why, "behaviours", does, "states", name, "sends")
+		}
+	}
+	return nil
+}
+
+// Servers are those of the services that somebody's steps go to.
+func (s Scenario) Servers() map[string]Server {
+	all := map[string]Server{}
+	for _, name := range s.Uses() {
+		all[name] = s.Services[name].Server
+	}
+	return all
+}
+
+// Programs lists the programs that those services are by.
+func (s Scenario) Programs() []string {
+	all := map[string]bool{}
+	for _, one := range s.Servers() {
+		if one.By != "" {
+			all[one.By] = true
+		}
+	}
+	return Sorted(all)
+}

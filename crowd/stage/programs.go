@@ -1,0 +1,79 @@
+package stage
+
+import (
+	"cmp"
+	"context"
+	"net/netip"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/crowd/program"
+	"github.com/heddle-network/heddle/crowd/scenario"
+)
+
+// startPrograms starts the programs that answer for services, once everybody has an address: they answer nobody else.
+func (s *Stage) startPrograms(ctx context.Context) error {
+	var admits []netip.Addr
+	for _, u := range s.Users {
+		admits = append(admits, u.Addrs...)
+	}
+	var authority *program.Authority
+	for _, name := range scenario.Sorted(s.options.Services) {
+		of := s.options.Services[name]
+		if of.By == "" {
+			continue
+		}
+		if of.TLS && authority == nil {
+			var err error
+			if authority, err = program.NewAuthority(); err != nil {
+				return heddle.Wrap(heddle.CrowdFailed, "make certificates for", "a crowd", err, "report it")
+			}
+		}
+		set := program.Setting{Service: name, Host: cmp.Or(s.Services[name].Name, "crowd-"+name), Addrs: s.Services[name].Addrs, Admits: admits,
+			Connections: s.options.Connections[name], Files: mayOpen(), Seed: s.options.Seed, HTTP2: of.HTTP == 2}
+		if of.TLS {
+			set.Authority = authority
+		}
+		if err := s.startProgram(ctx, of.By, set); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mayOpen is how many files a process may have open at most.
+func mayOpen() int64 {
+	var files unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &files) != nil || files.Max >= 1<<62 {
+		return 0
+	}
+	return int64(files.Max)
+}
+
+func (s *Stage) startProgram(ctx context.Context, by string, set program.Setting) error {
+	found, err := program.Find(by)
+	if err != nil {
+		return err
+	}
+	runs, speaks, err := found.Prepare(set)
+	seat := s.Services[set.Service]
+	p := &programServer{program: runs, seat: seat, port: speaks.Port(), ended: func(how string) {
+		if s.options.Ended != nil {
+			s.options.Ended(set.Service, by+" ended: "+how)
+		}
+	}}
+	if err == nil {
+		s.servers[set.Service] = p
+		err = p.start(ctx)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return heddle.Wrap(heddle.CrowdFailed, "start "+by+" for service", set.Service, err, "see the program's own words")
+	}
+	seat.Speaks = speaks
+	s.Services[set.Service] = seat
+	return nil
+}

@@ -1,0 +1,136 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle/crowd/container"
+	"github.com/heddle-network/heddle/crowd/play"
+	"github.com/heddle-network/heddle/crowd/service"
+)
+
+// server answers for a service: the built-in one, or a program.
+type server interface {
+	// Set makes the server so.
+	Set(service.State) error
+	// Close ends the server.
+	Close()
+}
+
+// programServer is a program that answers for a service.
+type programServer struct {
+	program container.Program
+	seat    play.Seat
+	port    uint16
+	// ended is told how the program ended, if nobody has ended it.
+	ended func(how string)
+
+	mu     sync.Mutex
+	now    *container.Container // nil while it is down
+	state  service.State
+	closed bool
+}
+
+// start starts the program, and waits until it takes connections.
+func (p *programServer) start(ctx context.Context) error {
+	c, err := container.Start(p.seat.Namespace, p.program)
+	if err != nil {
+		return err
+	}
+	if err := answers(ctx, p.seat, p.port, c); err != nil {
+		c.Close()
+		return err
+	}
+	p.now = c
+	go func() {
+		how := c.How()
+		p.mu.Lock()
+		byItself := p.now == c
+		p.mu.Unlock()
+		if byItself {
+			p.ended(how)
+		}
+	}()
+	return nil
+}
+
+// stop ends the program, and waits until it has ended.
+func (p *programServer) stop() {
+	if c := p.now; c != nil {
+		p.now = nil
+		c.Close()
+	}
+}
+
+// Set makes the server so: one that is down has no process, the processes of one that is silent are stopped. If the program
+// cannot be started again, the server stays down, and the error has the program's words. One that ended by itself stays so.
+func (p *programServer) Set(to service.State) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || p.state == to {
+		return nil
+	}
+	if p.state == service.Down {
+		ctx, cancel := context.WithTimeout(context.Background(), startTime)
+		defer cancel()
+		if err := p.start(ctx); err != nil {
+			return err
+		}
+		p.state = service.Sound
+	}
+	var err error
+	switch {
+	case to == service.Down:
+		p.stop()
+	case to == service.Silent:
+		err = p.now.Pause()
+	case p.state == service.Silent:
+		err = p.now.Resume()
+	}
+	if errors.Is(err, unix.ESRCH) {
+		err = nil
+	}
+	if err == nil {
+		p.state = to
+	}
+	return err
+}
+
+// Close ends the program, and waits until it has ended.
+func (p *programServer) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	p.stop()
+}
+
+// startTime is how long a program may take until it listens.
+const startTime = 30 * time.Second
+
+// answers waits until a program takes connections at all its addresses.
+func answers(ctx context.Context, at play.Seat, port uint16, c *container.Container) error {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	for _, a := range at.Addrs {
+		for {
+			probe, err := at.Namespace.Dial(ctx, netip.AddrPortFrom(a, port), func(netip.AddrPort) {})
+			if err == nil {
+				probe.Close()
+				break
+			}
+			select {
+			case <-c.Ended():
+				return errors.New(c.How())
+			case <-ctx.Done():
+				return err
+			case <-time.After(5 * time.Millisecond):
+			}
+		}
+	}
+	return nil
+}

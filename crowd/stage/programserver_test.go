@@ -1,0 +1,96 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle/crowd/play"
+	"github.com/heddle-network/heddle/crowd/program"
+	"github.com/heddle-network/heddle/crowd/protocol"
+	"github.com/heddle-network/heddle/crowd/service"
+	"github.com/heddle-network/heddle/crowd/socket"
+)
+
+// TestProgramServer: a program refuses connections while it is down, and answers nothing while it is silent; it answers
+// afterwards. It is told if it ends by itself, and not if it is ended.
+func TestProgramServer(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("making namespaces needs root")
+	}
+	holder, err := socket.NewHolder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(holder.Close)
+	n, err := holder.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("nsenter", "--net="+n.Path(), "ip", "link", "set", "lo", "up").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	nginx, err := program.Find("nginx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	here := netip.MustParseAddr("127.0.0.1")
+	runs, speaks, err := nginx.Prepare(program.Setting{Service: "web", Host: "crowd-web", Addrs: []netip.Addr{here}, Admits: []netip.Addr{here}, Connections: 10, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan string, 10)
+	p := &programServer{program: runs, seat: play.Seat{Namespace: n, Addrs: []netip.Addr{here}}, port: speaks.Port(), ended: func(how string) { ended <- how }}
+	if err := p.start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	ask := func(patience time.Duration) error {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		c, err := n.Dial(ctx, netip.AddrPortFrom(here, speaks.Port()), func(netip.AddrPort) {})
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		deadline, _ := ctx.Deadline()
+		c.SetDeadline(deadline)
+		return speaks.Ask(c, protocol.Request{Site: 1, Sends: 200, Receives: 1000})
+	}
+	set := func(to service.State) {
+		t.Helper()
+		if err := p.Set(to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if err := ask(time.Minute); err != nil {
+			t.Errorf("a sound one: %v", err)
+		}
+		set(service.Silent)
+		if err := ask(300 * time.Millisecond); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("a silent one: %v", err)
+		}
+		set(service.Down)
+		if err := ask(time.Minute); !errors.Is(err, unix.ECONNREFUSED) {
+			t.Errorf("one that is down: %v", err)
+		}
+		set(service.Sound)
+	}
+	if len(ended) > 0 {
+		t.Errorf("it was ended, and %q is told", <-ended)
+	}
+	p.now.Close()
+	select {
+	case <-ended:
+	case <-time.After(time.Minute):
+		t.Error("it ended by itself, and nobody is told")
+	}
+}
