@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/crowd/picture"
 	"github.com/heddle-network/heddle/crowd/plan"
 	"github.com/heddle-network/heddle/crowd/report"
 	"github.com/heddle-network/heddle/durable"
@@ -23,7 +24,7 @@ crosses a limit in any mode: 'achieved<99% and p99{action=web.page}>1s',
 'mos-p10{mode=overlay}<3.6', 'ratio-bridge{mode=routed,figure=p99,action=web.page}>1.2'.`
 
 func newCrowdReport(s *session) *cobra.Command {
-	var failIf string
+	var failIf, drawTo string
 	cmd := &cobra.Command{
 		Use: "report FILE", Args: withArgs("FILE"),
 		Short: "Show a report again",
@@ -31,8 +32,10 @@ func newCrowdReport(s *session) *cobra.Command {
 are not valid do not count where a mode has others. If there are any, the command says so,
 and ends with exit code 1 (HDL-9002).
 
+With --picture, it also draws how long people waited for what they did, in each mode (SVG).
+
 ` + crowdFailIfHelp,
-		Example: "  heddle crowd report report.json\n  heddle crowd report report.json --fail-if 'achieved<99%'",
+		Example: "  heddle crowd report report.json\n  heddle crowd report report.json --picture waits.svg\n  heddle crowd report report.json --fail-if 'achieved<99%'",
 		RunE: func(_ *cobra.Command, args []string) error {
 			r, err := report.Read(args[0])
 			if err != nil {
@@ -42,9 +45,15 @@ and ends with exit code 1 (HDL-9002).
 			if err != nil {
 				return err
 			}
+			if drawTo != "" {
+				if err := s.drawCrowd(r, drawTo); err != nil {
+					return err
+				}
+			}
 			return errors.Join(s.emitCrowdReport(r), verdict(r, conditions))
 		},
 	}
+	cmd.Flags().StringVar(&drawTo, "picture", "", "draw the waits into `FILE`, as SVG")
 	cmd.Flags().StringVar(&failIf, "fail-if", "", "fail when a figure crosses a limit")
 	return cmd
 }
@@ -75,6 +84,19 @@ func invalid(r report.Report) error {
 	}
 	return heddle.Errorf(heddle.CrowdFailed, "play crowd", r.Crowd, strings.Join(why, "; "),
 		"give fewer --users, or leave the machine alone while the crowd plays")
+}
+
+// drawCrowd writes a report's picture.
+func (s *session) drawCrowd(r report.Report, file string) error {
+	svg, err := picture.SVG(r)
+	if err != nil {
+		return heddle.Wrap(heddle.BadArgument, "draw report of crowd", r.Crowd, err, "play a scenario whose people wait for something, in fewer modes")
+	}
+	if err := durable.Stream(file, 0o644, func(w io.Writer) error { _, err := io.WriteString(w, svg); return err }); err != nil {
+		return heddle.Wrap(heddle.BadArgument, "write picture", file, err, "name a file that can be written")
+	}
+	s.note("the picture is in %s", file)
+	return nil
 }
 
 func writeReport(file string, r report.Report) error {

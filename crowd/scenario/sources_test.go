@@ -50,7 +50,7 @@ var (
 	number = regexp.MustCompile(`[:\[] *[{\[]?.*[0-9]`)
 	// certain are lines that need no source: the only way on, one connection or none, one server, all users, and how
 	// large an example is.
-	certain = regexp.MustCompile(`next: \{\w+: 1\} *$|connections: [01] *$|^(seed|users|clock): |\{sites: 1\} *$|share: 100% *$`)
+	certain = regexp.MustCompile(`next: \{\w+: 1\} *$|connections: [01] *$|^(crowd|seed|users|clock): |\{sites: 1\} *$|share: 100% *$`)
 	// source are the words of a comment that names one, says that there is none, or leads to where it is named.
 	source = regexp.MustCompile(`guess|ns-[23]|EURASIP|AIT|D-ITG|3GPP|SPECweb|Arbor|CDF|the same|all as above`)
 )
