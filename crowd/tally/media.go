@@ -58,19 +58,19 @@ func (c calls) result() Calls {
 }
 
 type videos struct {
-	start             *hdrhistogram.Histogram
+	start             *waits
 	stalls, never     int64
 	stalled, together time.Duration
 }
 
-func newVideos() videos { return videos{start: histogram()} }
+func newVideos() videos { return videos{start: newWaits()} }
 
 // Video counts a video: how long the first picture took, how often and how long pictures stood still, and how long
 // it lasted in all.
 func (t *Tally) Video(start time.Duration, stalls int, stalled, lasted time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	record(t.videos.start, start)
+	t.videos.start.add(start)
 	t.videos.stalls += int64(stalls)
 	t.videos.stalled += stalled
 	t.videos.together += lasted
@@ -84,7 +84,7 @@ func (t *Tally) NoVideo() {
 }
 
 func (v videos) result() Videos {
-	r := Videos{Count: v.start.TotalCount(), Start: durations(v.start), Stalls: v.stalls, Never: v.never}
+	r := Videos{Stalls: v.stalls, Never: v.never}
 	if v.together > 0 {
 		r.Stalled = float64(v.stalled) / float64(v.together)
 	}

@@ -1,10 +1,6 @@
 package tally
 
-import (
-	"time"
-
-	"github.com/HdrHistogram/hdrhistogram-go"
-)
+import "time"
 
 // Result is how a crowd fared.
 type Result struct {
@@ -82,13 +78,6 @@ type Durations struct {
 type Failure struct {
 	Why   string `json:"why"`
 	Count int64  `json:"count"`
-}
-
-func durations(h *hdrhistogram.Histogram) Durations {
-	at := func(percent float64) time.Duration {
-		return time.Duration(h.ValueAtPercentile(percent)) * time.Microsecond
-	}
-	return Durations{h.TotalCount(), at(50), at(90), at(99), time.Duration(h.Max()) * time.Microsecond}
 }
 
 // Targets are how long people wait for an action and are satisfied (Apdex 1.1, its T). No source: a guess.

@@ -4,11 +4,10 @@ package tally
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
 // Outcome is what became of a session or a step.
@@ -32,15 +31,16 @@ type Tally struct {
 	actions    map[string]*action
 	calls      calls
 	videos     videos
+	failures   map[string]int64
+
 	// how late the crowd was: with steps, with what goes by the clock, with frames on links
-	lag, paced, frames *hdrhistogram.Histogram
-	failures           map[string]int64
+	lag, paced, frames *waits
 }
 
 // action has the steps of one action.
 type action struct {
 	Steps
-	planned, service      *hdrhistogram.Histogram
+	planned, service      *waits
 	target                time.Duration
 	satisfied, tolerating int64 // steps that took up to the target, and up to four times as long
 }
@@ -48,19 +48,11 @@ type action struct {
 // New returns a tally of a plan of which so many sessions of each behaviour are intended.
 func New(intended map[string]int64) *Tally {
 	t := &Tally{behaviours: map[string]*Sessions{}, actions: map[string]*action{}, calls: newCalls(), videos: newVideos(),
-		lag: histogram(), paced: histogram(), frames: histogram(), failures: map[string]int64{}}
+		lag: newWaits(), paced: newWaits(), frames: newWaits(), failures: map[string]int64{}}
 	for name, n := range intended {
 		t.behaviours[name] = &Sessions{Intended: n}
 	}
 	return t
-}
-
-// histogram counts microseconds, up to an hour, to three digits.
-func histogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, time.Hour.Microseconds(), 3) }
-
-// record counts a duration; what is longer than a histogram holds counts as the longest.
-func record(h *hdrhistogram.Histogram, d time.Duration) {
-	h.RecordValue(min(max(0, d.Microseconds()), h.HighestTrackableValue()))
 }
 
 // Begin counts a session that begins, so much later than planned.
@@ -98,7 +90,7 @@ func (t *Tally) Step(name string, o Outcome, planned, service time.Duration) {
 	defer t.mu.Unlock()
 	a := t.actions[name]
 	if a == nil {
-		a = &action{planned: histogram(), service: histogram(), target: Targets[name]}
+		a = &action{planned: newWaits(), service: newWaits(), target: Targets[name]}
 		t.actions[name] = a
 	}
 	a.Count++
@@ -118,30 +110,18 @@ func (t *Tally) Step(name string, o Outcome, planned, service time.Duration) {
 			a.tolerating++
 		}
 	}
-	record(a.planned, planned)
-	record(a.service, service)
+	a.planned.add(planned)
+	a.service.add(service)
 }
 
 // Lag counts by how much the crowd itself was late: from when somebody should have acted until the crowd saw to it.
-func (t *Tally) Lag(d time.Duration) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	record(t.lag, d)
-}
+func (t *Tally) Lag(d time.Duration) { t.lag.add(d) }
 
 // Paced counts by how much the crowd was late with what goes by the clock: a packet of sound, a segment of a video.
-func (t *Tally) Paced(d time.Duration) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	record(t.paced, d)
-}
+func (t *Tally) Paced(d time.Duration) { t.paced.add(d) }
 
 // Frame counts by how much the crowd was late with a frame on a user's link.
-func (t *Tally) Frame(d time.Duration) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	record(t.frames, d)
-}
+func (t *Tally) Frame(d time.Duration) { t.frames.add(d) }
 
 // Failure counts why a step failed. Only so many reasons are kept.
 func (t *Tally) Failure(why string) {
@@ -153,25 +133,37 @@ func (t *Tally) Failure(why string) {
 	}
 }
 
-// Result is what a tally amounts to.
+// Result is what a tally amounts to. Nobody who counts waits until all of it has been worked out.
 func (t *Tally) Result() Result {
+	r, actions := t.counts()
+	for name, a := range actions {
+		steps := r.Actions[name]
+		steps.Planned, steps.Service = a.planned.durations(), a.service.durations()
+		r.Actions[name] = steps
+	}
+	r.Lag, r.Paced, r.Frames = t.lag.durations(), t.paced.durations(), t.frames.durations()
+	r.Videos.Start = t.videos.start.durations()
+	r.Videos.Count = r.Videos.Start.Count
+	slices.SortFunc(r.Failures, func(a, b Failure) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Why, b.Why))
+	})
+	return r
+}
+
+// counts is a result without durations, and the actions that have them.
+func (t *Tally) counts() (Result, map[string]*action) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := Result{Behaviours: map[string]Sessions{}, Actions: map[string]Steps{}, Lag: durations(t.lag), Paced: durations(t.paced),
-		Frames: durations(t.frames), Calls: t.calls.result(), Videos: t.videos.result(), Failures: []Failure{}}
+	r := Result{Behaviours: map[string]Sessions{}, Actions: map[string]Steps{}, Calls: t.calls.result(), Videos: t.videos.result(), Failures: []Failure{}}
 	for name, s := range t.behaviours {
 		r.Behaviours[name] = *s
 	}
 	for name, a := range t.actions {
-		a.Planned, a.Service = durations(a.planned), durations(a.service)
 		a.Apdex = a.apdex()
 		r.Actions[name] = a.Steps
 	}
 	for why, n := range t.failures {
 		r.Failures = append(r.Failures, Failure{Why: why, Count: n})
 	}
-	slices.SortFunc(r.Failures, func(a, b Failure) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Why, b.Why))
-	})
-	return r
+	return r, maps.Clone(t.actions)
 }
