@@ -56,14 +56,14 @@ func (s *Stage) startProgram(ctx context.Context, by string, set program.Setting
 	if err != nil {
 		return err
 	}
-	runs, speaks, err := found.Prepare(set)
 	seat := s.Services[set.Service]
-	p := &programServer{program: runs, seat: seat, port: speaks.Port(), ended: func(how string) {
-		if s.options.Ended != nil {
-			s.options.Ended(set.Service, by+" ended: "+how)
-		}
-	}}
+	runs, speaks, err := found.Prepare(set)
 	if err == nil {
+		p := &programServer{program: runs, seat: seat, port: speaks.Port(), ended: func(how string) {
+			if s.options.Ended != nil {
+				s.options.Ended(set.Service, by+" ended: "+how)
+			}
+		}}
 		s.servers[set.Service] = p
 		err = p.start(ctx)
 	}
