@@ -184,7 +184,7 @@ func TestTooFew(t *testing.T) {
 	lone := parsed(t, strings.NewReplacer("users: 120", "users: 10", "5m", "2h").Replace(busy))
 	for _, s := range []scenario.Scenario{few, lone} {
 		v := judged(t, acted(t, s, nil), "mail")
-		if b := v.Behaviours[0]; b.Answer != TooFew || b.Power != nil || (b.Sessions >= LeastSessions()) != (b.Users < LeastUsers) {
+		if b := v.Behaviours[0]; b.Answer != TooFew || b.Power != nil || (b.Sessions >= leastSessions()) != (b.Users < leastUsers) {
 			t.Errorf("%+v", b)
 		}
 		if err := v.Check(); err == nil || !strings.Contains(err.Error(), "too few sessions of mail (") || !strings.Contains(err.Error(), "needs 153, of 20 users") {

@@ -63,11 +63,11 @@ const (
 const (
 	noticeable = 0.6
 	power      = 0.8
-	LeastUsers = 20
+	leastUsers = 20
 )
 
-// LeastSessions is how many sessions of a behaviour a verdict needs. Half of two crowds is held out: as many as were played.
-func LeastSessions() int {
+// leastSessions is how many sessions of a behaviour a verdict needs. Half of two crowds is held out: as many as were played.
+func leastSessions() int {
 	z := func(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) } // the normal distribution's quantile
 	root := (z(1-bench.Alpha)/2 + z(power)*math.Sqrt(noticeable*(1-noticeable))) / (noticeable - 0.5)
 	return int(math.Ceil(root * root))
@@ -118,7 +118,7 @@ func judge(name string, seed uint64, played, drawn []Session) (b Behaviour, err 
 		users[s.User] = true
 		b.Cut += truth(s.Cut)
 	}
-	if b.Users = len(users); b.Sessions < LeastSessions() || b.Users < LeastUsers {
+	if b.Users = len(users); b.Sessions < leastSessions() || b.Users < leastUsers {
 		b.Answer = TooFew
 		return b, nil
 	}
@@ -168,7 +168,7 @@ func (v Verdict) Check() error {
 		return heddle.Errorf(heddle.CrowdFailed, "classify crowd", v.Crowd, "what was played is told apart from its scenario: "+heddle.List(apart),
 			"look at what differs; see that the round is valid with 'heddle crowd report'")
 	case few != nil:
-		return heddle.Errorf(heddle.CrowdFailed, "classify crowd", v.Crowd, fmt.Sprintf("too few sessions of %s; a behaviour needs %d, of %d users", heddle.List(few), LeastSessions(), LeastUsers),
+		return heddle.Errorf(heddle.CrowdFailed, "classify crowd", v.Crowd, fmt.Sprintf("too few sessions of %s; a behaviour needs %d, of %d users", heddle.List(few), leastSessions(), leastUsers),
 			"play more users, or for longer, or choose --behaviours")
 	}
 	return nil
