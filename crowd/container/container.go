@@ -30,6 +30,8 @@ type Program struct {
 	Folders []string
 	// Size is how much its files take at most, in bytes.
 	Size int64
+	// Nice is its niceness (setpriority(2)), if this process may give it that, whatever the niceness of this process is then.
+	Nice int
 }
 
 // File is a file of a container, below its root.
@@ -116,7 +118,8 @@ func (c *Container) start() error {
 	if err := keepNothing(); err != nil {
 		return err
 	}
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil { // of this thread, and what it starts
+	unix.Setpriority(unix.PRIO_PROCESS, 0, c.program.Nice) // of this thread, and what it starts
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("take the way to privileges away: %w", err)
 	}
 	c.cmd = exec.Command(c.program.Path, c.program.Args...)

@@ -44,9 +44,36 @@ func TestKeyring(t *testing.T) {
 
 // TestUmask: a program can read its files, whatever mask this process has.
 func TestUmask(t *testing.T) {
-	defer syscall.Umask(syscall.Umask(0o077))
+	own := syscall.Umask(0o077)
 	if got := said(t, "cat /etc/own/word; echo x > /run/own/x && cat /run/own/x"); !strings.Contains(got, "its ownx") {
 		t.Error(got)
+	}
+	if mask := syscall.Umask(own); mask != 0o077 {
+		t.Errorf("this process has the mask %o", mask)
+	}
+}
+
+// TestNice: a program has its own niceness, and this process keeps that which it has.
+func TestNice(t *testing.T) {
+	n, p := namespace(t), shell("nice")
+	before, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Nice = 19
+	if own := 20 - before; own == p.Nice {
+		p.Nice = 18
+	}
+	c, err := container.Start(n, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if got := c.How(); got != fmt.Sprint("exit status 0: ", p.Nice) {
+		t.Errorf("%s; expected %d", got, p.Nice)
+	}
+	if after, err := unix.Getpriority(unix.PRIO_PROCESS, os.Getpid()); err != nil || after != before {
+		t.Errorf("%d, then %d, %v", before, after, err)
 	}
 }
 
