@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	"slices"
 	"strconv"
 
 	"github.com/heddle-network/heddle/bench"
@@ -27,7 +26,11 @@ const powerCrowds = 5
 
 // test adds to a verdict which wrong crowds would be told from what was drawn.
 func (p Played) test(ctx context.Context, drawn []Session, v Verdict) error {
-	if !slices.ContainsFunc(v.Behaviours, func(b Behaviour) bool { return b.Answer != TooFew }) {
+	judged := 0
+	for _, b := range v.Behaviours {
+		judged += truth(b.Answer != TooFew)
+	}
+	if judged == 0 {
 		return nil
 	}
 	others := make([][]Session, powerCrowds)
@@ -42,7 +45,7 @@ func (p Played) test(ctx context.Context, drawn []Session, v Verdict) error {
 		if b.Answer == TooFew {
 			continue
 		}
-		if err := b.test(ctx, v.Seed, level(len(v.Behaviours)), of(b.Behaviour, drawn), others); err != nil {
+		if err := b.test(ctx, v.Seed, level(judged), of(b.Behaviour, drawn), others); err != nil {
 			return fmt.Errorf("%s: %w", b.Behaviour, err)
 		}
 	}
