@@ -63,10 +63,10 @@ func (n network) end(length time.Duration) time.Duration {
 	return max(n.last, length)
 }
 
-// lay lays a planned session out as it would have been played by a crowd that is never late, for a run of a length. It
-// has no steps if the round had ended before.
-func (n network) lay(s plan.Session, length time.Duration) happened {
-	h, at, kept := happened{Session: s}, s.Start, map[string]bool{}
+// lay lays a planned session of a scenario out as it would have been played by a crowd that is never late. It has no steps
+// if the round had ended before.
+func (n network) lay(s plan.Session, of scenario.Scenario) happened {
+	h, at, kept, length := happened{Session: s}, s.Start, map[string]bool{}, time.Duration(of.Clock.Length)
 	for i, p := range s.Steps {
 		if at += p.Pause; at > n.end(length) {
 			break
@@ -79,7 +79,7 @@ func (n network) lay(s plan.Session, length time.Duration) happened {
 			}
 		}
 		h.steps = append(h.steps, diary.Step{Where: diary.At(s, i), Do: string(p.Do), Mistake: p.Mistake, Planned: at, Begun: at, Ended: end, Outcome: outcome})
-		h.flows = append(h.flows, opens(p, kept))
+		h.flows = append(h.flows, opens(p, of.Services[p.Do.Service()], kept))
 		if outcome != string(tally.Achieved) {
 			break
 		}
@@ -91,13 +91,13 @@ func (n network) lay(s plan.Session, length time.Duration) happened {
 	return h
 }
 
-// opens is how many flows a step opens in a session that has kept connections to some services.
-func opens(p plan.Step, kept map[string]bool) int {
+// opens is how many flows a step to a service opens in a session that has kept connections to some services.
+func opens(p plan.Step, to scenario.Service, kept map[string]bool) int {
 	service := p.Do.Service()
 	switch {
 	case p.Mistake == scenario.MistakeName, p.Connections == 0 && kept[service]:
 		return 0
-	case service == "voice" && p.Every > 0:
+	case service == "voice" && p.Every > 0, to.HTTP == 2: // whose connections carry any number of requests at once
 		return 1
 	}
 	return max(1, p.Connections)
@@ -119,7 +119,7 @@ func (n network) draw(ctx context.Context, s scenario.Scenario, seed uint64) (al
 			return nil, err
 		}
 		for _, one := range d.Sessions {
-			if h := n.lay(one, time.Duration(s.Clock.Length)); len(h.steps) > 0 {
+			if h := n.lay(one, s); len(h.steps) > 0 {
 				all = append(all, h.measure())
 			}
 		}

@@ -40,14 +40,14 @@ func parsed(t *testing.T, text string) scenario.Scenario {
 	return s
 }
 
-// drawn are the sessions of a behaviour, as a crowd that is never late plays them on a sound network.
-func drawn(t *testing.T, s scenario.Scenario, seed uint64, behaviour string) []Session {
+// drawn are the sessions of a crowd that is never late, on a sound network.
+func drawn(t *testing.T, s scenario.Scenario, seed uint64) []Session {
 	t.Helper()
 	all, err := network{}.draw(t.Context(), s, seed)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return of(behaviour, all)
+	return all
 }
 
 // tried is what the test says of two crowds.
@@ -78,7 +78,7 @@ func acted(t *testing.T, s scenario.Scenario, change func(*happened)) (file stri
 			t.Fatal(err)
 		}
 		for _, one := range d.Sessions {
-			h := network{}.lay(one, time.Duration(s.Clock.Length))
+			h := network{}.lay(one, s)
 			if change != nil {
 				change(&h)
 			}
@@ -97,13 +97,35 @@ func acted(t *testing.T, s scenario.Scenario, change func(*happened)) (file stri
 	return file
 }
 
-// judged reads a diary, and judges behaviours.
-func judged(t *testing.T, file string, behaviours ...string) Verdict {
+// read reads a diary's round.
+func read(t *testing.T, file string) Played {
 	t.Helper()
 	p, err := Read(t.Context(), file, "", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return p
+}
+
+// compared reads a diary, and judges behaviours, without the wrong crowds.
+func compared(t *testing.T, file string, behaviours ...string) Verdict {
+	t.Helper()
+	p := read(t, file)
+	drawn, err := p.Draw(t.Context(), p.Run.Seed+1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := p.compare(drawn, p.Run.Seed+1, behaviours)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// judged reads a diary, and judges behaviours.
+func judged(t *testing.T, file string, behaviours ...string) Verdict {
+	t.Helper()
+	p := read(t, file)
 	v, err := p.Judge(t.Context(), p.Run.Seed+1, behaviours)
 	if err != nil {
 		t.Fatal(err)
@@ -162,7 +184,7 @@ func TestTooFew(t *testing.T) {
 	lone := parsed(t, strings.NewReplacer("users: 120", "users: 10", "5m", "2h").Replace(busy))
 	for _, s := range []scenario.Scenario{few, lone} {
 		v := judged(t, acted(t, s, nil), "mail")
-		if b := v.Behaviours[0]; b.Answer != TooFew || b.Power != nil || (b.Sessions >= LeastSessions()) != (b.Users < LeastUsers) {
+		if b := v.Behaviours[0]; b.Answer != TooFew || b.Power != nil || (b.Sessions >= leastSessions()) != (b.Users < leastUsers) {
 			t.Errorf("%+v", b)
 		}
 		if err := v.Check(); err == nil || !strings.Contains(err.Error(), "too few sessions of mail (") || !strings.Contains(err.Error(), "needs 153, of 20 users") {

@@ -21,7 +21,8 @@ type person struct {
 
 // trial is the result of one test of whether two crowds can be told apart at a behaviour.
 type trial struct {
-	Accuracy, Low, High, P float64
+	P    float64
+	held []person // and what the classifier says of them
 }
 
 // shuffles is how often the held-out users are shuffled between the crowds, and resamples how often they are drawn anew for
@@ -56,10 +57,7 @@ func try(first, second []Session, t table, s *draw.Stream) (r trial, err error) 
 			held[i].score += score
 		}
 	}
-	r.Accuracy = accuracy(held)
-	r.P = shuffle(held, s)
-	r.Low, r.High = interval(held, s)
-	return r, nil
+	return trial{shuffle(held, s), held}, nil
 }
 
 // people gathers the sessions of two crowds, whose rows follow each other, by users.

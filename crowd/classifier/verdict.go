@@ -4,11 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"reflect"
-	"strconv"
 	"time"
-
-	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/bench"
@@ -61,53 +57,40 @@ const (
 	TooFew Answer = "too few"
 )
 
-// Power is what the test says of crowds that are wrong by intention.
-type Power struct {
-	Wrong string `json:"wrong"`
-	// Noticed is how many of them are told apart, whatever the other behaviours are.
-	Noticed int `json:"noticed"`
-	Of      int `json:"of"`
-}
-
-// Would reports whether such a crowd would be told apart, most likely.
-func (p Power) Would() bool { return float64(p.Noticed) >= power*float64(p.Of) }
-
 // What a verdict needs: so many held-out sessions that a classifier whose accuracy is noticeable is told from one that guesses, with
-// a chance of power, at the level of bench.Alpha; and so many users that shuffling them can show it.
+// a chance of power, at the level of bench.Alpha, if sessions do not depend on each other and no other behaviour is asked of; and
+// so many users that shuffling them can show it.
 const (
 	noticeable = 0.6
 	power      = 0.8
-	LeastUsers = 20
+	leastUsers = 20
 )
 
-// powerCrowds is how many crowds of each kind of wrong the test is tested with.
-const powerCrowds = 5
-
-// LeastSessions is how many sessions of a behaviour a verdict needs. Half of two crowds is held out: as many as were played.
-func LeastSessions() int {
-	z := func(p float64) float64 { return distuv.UnitNormal.Quantile(p) }
+// leastSessions is how many sessions of a behaviour a verdict needs. Half of two crowds is held out: as many as were played.
+func leastSessions() int {
+	z := func(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) } // the normal distribution's quantile
 	root := (z(1-bench.Alpha)/2 + z(power)*math.Sqrt(noticeable*(1-noticeable))) / (noticeable - 0.5)
 	return int(math.Ceil(root * root))
 }
 
 // Judge draws a crowd with a seed, and asks of each of the behaviours whether it can be told apart from what was played.
-func (p Played) Judge(ctx context.Context, seed uint64, behaviours []string) (v Verdict, err error) {
-	v = Verdict{Crowd: p.Run.Crowd, Round: p.Round.Number, Mode: p.Round.Mode, Lag: p.Lag, Seed: seed}
+func (p Played) Judge(ctx context.Context, seed uint64, behaviours []string) (Verdict, error) {
 	drawn, err := p.Draw(ctx, seed)
+	if err != nil {
+		return Verdict{}, err
+	}
+	v, err := p.compare(drawn, seed, behaviours)
 	if err != nil {
 		return v, err
 	}
-	others := make([][]Session, powerCrowds)
-	for i := range others {
-		if others[i], err = p.Draw(ctx, seed+1+uint64(i)); err != nil {
-			return v, err
-		}
-	}
+	return v, p.test(ctx, drawn, v)
+}
+
+// compare compares behaviours of what was played with those of what was drawn with a seed.
+func (p Played) compare(drawn []Session, seed uint64, behaviours []string) (Verdict, error) {
+	v := Verdict{Crowd: p.Run.Crowd, Round: p.Round.Number, Mode: p.Round.Mode, Lag: p.Lag, Seed: seed}
 	for _, name := range behaviours {
 		b, err := judge(name, seed, of(name, p.Sessions), of(name, drawn))
-		if err == nil && b.Answer != TooFew {
-			err = b.test(ctx, seed, level(len(behaviours)), of(name, drawn), others)
-		}
 		if err != nil {
 			return v, fmt.Errorf("%s: %w", name, err)
 		}
@@ -135,45 +118,18 @@ func judge(name string, seed uint64, played, drawn []Session) (b Behaviour, err 
 		users[s.User] = true
 		b.Cut += truth(s.Cut)
 	}
-	if b.Users = len(users); b.Sessions < LeastSessions() || b.Users < LeastUsers {
+	if b.Users = len(users); b.Sessions < leastSessions() || b.Users < leastUsers {
 		b.Answer = TooFew
 		return b, nil
 	}
-	t := newTable(played, drawn)
-	r, err := try(played, drawn, t, draw.NewStream(seed, "classifier", name))
-	b.Accuracy, b.Low, b.High, b.P, b.Signs = r.Accuracy, r.Low, r.High, r.P, signs(t, len(played))
-	return b, err
-}
-
-// level is that below which the smallest p-value of so many behaviours is clear by Holm's method.
-func level(behaviours int) float64 { return bench.Alpha / float64(behaviours) }
-
-// test makes wrong crowds of others, and counts which are told from what was drawn at a level. A behaviour in which there is
-// nothing to be wrong, such as no pauses, has no such crowds.
-func (b *Behaviour) test(ctx context.Context, seed uint64, level float64, drawn []Session, others [][]Session) error {
-	for _, w := range wrongs {
-		p := Power{Wrong: w.name}
-		for i, crowd := range others {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			right := of(b.Behaviour, crowd)
-			bad, s := copied(right), draw.NewStream(seed, "classifier", b.Behaviour, w.name, strconv.Itoa(i))
-			if w.make(bad, s); reflect.DeepEqual(bad, right) {
-				continue
-			}
-			r, err := try(bad, drawn, newTable(bad, drawn), s)
-			if err != nil {
-				return err
-			}
-			p.Of++
-			p.Noticed += truth(r.P < level)
-		}
-		if p.Of > 0 {
-			b.Power = append(b.Power, p)
-		}
+	t, chance := newTable(played, drawn), draw.NewStream(seed, "classifier", name)
+	r, err := try(played, drawn, t, chance)
+	if err != nil {
+		return b, err
 	}
-	return nil
+	b.Accuracy, b.P, b.Signs = accuracy(r.held), r.P, signs(t, len(played))
+	b.Low, b.High = interval(r.held, chance)
+	return b, nil
 }
 
 // correct adjusts the p-values for the number of behaviours that are judged, and gives the answers.
@@ -212,7 +168,7 @@ func (v Verdict) Check() error {
 		return heddle.Errorf(heddle.CrowdFailed, "classify crowd", v.Crowd, "what was played is told apart from its scenario: "+heddle.List(apart),
 			"look at what differs; see that the round is valid with 'heddle crowd report'")
 	case few != nil:
-		return heddle.Errorf(heddle.CrowdFailed, "classify crowd", v.Crowd, fmt.Sprintf("too few sessions of %s; a behaviour needs %d, of %d users", heddle.List(few), LeastSessions(), LeastUsers),
+		return heddle.Errorf(heddle.CrowdFailed, "classify crowd", v.Crowd, fmt.Sprintf("too few sessions of %s; a behaviour needs %d, of %d users", heddle.List(few), leastSessions(), leastUsers),
 			"play more users, or for longer, or choose --behaviours")
 	}
 	return nil

@@ -3,8 +3,10 @@
 package container
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"runtime"
@@ -28,6 +30,8 @@ type Program struct {
 	Folders []string
 	// Size is how much its files take at most, in bytes.
 	Size int64
+	// Nice is its niceness (setpriority(2)), if this process may give it that, whatever the niceness of this process is then.
+	Nice int
 }
 
 // File is a file of a container, below its root.
@@ -49,6 +53,9 @@ type Container struct {
 	ended   chan struct{}
 	how     string // the program ended; set before ended is closed
 	closing sync.Once
+
+	mu     sync.Mutex
+	reaped bool // its number may be another's
 }
 
 // Start starts a program in a network namespace. It needs CAP_SYS_ADMIN.
@@ -76,11 +83,21 @@ func (c *Container) run(started chan<- error) {
 	if err != nil {
 		return
 	}
-	c.cmd.Wait()
+	c.reap()
 	c.how = c.cmd.ProcessState.String()
 	if words := c.said.String(); words != "" {
 		c.how += ": " + words
 	}
+}
+
+// reap waits until the program has ended, and until it has said all.
+func (c *Container) reap() {
+	for unix.Waitid(unix.P_PID, c.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR { // it keeps its number
+	}
+	c.mu.Lock()
+	c.reaped = true
+	c.mu.Unlock()
+	c.cmd.Wait()
 }
 
 func (c *Container) start() error {
@@ -94,10 +111,15 @@ func (c *Container) start() error {
 	if err := unix.Unshare(unix.CLONE_NEWNS | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC); err != nil {
 		return fmt.Errorf("make a mount namespace: %w", err)
 	}
+	unix.Umask(0o022) // of this thread alone since it has mounts of its own: the program reads what root writes
 	if err := c.program.root(); err != nil {
 		return err
 	}
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil { // of this thread, and what it starts
+	if err := keepNothing(); err != nil {
+		return err
+	}
+	unix.Setpriority(unix.PRIO_PROCESS, 0, c.program.Nice) // of this thread, and what it starts
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("take the way to privileges away: %w", err)
 	}
 	c.cmd = exec.Command(c.program.Path, c.program.Args...)
@@ -107,6 +129,19 @@ func (c *Container) start() error {
 		Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	if err := c.cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", c.program.Path, err)
+	}
+	return nil
+}
+
+// keepNothing sees that the program gets neither files nor keys: an open folder of the host's would lead out of its root, and
+// whoever has a session's keyring may read what is in it (session-keyring(7)).
+func keepNothing() error {
+	if err := unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil { // Go's are so, others may have been inherited
+		return fmt.Errorf("keep open files from a program: %w", err)
+	}
+	_, err := unix.KeyctlInt(unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0, 0, 0)         // a new one, without a name
+	if err != nil && !errors.Is(err, unix.ENOSYS) && !errors.Is(err, unix.EPERM) { // no keys here, or none for us and what we start
+		return fmt.Errorf("keep keys from a program: %w", err)
 	}
 	return nil
 }
@@ -129,10 +164,10 @@ func (c *Container) Resume() error { return c.signal(unix.SIGCONT) }
 
 // signal signals the program's process group. The error of a program that has ended is ESRCH.
 func (c *Container) signal(s unix.Signal) error {
-	select {
-	case <-c.ended: // its number may be another's by now
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.reaped {
 		return unix.ESRCH
-	default:
 	}
 	if err := unix.Kill(-c.cmd.Process.Pid, s); err != nil {
 		return fmt.Errorf("signal %s: %w", c.program.Path, err)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -58,17 +59,20 @@ func TestRights(t *testing.T) {
 		t.Fatal(err)
 	}
 	for script, want := range map[string]string{
-		"id -u; id -g; id -G; echo $$":                        "exit status 0: 65534; 65534; 65534; 1",
-		"cat /etc/own/word":                                   "exit status 0: its own",
-		"ls / | tr '\\n' ' '":                                 "etc ",
-		"ls -A /etc | tr '\\n' ' '":                           "own ",
-		"ls -A /dev | tr '\\n' ' '":                           "null random urandom zero",
-		"cat " + secret:                                       "No such file",
-		"touch /usr/x /etc/x /x; echo >/etc/own/word":         "Read-only file system",
-		"echo x > /run/own/x && cat /run/own/x":               "exit status 0: x",
-		"dd if=/dev/zero of=/run/own/x bs=1M count=9":         "No space left on device",
-		"echo x >/dev/null && head -c 3 /dev/urandom | wc -c": "exit status 0: 3",
-		"exit 7": "exit status 7",
+		"id -u; id -g; id -G; echo $$":                             "exit status 0: 65534; 65534; 65534; 1",
+		"cat /etc/own/word":                                        "exit status 0: its own",
+		"ls / | tr '\\n' ' '":                                      "etc ",
+		"ls -A /etc | tr '\\n' ' '":                                "own ",
+		"ls -A /dev | tr '\\n' ' '":                                "null random urandom zero",
+		"cat " + secret:                                            "No such file",
+		"touch /usr/x /etc/x /x; echo >/etc/own/word":              "Read-only file system",
+		"echo x > /run/own/x && cat /run/own/x":                    "exit status 0: x",
+		"dd if=/dev/zero of=/run/own/x bs=1M count=9":              "No space left on device",
+		"echo x >/dev/null && head -c 3 /dev/urandom | wc -c":      "exit status 0: 3",
+		"printf '\\033[2Jone\\ntwo'; exit 7":                       "exit status 7: [2Jone; two",
+		"exit 7":                                                   "exit status 7",
+		"for i in $(seq 2000); do : > /run/own/$i || exit 3; done": "No space left on device",
+		"cp /usr/bin/true /run/own/true && /run/own/true":          "Permission denied",
 	} {
 		if got := said(t, script); !strings.Contains(got, want) {
 			t.Errorf("%s: %s; expected %s", script, got, want)
@@ -84,6 +88,11 @@ func TestRights(t *testing.T) {
 
 // TestStatus: what the kernel says of a program from outside.
 func TestStatus(t *testing.T) {
+	open, err := syscall.Open("/", syscall.O_RDONLY, 0) // as a shell may leave it to what it starts
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(open)
 	mark := fmt.Sprint("7", os.Getpid())
 	c, err := container.Start(namespace(t), shell("sleep "+mark+" & sleep "+mark))
 	if err != nil {
@@ -98,6 +107,9 @@ func TestStatus(t *testing.T) {
 		if !strings.Contains(string(status), want) {
 			t.Errorf("%q is not in\n%s", want, status)
 		}
+	}
+	if files, err := os.ReadDir("/proc/" + sleeping(mark)[0] + "/fd"); err != nil || len(files) != 3 {
+		t.Errorf("it has the open files %v, %v", files, err)
 	}
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil || strings.Contains(string(mounts), "heddle-crowd") {
@@ -131,6 +143,7 @@ func TestKilled(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	defer cmd.Process.Kill()
 	poll.For(t, time.Minute, 5*time.Millisecond, "the container's processes run", func() bool { return len(sleeping(mark)) == 2 })
 	cmd.Process.Kill()
 	cmd.Wait()

@@ -14,6 +14,9 @@ import (
 // above is the folder over which the root is made, before it takes the place of the host's.
 const above = "/tmp"
 
+// inodes is how many files and folders a container may have: an empty one takes memory that no size counts. No source: a guess.
+const inodes = 1024
+
 // programs are where a host has programs and libraries; without a merged /usr there is more than one.
 var programs = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"}
 
@@ -26,7 +29,7 @@ func (p Program) root() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("keep mounts from others: %w", err)
 	}
-	if err := unix.Mount("heddle-crowd", above, "tmpfs", unix.MS_NOSUID, fmt.Sprintf("mode=0755,size=%d", p.Size)); err != nil {
+	if err := unix.Mount("heddle-crowd", above, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, fmt.Sprintf("mode=0755,size=%d,nr_inodes=%d", p.Size, inodes)); err != nil {
 		return fmt.Errorf("mount tmpfs: %w", err)
 	}
 	for _, folder := range programs {

@@ -3,6 +3,7 @@ package container
 import (
 	"strings"
 	"sync"
+	"unicode"
 )
 
 // tail keeps the last words of a program. Its zero value is ready.
@@ -25,9 +26,15 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// String is what was said last, lines joined by semicolons.
+// String is what was said last, lines joined by semicolons. What would steer a terminal is left out: strangers may have had it said.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return strings.Join(strings.FieldsFunc(string(t.last), func(r rune) bool { return r == '\n' }), "; ")
+	lines := strings.FieldsFunc(strings.ToValidUTF8(string(t.last), ""), func(r rune) bool { return r == '\n' })
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, strings.Join(lines, "; "))
 }

@@ -38,14 +38,6 @@ const (
 	base = 64 << 20
 	// baseFiles are files of a program of Go, and of the services. No source: a guess.
 	baseFiles = 256
-	// filesOfProgram are those of a process of a program, beside connections. No source: a guess.
-	filesOfProgram = 64
-	// perProgram is the memory of a program that answers for a service, in bytes: its contents, and its processes. Measured
-	// of nginx 1.22 with two workers: 16 MiB and 6 MB.
-	perProgram = 24 << 20
-	// perServed is what a connection to a program takes at both ends beside its sockets, in bytes. Measured of hundreds that
-	// were kept, with nginx 1.22: 2 KB over HTTP, 62 KB with TLS, 102 KB over HTTP/2, most of it this program's.
-	perServed = 100 << 10
 	// maxPorts are those of an address from 1024 on.
 	maxPorts = 64512
 )
@@ -116,21 +108,9 @@ func (s Summary) Needs(l Limits) []Need {
 	return all
 }
 
-// mostServed is how many files a process of a program needs at most; 0 if there is no program.
-func (s Summary) mostServed() (most int64) {
-	for _, connections := range s.Served {
-		most = max(most, connections+filesOfProgram)
-	}
-	return most
-}
-
 // memory is what kernel and program take at most, in bytes.
 func (s Summary) memory() int64 {
-	served := int64(0)
-	for _, connections := range s.Served {
-		served += perProgram + connections*perServed
-	}
-	return base + served + int64(s.Users)*perUser + int64(s.Linked)*perLink + 2*s.Peak.Connections*perSocket + s.Peak.Tracked*perTracked +
+	return base + s.servedMemory() + int64(s.Users)*perUser + int64(s.Linked)*perLink + 2*s.Peak.Connections*perSocket + s.Peak.Tracked*perTracked +
 		s.Peak.Sessions*perSession
 }
 

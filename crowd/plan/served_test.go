@@ -39,7 +39,7 @@ personas: {one: {share: 100%, does: {browse: 20/h, chat: 20/h}}}
 		t.Errorf("%+v, %+v", with.Needs(plan.Limits{}), without.Needs(plan.Limits{}))
 	}
 	most := need(with, "open files of a program")
-	if err := with.Refuse(with.Needs(plan.Limits{FilesOfUser: most - 1}), []string{"bridge"}); err == nil || most <= with.Served["web"] {
+	if err := with.Refuse(with.Needs(plan.Limits{FilesOfUser: most - 1}), []string{"bridge"}); err == nil || most <= with.Served["web"]*16/15 {
 		t.Errorf("%d files: %v", most, err)
 	}
 	if met := with.Needs(plan.Limits{FilesOfUser: most - 1}); !slices.ContainsFunc(met, func(n plan.Need) bool { return n.What == "open files of a program" && !n.Met() }) {

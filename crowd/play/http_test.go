@@ -11,7 +11,6 @@ import (
 	"github.com/heddle-network/heddle/crowd/diary"
 	"github.com/heddle-network/heddle/crowd/plan"
 	"github.com/heddle-network/heddle/crowd/program"
-	"github.com/heddle-network/heddle/crowd/protocol"
 	"github.com/heddle-network/heddle/crowd/scenario"
 	"github.com/heddle-network/heddle/test/poll"
 )
@@ -164,46 +163,4 @@ func connections(t *testing.T, text string) (all int) {
 		t.Fatalf("the plan has %d connections, and %d steps that reuse one", all, reused)
 	}
 	return all
-}
-
-// TestNginxFails: a server that is none of the crowd's, and the end of nginx, are told, and people fail.
-func TestNginxFails(t *testing.T) {
-	t.Parallel()
-	authority, err := program.NewAuthority()
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := program.NewAuthority()
-	if err != nil {
-		t.Fatal(err)
-	}
-	users, services := seats(t, 8, "web")
-	secure, running := byNginx(t, services["web"], authority, false)
-	services["search"] = secure
-	forged := secure.Speaks.(protocol.HTTP)
-	forged.TLS = forged.TLS.Clone()
-	forged.TLS.RootCAs = other.Pool
-	secure.Speaks = forged
-	services["web"] = secure
-	time.AfterFunc(1500*time.Millisecond, running.Close)
-	r, _ := played(t, `
-crowd: unlucky
-users: 8
-clock: {start: "Mon 09:00", length: 3s}
-personas:
-  one: {share: 100%, does: {read: 30/m, ask: 60/m}}
-behaviours:
-  read: {start: page, states: {page: {do: web.page, sends: 300B, receives: 10KB, expect: 5ms, next: {end: 1}}}}
-  ask: {start: query, states: {query: {do: search.query, sends: 300B, receives: 1KB, expect: 5ms, next: {end: 1}}}}
-`, users, services, 5*time.Second)
-	why := map[string]int64{}
-	for _, f := range r.Failures {
-		why[f.Why] += f.Count
-	}
-	if s := r.Behaviours["read"]; s.Started == 0 || s.Failed != s.Started || why["web.page: certificate of an unknown authority"] == 0 {
-		t.Errorf("%+v, %v", s, why)
-	}
-	if s := r.Behaviours["ask"]; s.Achieved == 0 || s.Failed == 0 || s.Failed+s.Achieved != s.Started || why["search.query: connection refused"] == 0 {
-		t.Errorf("%+v, %v", s, why)
-	}
 }

@@ -136,9 +136,12 @@ http {
   }
   server {%[6]s%[7]s
     root /srv;
+    # What nginx refuses by itself comes back here, for strangers to be dropped.
+    error_page 400 405 408 414 494 497 501 505 = /refused;
     if ($person = 0) { return 444; }
     if ($request_method = PUT) { return 204; }
     location %[8]s { return 401 "%[9]s"; }
+    location = /refused { internal; return 400; }
     location / { try_files /content =404; }
   }
 }

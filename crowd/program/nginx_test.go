@@ -10,121 +10,16 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/crowd/container"
 	"github.com/heddle-network/heddle/crowd/draw"
 	"github.com/heddle-network/heddle/crowd/program"
 	"github.com/heddle-network/heddle/crowd/protocol"
 	"github.com/heddle-network/heddle/crowd/scenario"
-	"github.com/heddle-network/heddle/crowd/socket"
-	"github.com/heddle-network/heddle/test/poll"
 )
-
-var (
-	own      = netip.MustParseAddr("127.0.0.1")
-	stranger = netip.MustParseAddr("127.0.0.2")
-)
-
-// running is an nginx of these tests.
-type running struct {
-	socket.Namespace
-	*container.Container
-	protocol.Protocol
-}
-
-// start starts nginx in a namespace of its own. It admits who comes from own.
-func start(t *testing.T, a *program.Authority) running {
-	return startWith(t, program.Setting{Authority: a})
-}
-
-// startWith starts nginx with more of a setting.
-func startWith(t *testing.T, set program.Setting) running {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("making namespaces needs root")
-	}
-	holder, err := socket.NewHolder()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(holder.Close)
-	n, err := holder.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command("nsenter", "--net="+n.Path(), "ip", "link", "set", "lo", "up").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	found, err := program.Find("nginx")
-	if err != nil {
-		t.Fatal(err)
-	}
-	set.Service, set.Host, set.Addrs, set.Admits = "web", "crowd-web", []netip.Addr{own}, []netip.Addr{own}
-	set.Connections, set.Seed = 100, 7
-	p, speaks, err := found.Prepare(set)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := container.Start(n, p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	r := running{n, c, speaks}
-	poll.For(t, time.Minute, 5*time.Millisecond, "nginx listens", func() bool {
-		probe, err := r.dial()
-		if err == nil {
-			probe.Close()
-		}
-		return err == nil
-	})
-	return r
-}
-
-func (r running) dial() (net.Conn, error) {
-	return r.Dial(context.Background(), netip.AddrPortFrom(own, r.Port()), func(netip.AddrPort) {})
-}
-
-// begin is a connection that is ready.
-func (r running) begin(t *testing.T) *counter {
-	t.Helper()
-	c, err := r.dial()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.SetDeadline(time.Now().Add(time.Minute))
-	ready, err := r.Begin(context.Background(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { ready.Close() })
-	return &counter{Conn: ready}
-}
-
-// counter counts what passes a connection.
-type counter struct {
-	net.Conn
-	sent, received int64
-}
-
-func (c *counter) Write(b []byte) (int, error) {
-	n, err := c.Conn.Write(b)
-	c.sent += int64(n)
-	return n, err
-}
-
-func (c *counter) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
-	c.received += int64(n)
-	return n, err
-}
 
 // TestSizes: requests and answers have the planned sizes, one after the other on one connection, with and without TLS.
 func TestSizes(t *testing.T) {
@@ -160,7 +55,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestContents: they are those of the seed, and strangers get nothing.
+// TestContents: they are those of the seed.
 func TestContents(t *testing.T) {
 	r := start(t, nil)
 	get := func(c net.Conn, head string) (*http.Response, error) {
@@ -175,19 +70,6 @@ func TestContents(t *testing.T) {
 	}
 	if got, err := io.ReadAll(answer.Body); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("%d bytes, %v", len(got), err)
-	}
-	var from net.Conn
-	err = r.Do(func() (err error) { // it is there: nothing waits
-		from, err = (&net.Dialer{LocalAddr: &net.TCPAddr{IP: stranger.AsSlice()}}).Dial("tcp", "127.0.0.1:80")
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer from.Close()
-	from.SetDeadline(time.Now().Add(time.Minute))
-	if answer, err := get(from, "GET /3/0/0 HTTP/1.1"); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("a stranger: %+v, %v", answer, err)
 	}
 }
 
@@ -246,31 +128,5 @@ func TestFind(t *testing.T) {
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	if _, err := program.Find("nginx"); !errors.Is(err, heddle.NoTool.Sentinel()) || !strings.Contains(err.Error(), "no container sees") {
 		t.Error(err)
-	}
-}
-
-// TestEnds: over each protocol, a request that is under way when patience or nginx ends says so as sockets do.
-func TestEnds(t *testing.T) {
-	authority, err := program.NewAuthority()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, set := range map[string]program.Setting{"http": {}, "https": {Authority: authority}, "http2": {Authority: authority, HTTP2: true}} {
-		t.Run(name, func(t *testing.T) {
-			r := startWith(t, set)
-			endless := protocol.Request{Site: 1, Receives: 16 << 30}
-			tired := r.begin(t).Conn
-			time.AfterFunc(100*time.Millisecond, func() { tired.SetDeadline(time.Unix(1, 0)) })
-			if err := r.Ask(tired, endless); !errors.Is(err, os.ErrDeadlineExceeded) {
-				t.Errorf("patience: %v", err)
-			}
-			cut := r.begin(t).Conn
-			time.AfterFunc(100*time.Millisecond, r.Close)
-			if err := r.Ask(cut, endless); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
-				t.Errorf("nginx ended: %v", err)
-			} else {
-				t.Log(err)
-			}
-		})
 	}
 }

@@ -1,0 +1,37 @@
+package program_test
+
+import (
+	"errors"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle/crowd/program"
+	"github.com/heddle-network/heddle/crowd/protocol"
+)
+
+// TestEnds: over each protocol, a request that is under way when patience or nginx ends says so as sockets do.
+func TestEnds(t *testing.T) {
+	authority, err := program.NewAuthority()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, set := range map[string]program.Setting{"http": {}, "https": {Authority: authority}, "http2": {Authority: authority, HTTP2: true}} {
+		t.Run(name, func(t *testing.T) {
+			r := startWith(t, set)
+			endless := protocol.Request{Site: 1, Receives: 16 << 30}
+			tired := r.begin(t).Conn
+			time.AfterFunc(100*time.Millisecond, func() { tired.SetDeadline(time.Unix(1, 0)) })
+			if err := r.Ask(tired, endless); !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("patience: %v", err)
+			}
+			cut := r.begin(t).Conn
+			time.AfterFunc(100*time.Millisecond, r.Close)
+			if err := r.Ask(cut, endless); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("nginx ended: %v", err)
+			} else {
+				t.Log(err)
+			}
+		})
+	}
+}
