@@ -186,12 +186,20 @@ func TestByHand(t *testing.T) {
 	}
 }
 
-// TestBroken: a service that does not come back is told, to who cleared it, or else at the round's end.
+// TestBroken: a round has the error of a service that does not come back when an event ends.
 func TestBroken(t *testing.T) {
-	s, c := &stage{broken: "mail"}, &event.Control{}
-	x := event.Begin(read(t, "events: [{at: 0s, for: 1ms, service: mail, fault: down}]\n"), s, nil)
-	defer c.Lead(x)()
+	x := event.Begin(read(t, "events: [{at: 0s, for: 1ms, service: mail, fault: down}]\n"), &stage{broken: "mail"}, nil)
 	poll.For(t, time.Minute, time.Millisecond, "it ends", func() bool { all := x.Happened(); return len(all) == 1 && all[0].Ended > 0 })
+	if _, err := x.End(); err == nil || !strings.Contains(err.Error(), "address already in use") {
+		t.Error(err)
+	}
+}
+
+// TestBrokenByHand: that a service does not come back is told to who clears its fault, and the round has the error, too.
+func TestBrokenByHand(t *testing.T) {
+	c := &event.Control{}
+	x := event.Begin(read(t, ""), &stage{broken: "mail"}, nil)
+	defer c.Lead(x)()
 	if _, err := c.Do(event.Command{Begin: &scenario.Event{Service: "mail", Fault: scenario.Silent}}); err != nil {
 		t.Error(err)
 	}
