@@ -28,6 +28,8 @@ type Program struct {
 	Folders []string
 	// Size is how much its files take at most, in bytes.
 	Size int64
+	// Nice is its niceness, from -20 to 19, whatever that of this process is. Where it may not be less, it is that of this process.
+	Nice int
 }
 
 // File is a file of a container, below its root.
@@ -100,6 +102,7 @@ func (c *Container) start() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil { // of this thread, and what it starts
 		return fmt.Errorf("take the way to privileges away: %w", err)
 	}
+	unix.Setpriority(unix.PRIO_PROCESS, 0, c.program.Nice) // of this thread, and what it starts
 	c.cmd = exec.Command(c.program.Path, c.program.Args...)
 	c.cmd.Env, c.cmd.Dir = []string{"PATH=/usr/sbin:/usr/bin", "LANG=C.UTF-8"}, "/"
 	c.cmd.Stdout, c.cmd.Stderr = &c.said, &c.said

@@ -82,6 +82,21 @@ func TestRights(t *testing.T) {
 	}
 }
 
+// TestNice: a program is as nice as it shall be, and not as who starts it.
+func TestNice(t *testing.T) {
+	for _, nice := range []int{0, 7} {
+		p := shell("nice")
+		p.Nice = nice
+		c, err := container.Start(namespace(t), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := c.How(), fmt.Sprintf("exit status 0: %d", nice); got != want {
+			t.Errorf("%s; expected %s", got, want)
+		}
+	}
+}
+
 // TestStatus: what the kernel says of a program from outside.
 func TestStatus(t *testing.T) {
 	mark := fmt.Sprint("7", os.Getpid())

@@ -57,6 +57,7 @@ func (s *Stage) startProgram(ctx context.Context, by string, set program.Setting
 		return err
 	}
 	runs, speaks, err := found.Prepare(set)
+	runs.Nice = s.options.Nice
 	seat := s.Services[set.Service]
 	p := &programServer{program: runs, seat: seat, port: speaks.Port(), ended: func(how string) {
 		if s.options.Ended != nil {
