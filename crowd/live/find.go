@@ -32,9 +32,9 @@ func Find() ([]Run, error) {
 	}
 	var pids []int
 	for line := range strings.Lines(string(table)) {
-		fields := strings.Fields(line)
-		rest, is := strings.CutPrefix(fields[len(fields)-1], prefix)
-		if pid, err := strconv.Atoi(rest); is && err == nil && !slices.Contains(pids, pid) { // connections have the name, too
+		// Connections have the name, too. Anybody's name may have spaces, and ends of lines.
+		_, rest, is := strings.Cut(line, " "+prefix)
+		if pid, err := strconv.Atoi(strings.TrimSpace(rest)); is && err == nil && !slices.Contains(pids, pid) {
 			pids = append(pids, pid)
 		}
 	}
