@@ -1,7 +1,6 @@
 package stage
 
 import (
-	"context"
 	"errors"
 	"net/netip"
 	"os"
@@ -53,15 +52,12 @@ func TestProgramServer(t *testing.T) {
 	defer p.Close()
 	ask := func(patience time.Duration) error {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		defer cancel()
-		c, err := n.Dial(ctx, netip.AddrPortFrom(here, speaks.Port()), func(netip.AddrPort) {})
+		c, err := n.Dial(t.Context(), netip.AddrPortFrom(here, speaks.Port()), func(netip.AddrPort) {}) // the kernel answers, or refuses
 		if err != nil {
 			return err
 		}
 		defer c.Close()
-		deadline, _ := ctx.Deadline()
-		c.SetDeadline(deadline)
+		c.SetDeadline(time.Now().Add(patience))
 		return speaks.Ask(c, protocol.Request{Site: 1, Sends: 200, Receives: 1000})
 	}
 	set := func(to service.State) {
