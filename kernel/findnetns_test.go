@@ -137,9 +137,11 @@ func mountAlone(dir string) (*Netns, error) {
 	}
 	defer home.Close()
 	at := filepath.Join(dir, "net")
-	if err := errors.Join(unix.Unshare(unix.CLONE_NEWNS), unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""),
-		unix.Mount("tmpfs", dir, "tmpfs", 0, ""), os.WriteFile(at, nil, 0), unix.Unshare(unix.CLONE_NEWNET),
-		unix.Mount("/proc/thread-self/ns/net", at, "", unix.MS_BIND, "")); err != nil {
+	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
+		return nil, err // before the host's mounts are changed
+	}
+	if err := errors.Join(unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""), unix.Mount("tmpfs", dir, "tmpfs", 0, ""),
+		os.WriteFile(at, nil, 0), unix.Unshare(unix.CLONE_NEWNET), unix.Mount("/proc/thread-self/ns/net", at, "", unix.MS_BIND, "")); err != nil {
 		return nil, err
 	}
 	n, err := OpenNetns(at)
