@@ -28,7 +28,7 @@ func newCrowdFault(s *session) *cobra.Command {
 		Long: `fault tells a 'heddle crowd run' that goes on: a service fails, or a persona's link is another
 one, from now on. It lasts for --for, or until 'fault clear', or until the round ends:
 each round begins without. Reports and diaries have it as given by hand, for such a run
-cannot be repeated. What is known before belongs into the scenario's events.
+cannot be repeated. What is known before belongs in the scenario's events.
 
 A run is told by its own user alone. If there are several, --pid says which one.`},
 		f.service(), f.link(), f.clear())

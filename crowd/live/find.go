@@ -23,8 +23,7 @@ const prefix = "@heddle-crowd/"
 
 func name(pid int) string { return prefix + strconv.Itoa(pid) }
 
-// Find lists the runs that go on in this network namespace, by process. Those of others than root, and of this user,
-// are left out.
+// Find lists the runs that go on in this network namespace, by process: those of root and of this user.
 func Find() ([]Run, error) {
 	table, err := os.ReadFile("/proc/net/unix")
 	if err != nil {

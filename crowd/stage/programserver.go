@@ -68,7 +68,8 @@ func (p *programServer) stop() {
 }
 
 // Set makes the server so: one that is down has no process, the processes of one that is silent are stopped. If the program
-// cannot be started again, the server stays down, and the error has the program's words. One that ended by itself stays so.
+// cannot be started again, the server stays down, and the error has the program's words. One that ended by itself is
+// started again only after it was down.
 func (p *programServer) Set(to service.State) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
