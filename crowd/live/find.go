@@ -47,8 +47,8 @@ func Find() ([]Run, error) {
 	return all, nil
 }
 
-// waitDone is how long a command may take.
-const waitDone = 30 * time.Second
+// waitDone is how long a command may take: longer than a rig waits for its player.
+const waitDone = time.Minute
 
 // Tell tells the run of a process something, and returns the events that go on when it is done.
 func Tell(pid int, c event.Command) ([]diary.Event, error) {

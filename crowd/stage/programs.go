@@ -59,7 +59,7 @@ func (s *Stage) startProgram(ctx context.Context, by string, set program.Setting
 	runs, speaks, err := found.Prepare(set)
 	runs.Nice = s.options.Nice
 	seat := s.Services[set.Service]
-	p := &programServer{program: runs, seat: seat, port: speaks.Port(), ended: func(how string) {
+	p := &programServer{round: ctx, program: runs, seat: seat, port: speaks.Port(), ended: func(how string) {
 		if s.options.Ended != nil {
 			s.options.Ended(set.Service, by+" ended: "+how)
 		}

@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"context"
 	"errors"
 	"net/netip"
 	"os"
@@ -45,7 +46,8 @@ func TestProgramServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended := make(chan string, 10)
-	p := &programServer{program: runs, seat: play.Seat{Namespace: n, Addrs: []netip.Addr{here}}, port: speaks.Port(), ended: func(how string) { ended <- how }}
+	round, breakOff := context.WithCancel(t.Context())
+	p := &programServer{round: round, program: runs, seat: play.Seat{Namespace: n, Addrs: []netip.Addr{here}}, port: speaks.Port(), ended: func(how string) { ended <- how }}
 	if err := p.start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -83,6 +85,13 @@ func TestProgramServer(t *testing.T) {
 	if len(ended) > 0 {
 		t.Errorf("it was ended, and %q is told", <-ended)
 	}
+	set(service.Down)
+	breakOff()
+	if err := p.Set(service.Sound); !errors.Is(err, context.Canceled) || p.now != nil {
+		t.Errorf("it is started again though the round is broken off: %v", err)
+	}
+	p.round = t.Context()
+	set(service.Sound)
 	p.now.Close()
 	select {
 	case <-ended:
