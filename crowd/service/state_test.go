@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/netip"
 	"syscall"
 	"testing"
 	"time"
@@ -57,6 +58,48 @@ func TestStaysDown(t *testing.T) {
 	}
 	if err := Ask(dial(t, to), Request{100, 100}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestAllOrNone: a server that has a place in each family, and cannot listen at one of them again, listens at none.
+func TestAllOrNone(t *testing.T) {
+	s := &Server{Guests: &Guests{}}
+	t.Cleanup(s.Close)
+	at := []string{"127.0.0.1:0", "[::1]:0"}
+	for i := range at {
+		err := s.Serve(func() (net.Listener, error) {
+			l, err := net.Listen("tcp", at[i])
+			if err == nil {
+				at[i] = l.Addr().String()
+			}
+			return l, err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Guests.Admit(netip.MustParseAddrPort(at[i]).Addr())
+	}
+	if err := s.Set(Down); err != nil {
+		t.Fatal(err)
+	}
+	other, err := net.Listen("tcp", at[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Set(Sound); !errors.Is(err, syscall.EADDRINUSE) {
+		t.Errorf("it listens beside another: %v", err)
+	}
+	if c, err := net.Dial("tcp", at[0]); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("it listens at one place alone: %v, %v", c, err)
+	}
+	other.Close()
+	if err := s.Set(Sound); err != nil {
+		t.Fatal(err)
+	}
+	for _, to := range at {
+		if err := Ask(dial(t, to), Request{100, 100}); err != nil {
+			t.Errorf("%s: %v", to, err)
+		}
 	}
 }
 
