@@ -146,10 +146,11 @@ func ways(yield func(name, path string) bool) {
 		if err != nil || seen[mounts] {
 			continue
 		}
-		seen[mounts] = true
 		if !mounted(t, yield) {
 			return
 		}
+		_, err = os.Stat(t)
+		seen[mounts] = err == nil // a thread that has ended meanwhile did not lead there
 	}
 	for _, p := range processes {
 		if !opened(p, yield) {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -129,6 +130,80 @@ func TestMountOfThread(t *testing.T) {
 	}
 }
 
+// TestThreadEndsMeanwhile: a namespace is found through the mounts of another thread, if the one that was followed ends.
+func TestThreadEndsMeanwhile(t *testing.T) {
+	newNetns(t, "any") // needs root
+	type thread struct {
+		path string
+		end  chan struct{}
+	}
+	var n *Netns
+	made := make(chan thread)
+	threadOf := func(begin func() error) thread {
+		go onOwnThread(func() {
+			if err := begin(); err != nil {
+				t.Error(err)
+			}
+			one := thread{fmt.Sprintf("/proc/%d/task/%d", os.Getpid(), unix.Gettid()), make(chan struct{})}
+			made <- one
+			<-one.end
+		})
+		return <-made
+	}
+	dir := t.TempDir()
+	first := threadOf(func() (err error) {
+		n, err = mountAlone(dir)
+		return err
+	})
+	second := threadOf(func() error {
+		at, err := unix.Open(first.path+"/ns/mnt", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(at)
+		return errors.Join(unix.Unshare(unix.CLONE_FS), unix.Setns(at, unix.CLONE_NEWNS))
+	})
+	both := map[string]thread{first.path: first, second.path: second}
+	if n != nil {
+		defer n.Close()
+		ways(func(name, path string) bool {
+			for p, one := range both {
+				if name == fmt.Sprintf("net:[%d]", n.ino) && strings.HasPrefix(path, p+"/root/") {
+					delete(both, p)
+					close(one.end)
+					poll.For(t, time.Minute, time.Millisecond, "the thread has ended", func() bool {
+						_, err := os.Stat(p)
+						return err != nil
+					})
+				}
+			}
+			return true
+		})
+		if len(both) > 0 {
+			t.Errorf("the mounts of %v were not looked through", both)
+		}
+	}
+	for _, one := range both {
+		close(one.end)
+	}
+}
+
+// onOwnThread runs a function on a thread that ends with it. The first one of a process cannot end.
+func onOwnThread(f func()) {
+	runtime.LockOSThread()
+	if unix.Gettid() != os.Getpid() {
+		f()
+		return
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		onOwnThread(f)
+	}()
+	<-done
+	runtime.UnlockOSThread()
+}
+
 // mountAlone makes a namespace, and mounts it over dir where only this thread sees it.
 func mountAlone(dir string) (*Netns, error) {
 	home, err := OpenNetns("/proc/thread-self/ns/net")
@@ -137,9 +212,11 @@ func mountAlone(dir string) (*Netns, error) {
 	}
 	defer home.Close()
 	at := filepath.Join(dir, "net")
-	if err := errors.Join(unix.Unshare(unix.CLONE_NEWNS), unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""),
-		unix.Mount("tmpfs", dir, "tmpfs", 0, ""), os.WriteFile(at, nil, 0), unix.Unshare(unix.CLONE_NEWNET),
-		unix.Mount("/proc/thread-self/ns/net", at, "", unix.MS_BIND, "")); err != nil {
+	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
+		return nil, err // before the host's mounts are changed
+	}
+	if err := errors.Join(unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""), unix.Mount("tmpfs", dir, "tmpfs", 0, ""),
+		os.WriteFile(at, nil, 0), unix.Unshare(unix.CLONE_NEWNET), unix.Mount("/proc/thread-self/ns/net", at, "", unix.MS_BIND, "")); err != nil {
 		return nil, err
 	}
 	n, err := OpenNetns(at)

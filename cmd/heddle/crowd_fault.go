@@ -14,7 +14,6 @@ import (
 	"github.com/heddle-network/heddle/crowd/event"
 	"github.com/heddle-network/heddle/crowd/live"
 	"github.com/heddle-network/heddle/crowd/scenario"
-	"github.com/heddle-network/heddle/impair"
 )
 
 // crowdFaults has what the subcommands of "crowd fault" share.
@@ -29,7 +28,7 @@ func newCrowdFault(s *session) *cobra.Command {
 		Long: `fault tells a 'heddle crowd run' that goes on: a service fails, or a persona's link is another
 one, from now on. It lasts for --for, or until 'fault clear', or until the round ends:
 each round begins without. Reports and diaries have it as given by hand, for such a run
-cannot be repeated. What is known before belongs into the scenario's events.
+cannot be repeated. What is known before belongs in the scenario's events.
 
 A run is told by its own user alone. If there are several, --pid says which one.`},
 		f.service(), f.link(), f.clear())
@@ -99,23 +98,6 @@ nothing by itself.`,
 
 // noWords are the words of an argument that is not there.
 func noWords() []string { return nil }
-
-// rateFlag is a flag's rate of a link.
-type rateFlag struct{ *impair.Rate }
-
-func (r rateFlag) Type() string { return "rate" }
-
-func (r rateFlag) String() string {
-	if r.Rate == nil || *r.Rate == 0 {
-		return ""
-	}
-	return r.Rate.String()
-}
-
-func (r rateFlag) Set(text string) (err error) {
-	*r.Rate, err = impair.ParseRate(text)
-	return err
-}
 
 func (f *crowdFaults) clear() *cobra.Command {
 	return &cobra.Command{

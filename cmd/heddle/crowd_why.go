@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"strconv"
@@ -12,7 +11,6 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/crowd/diary"
 	"github.com/heddle-network/heddle/crowd/plan"
-	"github.com/heddle-network/heddle/crowd/scenario"
 	"github.com/heddle-network/heddle/crowd/tally"
 )
 
@@ -61,84 +59,6 @@ type crowdWhy struct {
 	Flows []diary.Flow `json:"flows"`
 	// Events are those that touch the user.
 	Events []diary.Event `json:"events,omitempty"`
-}
-
-// readWhy reads the diary of a user in a round. Without a mode or a number, any will do.
-func readWhy(ctx context.Context, file string, user int, mode string, number int) (w crowdWhy, err error) {
-	found, inside := false, false
-	w.Steps, w.Flows = []diary.Step{}, []diary.Flow{}
-	for l, err := range diary.Read(file) {
-		switch {
-		case err != nil:
-			return w, err
-		case l.Run != nil:
-			if w.Planned, err = plannedDiary(ctx, *l.Run, user); err != nil {
-				return w, err
-			}
-		case l.Round != nil:
-			again := l.Round.Number == w.Round.Number && l.Round.Mode == w.Round.Mode // a run that went on
-			if inside = l.Round.Is(mode, number) && (!found || again); inside {
-				w.Round, found, w.Steps, w.Flows, w.Events = *l.Round, true, []diary.Step{}, []diary.Flow{}, nil
-			}
-		case inside && l.Step != nil && l.Step.User == user:
-			w.Steps = append(w.Steps, *l.Step)
-		case inside && l.Flow != nil && l.Flow.User == user:
-			w.Flows = append(w.Flows, *l.Flow)
-		case inside && l.Event != nil && touches(*l.Event, w.Planned):
-			w.event(*l.Event)
-		}
-	}
-	if !found {
-		return w, heddle.Errorf(heddle.BadArgument, "read diary", file, "it has no such round", "give another --mode or --round, or none")
-	}
-	return w, w.fits(file)
-}
-
-// event adds an event that begins, or ends one.
-func (y *crowdWhy) event(e diary.Event) {
-	for i, begun := range y.Events {
-		if e.Ended > 0 && begun.Began == e.Began && begun.Number == e.Number && begun.SameThing(e.Event) {
-			y.Events[i] = e
-			return
-		}
-	}
-	y.Events = append(y.Events, e)
-}
-
-// fits refuses a plan that is not the one that was played: this heddle draws another one.
-func (y crowdWhy) fits(file string) error {
-	planned := map[diary.Where]string{}
-	for _, one := range y.Planned.Sessions {
-		for i, step := range one.Steps {
-			planned[diary.At(one, i)] = string(step.Do)
-		}
-	}
-	for _, s := range y.Steps {
-		if do, is := planned[s.Where]; !is || do != s.Do {
-			return diary.OtherPlan(file)
-		}
-	}
-	return nil
-}
-
-// plannedDiary draws a user's diary anew.
-func plannedDiary(ctx context.Context, r diary.Run, user int) (d plan.Diary, err error) {
-	read, err := r.Planned()
-	if err != nil {
-		return d, err
-	}
-	if err := checkUser(read, user); err != nil {
-		return d, err
-	}
-	return plan.New(read).User(ctx, user)
-}
-
-// checkUser refuses a user that a crowd does not have.
-func checkUser(read scenario.Scenario, user int) error {
-	if user < 1 || user > read.Users {
-		return heddle.Errorf(heddle.BadArgument, "find user", strconv.Itoa(user), "the crowd has no such user", fmt.Sprintf("give 1 to %d", read.Users))
-	}
-	return nil
 }
 
 // whyScreen shows the planned steps, with what became of each.

@@ -7,39 +7,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/impair"
 	"github.com/heddle-network/heddle/lab"
 )
-
-// share is a flag's share of frames: 5% or 0.05.
-type share struct{ *float64 }
-
-func (s share) Type() string { return "share" }
-
-func (s share) String() string {
-	if s.float64 == nil {
-		return "0%"
-	}
-	return impair.FormatShare(*s.float64)
-}
-
-func (s share) Set(text string) (err error) {
-	*s.float64, err = impair.ParseShare(text)
-	return err
-}
-
-// impairmentFlags are those that say what happens to frames.
-func impairmentFlags(fl *pflag.FlagSet, i *impair.Impairment) {
-	fl.Var(share{&i.Loss}, "loss", "`share` of frames that are lost")
-	fl.Var(share{&i.Duplicate}, "duplicate", "`share` of frames that come twice")
-	fl.Var(share{&i.Reorder}, "reorder", "`share` of frames that come "+impair.ReorderDelay.String()+" later")
-	fl.Var(share{&i.Corrupt}, "corrupt", "`share` of frames with a bit flipped")
-	fl.DurationVar(&i.Delay, "delay", 0, "delay of every frame")
-	fl.DurationVar(&i.Jitter, "jitter", 0, "how much the delay varies, up and down")
-}
 
 func (f *faults) wire() *cobra.Command {
 	var i impair.Impairment

@@ -30,7 +30,7 @@ type Program struct {
 	Folders []string
 	// Size is how much its files take at most, in bytes.
 	Size int64
-	// Nice is its niceness (setpriority(2)), if this process may give it that, whatever the niceness of this process is then.
+	// Nice is its niceness, from -20 to 19, whatever that of this process is. Where it may not be less, it is that of this process.
 	Nice int
 }
 

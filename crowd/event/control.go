@@ -1,6 +1,7 @@
 package event
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -41,7 +42,8 @@ func NotPlaying() error {
 	return heddle.Errorf(heddle.CrowdFailed, "tell crowd", "", "nothing is being played just now", "wait until 'heddle crowd status' shows a round")
 }
 
-// Do does what a command says, and returns the events that go on then. An error changes nothing.
+// Do does what a command says, and returns the events that go on then. A fault that is refused changes nothing. If a cleared
+// thing cannot be as it was, its fault has ended all the same, and the round's end has the error, too.
 func (c *Control) Do(told Command) ([]diary.Event, error) {
 	c.mu.Lock() // until it is done: the round does not end meanwhile
 	defer c.mu.Unlock()
@@ -100,16 +102,15 @@ func (x *Events) give(e scenario.Event, now time.Duration) error {
 	return nil
 }
 
-// clear ends what was given by hand.
-func (x *Events) clear(now time.Duration) (first error) {
+// clear ends what was given by hand. The error is that of what is not as it should be then.
+func (x *Events) clear(now time.Duration) (failed error) {
 	for i, e := range x.all {
 		if !e.ByHand || e.Ended != 0 {
 			continue
 		}
 		x.end(i, now)
-		if err := x.put(e.Event); first == nil {
-			first = err
-		}
+		failed = errors.Join(failed, x.put(e.Event))
 	}
-	return first
+	x.failed = errors.Join(x.failed, failed)
+	return failed
 }

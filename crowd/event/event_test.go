@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,69 +16,6 @@ import (
 	"github.com/heddle-network/heddle/impair"
 	"github.com/heddle-network/heddle/test/poll"
 )
-
-// stage notes what is done to it. A service that is broken does not come back.
-type stage struct {
-	mu     sync.Mutex
-	done   []string
-	broken string
-}
-
-func (s *stage) note(text string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.done = append(s.done, text)
-}
-
-func (s *stage) Fault(service string, as scenario.Fault) error {
-	if service == s.broken && as == scenario.Sound {
-		return errors.New("address already in use")
-	}
-	s.note(strings.TrimSpace(service + " " + string(as)))
-	return nil
-}
-
-func (s *stage) Link(persona string, as scenario.Link) error {
-	s.note(persona + " " + as.String())
-	return nil
-}
-
-func (s *stage) has(done ...string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Equal(s.done, done)
-}
-
-func (s *stage) awaits(t *testing.T, done ...string) {
-	t.Helper()
-	_, err := poll.Until(time.Minute, time.Millisecond, func() error {
-		if s.has(done...) {
-			return nil
-		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return fmt.Errorf("done was %q", s.done)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func read(t *testing.T, events string) scenario.Scenario {
-	t.Helper()
-	s, err := scenario.Parse([]byte(`
-crowd: some
-users: 4
-clock: {start: "Mon 09:00", length: 10m}
-personas:
-  far: {share: 50%, link: {delay: 30ms}, does: {mail: 1/m}}
-  near: {share: 50%, does: {browse: 1/m}}
-` + events))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
 
 var lossy = &scenario.Link{Impairment: impair.Impairment{Loss: 0.05}}
 
@@ -186,12 +121,20 @@ func TestByHand(t *testing.T) {
 	}
 }
 
-// TestBroken: a service that does not come back is told, to who cleared it, or else at the round's end.
+// TestBroken: a round has the error of a service that does not come back when an event ends.
 func TestBroken(t *testing.T) {
-	s, c := &stage{broken: "mail"}, &event.Control{}
-	x := event.Begin(read(t, "events: [{at: 0s, for: 1ms, service: mail, fault: down}]\n"), s, nil)
-	defer c.Lead(x)()
+	x := event.Begin(read(t, "events: [{at: 0s, for: 1ms, service: mail, fault: down}]\n"), &stage{broken: "mail"}, nil)
 	poll.For(t, time.Minute, time.Millisecond, "it ends", func() bool { all := x.Happened(); return len(all) == 1 && all[0].Ended > 0 })
+	if _, err := x.End(); err == nil || !strings.Contains(err.Error(), "address already in use") {
+		t.Error(err)
+	}
+}
+
+// TestBrokenByHand: that a service does not come back is told to who clears its fault, and the round has the error, too.
+func TestBrokenByHand(t *testing.T) {
+	c := &event.Control{}
+	x := event.Begin(read(t, ""), &stage{broken: "mail"}, nil)
+	defer c.Lead(x)()
 	if _, err := c.Do(event.Command{Begin: &scenario.Event{Service: "mail", Fault: scenario.Silent}}); err != nil {
 		t.Error(err)
 	}

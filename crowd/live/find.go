@@ -23,8 +23,7 @@ const prefix = "@heddle-crowd/"
 
 func name(pid int) string { return prefix + strconv.Itoa(pid) }
 
-// Find lists the runs that go on in this network namespace, by process. Those of others than root, and of this user,
-// are left out.
+// Find lists the runs that go on in this network namespace, by process: those of root and of this user.
 func Find() ([]Run, error) {
 	table, err := os.ReadFile("/proc/net/unix")
 	if err != nil {
@@ -32,9 +31,9 @@ func Find() ([]Run, error) {
 	}
 	var pids []int
 	for line := range strings.Lines(string(table)) {
-		fields := strings.Fields(line)
-		rest, is := strings.CutPrefix(fields[len(fields)-1], prefix)
-		if pid, err := strconv.Atoi(rest); is && err == nil && !slices.Contains(pids, pid) { // connections have the name, too
+		// Connections have the name, too. Anybody's name may have spaces, and ends of lines.
+		_, rest, is := strings.Cut(line, " "+prefix)
+		if pid, err := strconv.Atoi(strings.TrimSpace(rest)); is && err == nil && !slices.Contains(pids, pid) {
 			pids = append(pids, pid)
 		}
 	}
@@ -48,8 +47,8 @@ func Find() ([]Run, error) {
 	return all, nil
 }
 
-// waitDone is how long a command may take.
-const waitDone = 30 * time.Second
+// waitDone is how long a command may take: longer than a rig waits for its player.
+const waitDone = time.Minute
 
 // Tell tells the run of a process something, and returns the events that go on when it is done.
 func Tell(pid int, c event.Command) ([]diary.Event, error) {

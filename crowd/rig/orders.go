@@ -28,8 +28,8 @@ type Reply struct {
 	Error  *heddle.Error `json:"error,omitempty"`
 }
 
-// waitReply is how long a player may take for an order.
-const waitReply = 20 * time.Second
+// waitReply is how long a player may take for an order. A program that is started again may take 30 s.
+const waitReply = 40 * time.Second
 
 // maxOrder is the size of the longest order in bytes.
 const maxOrder = 128 << 10
@@ -108,23 +108,38 @@ func (r *Rig) Do(c event.Command) ([]diary.Event, error) {
 	}
 }
 
-// Obey is the player's side: it reads orders until the pipe ends, and writes a line for each.
+// maxUndone is how many orders wait for the one that is being done, before no more are read.
+const maxUndone = 100
+
+// Obey is the player's side: it reads orders until the pipe ends, has them done one after the other, and writes a line for
+// each. It does not wait for what is still to be done when the pipe ends.
 func Obey(from io.Reader, to io.Writer, do func(event.Command) ([]diary.Event, error)) {
+	undone := make(chan Order, maxUndone)
+	defer close(undone)
+	go func() {
+		for o := range undone {
+			o.obey(to, do)
+		}
+	}()
 	in := bufio.NewScanner(from)
 	in.Buffer(nil, maxOrder)
 	for in.Scan() {
 		var o Order
-		if json.Unmarshal(in.Bytes(), &o) != nil {
-			continue // nobody waits for it
-		}
-		r := Reply{ID: o.ID}
-		var err error
-		if r.Events, err = do(o.Command); err != nil {
-			errors.As(heddle.Wrap(heddle.CrowdFailed, "tell crowd", "", err, ""), &r.Error)
-		}
-		if text, err := json.Marshal(r); err == nil {
-			fmt.Fprintf(to, "%s%s\n", replyMark, text)
+		if json.Unmarshal(in.Bytes(), &o) == nil { // otherwise nobody waits for it
+			undone <- o
 		}
 	}
 	io.Copy(io.Discard, from)
+}
+
+// obey has an order done, and writes the reply.
+func (o Order) obey(to io.Writer, do func(event.Command) ([]diary.Event, error)) {
+	r := Reply{ID: o.ID}
+	var err error
+	if r.Events, err = do(o.Command); err != nil {
+		errors.As(heddle.Wrap(heddle.CrowdFailed, "tell crowd", "", err, ""), &r.Error)
+	}
+	if text, err := json.Marshal(r); err == nil {
+		fmt.Fprintf(to, "%s%s\n", replyMark, text)
+	}
 }

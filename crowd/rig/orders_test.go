@@ -3,6 +3,7 @@ package rig
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -27,8 +28,8 @@ func TestOrders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var notes []string
-	said := &lines{notes: func(s string) { notes = append(notes, s) }, reply: r.orders.reply}
+	notes := make(chan string, 10)
+	said := &lines{notes: func(s string) { notes <- s }, reply: r.orders.reply}
 	left := make(chan struct{})
 	gone := make(chan struct{})
 	go func() {
@@ -74,9 +75,39 @@ func TestOrders(t *testing.T) {
 	if _, err := r.Do(event.Command{Clear: true}); err == nil {
 		t.Error("a player that has left is told something")
 	}
-	if len(notes) != 3 {
-		t.Errorf("%q", notes)
+	for range 3 {
+		if note := <-notes; note != "it is told something" {
+			t.Error(note)
+		}
 	}
+}
+
+// TestObeyEnds: at the pipe's end the player leaves, also while an order is being done.
+func TestObeyEnds(t *testing.T) {
+	hear, leave, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hear.Close()
+	begun, end, left := make(chan struct{}, 2), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(left)
+		Obey(hear, io.Discard, func(event.Command) ([]diary.Event, error) {
+			begun <- struct{}{}
+			<-end
+			return nil, nil
+		})
+	}()
+	for range 2 {
+		leave.WriteString(`{"order":1,"command":{"clear":true}}` + "\n")
+	}
+	<-begun
+	leave.Close()
+	<-left
+	if len(begun) > 0 {
+		t.Error("two orders are done at once")
+	}
+	close(end)
 }
 
 // TestObeyLong: an order that is too long is none, and the pipe's end is still heard.

@@ -7,27 +7,35 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ahead is the niceness of this program while a crowd plays. People do not wait for a processor: what else the machine
-// does, such as the agent's housekeeping, would make them late.
-const ahead = -10
+// ahead is by how much the niceness of this program is less while a crowd plays. People do not wait for a processor: what
+// else the machine does, such as the agent's housekeeping, would make them late.
+const ahead = 10
 
-// goAhead gives all threads of this program that niceness, and returns what gives them back the one that they had. A
-// program that may not do so stays as it is: the lag tells what that costs (setpriority(2), CAP_SYS_NICE).
-func goAhead() (back func()) {
-	before, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
-	if err != nil {
-		return func() {}
-	}
-	setNice(ahead)
-	return func() { setNice(20 - before) } // the system call returns 40 to 1 for -20 to 19
+// goAhead has all threads of this program, which are so nice, go ahead of others, and returns what ends that. A program
+// that may not do so stays as it is: the lag tells what that costs (setpriority(2), CAP_SYS_NICE).
+func goAhead(nice int) (back func()) {
+	setNice(max(-20, nice-ahead))
+	return func() { setNice(nice) }
 }
 
-// setNice sets the niceness of each thread. A thread that begins later has that of the one that began it.
+// setNice sets the niceness of each thread. A thread that begins meanwhile has that of the one that began it, so it looks
+// until there is none to be set.
 func setNice(to int) {
-	threads, _ := os.ReadDir("/proc/self/task")
-	for _, t := range threads {
-		if number, err := strconv.Atoi(t.Name()); err == nil {
-			unix.Setpriority(unix.PRIO_PROCESS, number, to)
+	for found := true; found; {
+		found = false
+		threads, _ := os.ReadDir("/proc/self/task")
+		for _, t := range threads {
+			number, _ := strconv.Atoi(t.Name())
+			now, err := niceness(number)
+			if err == nil && now != to && unix.Setpriority(unix.PRIO_PROCESS, number, to) == nil {
+				found = true
+			}
 		}
 	}
+}
+
+// niceness is that of a thread; 0 is the calling one.
+func niceness(thread int) (int, error) {
+	priority, err := unix.Getpriority(unix.PRIO_PROCESS, thread) // the system call returns 40 to 1 for -20 to 19
+	return 20 - priority, err
 }

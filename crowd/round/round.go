@@ -99,8 +99,12 @@ func Play(ctx context.Context, o Options) (r Round, err error) {
 	debug.FreeOSMemory() // what an earlier round left
 	free := o.Free()
 	t, gone := tally.New(intended(drawn, starts)), &gone{tell: o.Progress}
+	nice, err := niceness(0)
+	if err != nil {
+		return r, err
+	}
 	s, err := stage.Set(ctx, stage.Options{Agent: o.Agent, Network: o.Network, Services: o.Scenario.Servers(), Connections: served,
-		Ended: gone.add, Users: o.Scenario.Users,
+		Ended: gone.add, Nice: nice, Users: o.Scenario.Users,
 		Persona: drawn.Persona, Links: o.Scenario.Links(), Seed: o.Scenario.Seed, Late: t.Frame,
 		Attached: func(n int) {
 			if n%1000 == 0 && n < o.Scenario.Users {
@@ -112,7 +116,7 @@ func Play(ctx context.Context, o Options) (r Round, err error) {
 	}
 	o.Progress(fmt.Sprintf("%d users are attached, in %s", o.Scenario.Users, s.Took.Round(10*time.Millisecond)))
 	length := time.Duration(o.Scenario.Clock.Length)
-	back := goAhead()
+	back := goAhead(nice)
 	use := beginUse(o.Free)
 	player := &play.Player{Plan: drawn, Users: s.Users, Services: s.Services, Length: length, Grace: grace, Tally: t, Diary: o.Diary}
 	stop := progress(length, o.Progress)

@@ -33,13 +33,13 @@ func (s *Server) Set(to State) error {
 			return err
 		}
 	}
+	if to == Down { // before who waits for an answer could get it
+		s.hangUp(true)
+	}
 	if g := s.gate.Swap(nil); g != nil {
 		close(*g)
 	}
-	switch to {
-	case Down:
-		s.hangUp(true)
-	case Silent:
+	if to == Silent {
 		g := make(chan struct{})
 		s.gate.Store(&g)
 	}

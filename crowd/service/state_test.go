@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/netip"
 	"syscall"
 	"testing"
 	"time"
@@ -60,6 +61,48 @@ func TestStaysDown(t *testing.T) {
 	}
 }
 
+// TestAllOrNone: a server that has a place in each family, and cannot listen at one of them again, listens at none.
+func TestAllOrNone(t *testing.T) {
+	s := &Server{Guests: &Guests{}}
+	t.Cleanup(s.Close)
+	at := []string{"127.0.0.1:0", "[::1]:0"}
+	for i := range at {
+		err := s.Serve(func() (net.Listener, error) {
+			l, err := net.Listen("tcp", at[i])
+			if err == nil {
+				at[i] = l.Addr().String()
+			}
+			return l, err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Guests.Admit(netip.MustParseAddrPort(at[i]).Addr())
+	}
+	if err := s.Set(Down); err != nil {
+		t.Fatal(err)
+	}
+	other, err := net.Listen("tcp", at[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Set(Sound); !errors.Is(err, syscall.EADDRINUSE) {
+		t.Errorf("it listens beside another: %v", err)
+	}
+	if c, err := net.Dial("tcp", at[0]); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("it listens at one place alone: %v, %v", c, err)
+	}
+	other.Close()
+	if err := s.Set(Sound); err != nil {
+		t.Fatal(err)
+	}
+	for _, to := range at {
+		if err := Ask(dial(t, to), Request{100, 100}); err != nil {
+			t.Errorf("%s: %v", to, err)
+		}
+	}
+}
+
 // TestSilent: requests are taken, and answered when the server is sound again. Who gives up holds nothing.
 func TestSilent(t *testing.T) {
 	s, to := start(t)
@@ -111,23 +154,29 @@ func request(t *testing.T, to io.Writer) {
 	}
 }
 
-// TestSilentThenDown: who waits for a silent server is reset when it is down; and a silent server can be closed.
+// TestSilentThenDown: who waits for a silent server is reset when it is down, and not answered; and a silent server can be closed.
 func TestSilentThenDown(t *testing.T) {
 	s, to := start(t)
 	for _, then := range []func(){func() { s.Set(Down) }, s.Close} {
 		if err := s.Set(Silent); err != nil {
 			t.Fatal(err)
 		}
-		c := dial(t, to)
-		request(t, c)
-		poll.For(t, time.Minute, 10*time.Millisecond, "it is taken", func() bool {
+		var all []net.Conn
+		for range 50 {
+			c := dial(t, to)
+			request(t, c)
+			all = append(all, c)
+		}
+		poll.For(t, time.Minute, 10*time.Millisecond, "they are taken", func() bool {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			return len(s.open) == 1
+			return len(s.open) == len(all)
 		})
 		then()
-		if n, err := io.ReadFull(c, make([]byte, 1)); n > 0 || err == nil {
-			t.Errorf("it was answered: %v", err)
+		for _, c := range all {
+			if n, err := io.ReadFull(c, make([]byte, 1)); n > 0 || err == nil {
+				t.Errorf("it was answered: %v", err)
+			}
 		}
 		s.Set(Sound)
 	}

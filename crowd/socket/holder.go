@@ -22,18 +22,20 @@ type Holder struct {
 	path   string
 	folder *os.File
 	made   atomic.Int64
-	// work is what the thread does; ended is closed when it has ended.
+	// work is what the thread does until stop is closed; ended is closed when it has ended.
 	work    chan func()
 	closing sync.Once
+	stop    chan struct{}
 	ended   chan struct{}
 }
 
-// held is the folder over which the thread mounts its own.
-const held = "/tmp"
+// held is the folder over which the thread mounts its own. Every host has it, and it is no symbolic link: whoever opens
+// the path follows an absolute one from the own root. The thread needs nothing that is there.
+const held = "/sys"
 
 // NewHolder starts the thread. It needs CAP_SYS_ADMIN.
 func NewHolder() (*Holder, error) {
-	h := &Holder{work: make(chan func()), ended: make(chan struct{})}
+	h := &Holder{work: make(chan func()), stop: make(chan struct{}), ended: make(chan struct{})}
 	started := make(chan error)
 	go h.run(started)
 	if err := <-started; err != nil {
@@ -44,18 +46,29 @@ func NewHolder() (*Holder, error) {
 
 // run is the thread. It never serves anything else, since it cannot return to the mount namespace from which it came.
 func (h *Holder) run(started chan<- error) {
-	defer close(h.ended)
 	runtime.LockOSThread()
+	if unix.Gettid() == os.Getpid() { // others take the first thread's namespaces for those of the process
+		go h.run(started)
+		<-h.ended
+		runtime.UnlockOSThread()
+		return
+	}
+	defer close(h.ended)
 	if err := h.mount(); err != nil {
 		started <- err
 		return
 	}
 	started <- nil
-	for do := range h.work {
-		do()
+	for {
+		select {
+		case do := <-h.work:
+			do()
+		case <-h.stop:
+			h.folder.Close()
+			unix.Unmount(held, unix.MNT_DETACH) // and with it all that is mounted there
+			return
+		}
 	}
-	h.folder.Close()
-	unix.Unmount(held, unix.MNT_DETACH) // and with it all that is mounted there
 }
 
 // mount gives the thread its mount namespace.
@@ -64,18 +77,19 @@ func (h *Holder) mount() error {
 		return fmt.Errorf("make a mount namespace: %w", err)
 	}
 	h.path = fmt.Sprintf("/proc/%d/task/%d/root%s", os.Getpid(), unix.Gettid(), held)
-	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+	// What others unmount goes here, too: otherwise file systems of the host would stay in use.
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
 		return fmt.Errorf("keep mounts from others: %w", err)
 	}
 	if err := unix.Mount("heddle-crowd", held, "tmpfs", 0, "mode=0700"); err != nil {
-		return fmt.Errorf("mount tmpfs: %w", err)
+		return fmt.Errorf("mount tmpfs over %s: %w", held, err)
 	}
 	var err error
 	h.folder, err = os.Open(held)
 	return err
 }
 
-// New makes a namespace, in which loopback is down.
+// New makes a namespace, in which loopback is down. After Close, the error is os.ErrClosed.
 func (h *Holder) New() (Namespace, error) {
 	n := Namespace{h, strconv.FormatInt(h.made.Add(1), 10)}
 	var file *os.File
@@ -91,8 +105,12 @@ func (h *Holder) New() (Namespace, error) {
 	}
 	defer file.Close()
 	done := make(chan error)
-	h.work <- func() { done <- hold(file, held+"/"+n.name) }
-	return n, <-done
+	select {
+	case h.work <- func() { done <- hold(file, held+"/"+n.name) }:
+		return n, <-done
+	case <-h.ended:
+		return n, fmt.Errorf("hold a network namespace: %w", os.ErrClosed)
+	}
 }
 
 // hold mounts a namespace.
@@ -110,6 +128,6 @@ func hold(namespace *os.File, at string) error {
 
 // Close lets go of all namespaces at once. Each ends when nothing else uses it.
 func (h *Holder) Close() {
-	h.closing.Do(func() { close(h.work) })
+	h.closing.Do(func() { close(h.stop) })
 	<-h.ended
 }

@@ -1,6 +1,7 @@
 package socket
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"runtime"
@@ -31,8 +32,15 @@ func (n Namespace) Do(f func() error) error {
 // Enter brings the calling thread into the namespace, to stay there. The goroutine has locked the thread
 // (runtime.LockOSThread), and does not give it back.
 func (n Namespace) Enter() error {
-	fd, err := unix.Openat(int(n.holder.folder.Fd()), n.name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	var fd int
+	folder, err := n.holder.folder.SyscallConn()
 	if err != nil {
+		return err
+	}
+	closed := folder.Control(func(at uintptr) { // Close waits for this
+		fd, err = unix.Openat(int(at), n.name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	})
+	if err = cmp.Or(closed, err); err != nil {
 		return fmt.Errorf("open a network namespace: %w", err)
 	}
 	defer unix.Close(fd)

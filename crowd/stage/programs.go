@@ -51,15 +51,6 @@ func mayOpen() int64 {
 	return int64(files.Max)
 }
 
-// niceness is that of this program now. While a crowd plays it is another, which is none of a program's that is started anew.
-func niceness() int {
-	before, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
-	if err != nil {
-		return 0
-	}
-	return 20 - before // the system call returns 40 to 1 for -20 to 19
-}
-
 func (s *Stage) startProgram(ctx context.Context, by string, set program.Setting) error {
 	found, err := program.Find(by)
 	if err != nil {
@@ -68,8 +59,8 @@ func (s *Stage) startProgram(ctx context.Context, by string, set program.Setting
 	seat := s.Services[set.Service]
 	runs, speaks, err := found.Prepare(set)
 	if err == nil {
-		runs.Nice = niceness()
-		p := &programServer{program: runs, seat: seat, port: speaks.Port(), ended: func(how string) {
+		runs.Nice = s.options.Nice
+		p := &programServer{round: ctx, program: runs, seat: seat, port: speaks.Port(), ended: func(how string) {
 			if s.options.Ended != nil {
 				s.options.Ended(set.Service, by+" ended: "+how)
 			}

@@ -24,6 +24,8 @@ type server interface {
 
 // programServer is a program that answers for a service.
 type programServer struct {
+	// round ends when the round is broken off: then nobody waits for a program that is being started again.
+	round   context.Context
 	program container.Program
 	seat    play.Seat
 	port    uint16
@@ -38,6 +40,9 @@ type programServer struct {
 
 // start starts the program, and waits until it takes connections.
 func (p *programServer) start(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	c, err := container.Start(p.seat.Namespace, p.program)
 	if err != nil {
 		return err
@@ -68,7 +73,8 @@ func (p *programServer) stop() {
 }
 
 // Set makes the server so: one that is down has no process, the processes of one that is silent are stopped. If the program
-// cannot be started again, the server stays down, and the error has the program's words. One that ended by itself stays so.
+// cannot be started again, the server stays down, and the error has the program's words. One that ended by itself is
+// started again only after it was down.
 func (p *programServer) Set(to service.State) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -76,7 +82,7 @@ func (p *programServer) Set(to service.State) error {
 		return nil
 	}
 	if p.state == service.Down {
-		ctx, cancel := context.WithTimeout(context.Background(), startTime)
+		ctx, cancel := context.WithTimeout(p.round, startTime)
 		defer cancel()
 		if err := p.start(ctx); err != nil {
 			return err

@@ -46,22 +46,20 @@ func TestProgramServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended := make(chan string, 10)
-	p := &programServer{program: runs, seat: play.Seat{Namespace: n, Addrs: []netip.Addr{here}}, port: speaks.Port(), ended: func(how string) { ended <- how }}
+	round, breakOff := context.WithCancel(t.Context())
+	p := &programServer{round: round, program: runs, seat: play.Seat{Namespace: n, Addrs: []netip.Addr{here}}, port: speaks.Port(), ended: func(how string) { ended <- how }}
 	if err := p.start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	defer p.Close()
 	ask := func(patience time.Duration) error {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		defer cancel()
-		c, err := n.Dial(ctx, netip.AddrPortFrom(here, speaks.Port()), func(netip.AddrPort) {})
+		c, err := n.Dial(t.Context(), netip.AddrPortFrom(here, speaks.Port()), func(netip.AddrPort) {}) // the kernel answers, or refuses
 		if err != nil {
 			return err
 		}
 		defer c.Close()
-		deadline, _ := ctx.Deadline()
-		c.SetDeadline(deadline)
+		c.SetDeadline(time.Now().Add(patience))
 		return speaks.Ask(c, protocol.Request{Site: 1, Sends: 200, Receives: 1000})
 	}
 	set := func(to service.State) {
@@ -87,6 +85,13 @@ func TestProgramServer(t *testing.T) {
 	if len(ended) > 0 {
 		t.Errorf("it was ended, and %q is told", <-ended)
 	}
+	set(service.Down)
+	breakOff()
+	if err := p.Set(service.Sound); !errors.Is(err, context.Canceled) || p.now != nil {
+		t.Errorf("it is started again though the round is broken off: %v", err)
+	}
+	p.round = t.Context()
+	set(service.Sound)
 	p.now.Close()
 	select {
 	case <-ended:

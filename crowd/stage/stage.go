@@ -34,7 +34,9 @@ type Options struct {
 	// Services say what answers for each; Connections is how many each that is a program must bear at once.
 	Services    map[string]scenario.Server
 	Connections map[string]int64
-	Users       int
+	// Nice is the niceness of programs, also of one that starts again while this program goes ahead.
+	Nice  int
+	Users int
 	// Persona is that of a user, from 1, and Links are those of the personas that have one. Seed is that of the links' decisions. Late is told how much
 	// later than due each frame passed a link.
 	Persona func(user int) string

@@ -1,0 +1,164 @@
+package socket
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestHolder: namespaces take no open file, nobody else sees their mounts, and all end with their holder.
+func TestHolder(t *testing.T) {
+	h := holder(t)
+	first := namespace(t, h)
+	before := openFiles(t)
+	var all []string
+	for range 20 {
+		n := namespace(t, h)
+		to, err := os.Readlink(n.Path()) // a mount is no link
+		if err == nil {
+			t.Fatalf("%s leads to %s", n.Path(), to)
+		}
+		all = append(all, n.Path())
+	}
+	if now := openFiles(t); now > before {
+		t.Errorf("%d files were open, and %d are", before, now)
+	}
+	mounts, err := os.ReadFile("/proc/self/mountinfo") // which is that of the first thread
+	if err != nil || strings.Contains(string(mounts), "heddle-crowd") {
+		t.Errorf("everybody sees the mounts: %v", err)
+	}
+	if err := first.Do(func() error { return nil }); err != nil {
+		t.Error(err)
+	}
+	h.Close()
+	for _, path := range all {
+		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left: %v", path, err)
+		}
+	}
+	if err := first.Do(func() error { return nil }); err == nil {
+		t.Error("a namespace is entered after its holder was closed")
+	}
+	if _, err := h.New(); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("a namespace is made after its holder was closed: %v", err)
+	}
+}
+
+// TestCloseMeanwhile: a holder is closed while namespaces are made and entered.
+func TestCloseMeanwhile(t *testing.T) {
+	for range 10 {
+		h := holder(t)
+		first := namespace(t, h)
+		var busy sync.WaitGroup
+		for range 4 {
+			busy.Go(func() {
+				for {
+					if _, err := h.New(); err != nil {
+						if !errors.Is(err, os.ErrClosed) {
+							t.Error(err)
+						}
+						return
+					}
+				}
+			})
+			busy.Go(func() {
+				for {
+					if err := first.Do(func() error { return nil }); err != nil {
+						return
+					}
+				}
+			})
+		}
+		h.Close()
+		busy.Wait()
+	}
+}
+
+// TestFirstThread: the process's first thread is never a holder's, wherever the holder begins.
+func TestFirstThread(t *testing.T) {
+	holder(t).Close() // needs root; one that goes on may keep that thread
+	first, end := make(chan struct{}), make(chan struct{})
+	h := &Holder{work: make(chan func()), stop: make(chan struct{}), ended: make(chan struct{})}
+	started := make(chan error)
+	begin := func() {
+		runtime.LockOSThread()
+		if unix.Gettid() != os.Getpid() {
+			<-end // so that the next one has another thread
+			return
+		}
+		close(first)
+		runtime.UnlockOSThread()
+		h.run(started)
+	}
+	there := func() bool {
+		select {
+		case <-first:
+			return true
+		case <-time.After(time.Millisecond):
+			return false
+		}
+	}
+	defer close(end)
+	for tries := 0; !there(); tries++ {
+		if tries == 2000 {
+			t.Fatal("nothing runs on the first thread")
+		}
+		go begin()
+	}
+	if err := <-started; err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	if h.path == fmt.Sprintf("/proc/%d/task/%d/root%s", os.Getpid(), os.Getpid(), held) {
+		t.Error("it is")
+	}
+	if _, err := h.New(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestLeavesOthers: what somebody else unmounts does not stay with the holder.
+func TestLeavesOthers(t *testing.T) {
+	holder(t) // needs root
+	name := fmt.Sprintf("heddle-socket-%d", os.Getpid())
+	does := func(args ...string) {
+		t.Helper()
+		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v: %s", args, err, out)
+		}
+	}
+	does("ip", "netns", "add", name) // in a folder whose mounts are shared
+	t.Cleanup(func() { exec.Command("ip", "netns", "delete", name).Run() })
+	h := holder(t)
+	has := func() bool {
+		mounts, err := os.ReadFile(strings.TrimSuffix(h.path, "root"+held) + "mountinfo")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Contains(string(mounts), name)
+	}
+	if !has() {
+		t.Error("the holder's thread does not see it at first")
+	}
+	does("umount", "/run/netns/"+name)
+	if has() {
+		t.Error("the holder still has it")
+	}
+}
+
+func openFiles(t *testing.T) int {
+	t.Helper()
+	all, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(all)
+}
