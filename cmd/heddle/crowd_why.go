@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"time"
 
@@ -24,8 +26,8 @@ func newCrowdWhy(s *session) *cobra.Command {
 		Short: "Show what a user planned to do, and what came of it",
 		Long: `why puts a user's planned diary beside what happened in a round: when each step was to
 begin, when it did, how long the user waited, and why it failed; and the events that touch
-the user: of the persona's link, of services that the user's steps go to, and those for
-which the user gathers. USER is a number, from 1;
+the user: of the persona's link, of services that the user's steps go to, those for which
+the user gathers, and those by which the user came or went ('crowd scale'). USER is a number, from 1;
 FILE is what 'heddle crowd run --diary' wrote. Without --mode and --round, it is
 the first round that is there.`,
 		Example: "  heddle crowd why 7 diary.jsonl\n  heddle crowd why 7 diary.jsonl --mode routed --round 2",
@@ -59,26 +61,28 @@ type crowdWhy struct {
 	// Steps are those that ended, Flows those that were opened; their steps are in the plan.
 	Steps []diary.Step `json:"steps"`
 	Flows []diary.Flow `json:"flows"`
-	// Events are those that touch the user.
+	// Events are those that touch the user, Scales those by which the user came or went.
 	Events []diary.Event `json:"events,omitempty"`
+	Scales []diary.Scale `json:"scales,omitempty"`
 }
 
 // readWhy reads the diary of a user in a round. Without a mode or a number, any will do.
 func readWhy(ctx context.Context, file string, user int, mode string, number int) (w crowdWhy, err error) {
-	found, inside := false, false
+	found, inside, most := false, false, 0
 	w.Steps, w.Flows = []diary.Step{}, []diary.Flow{}
 	for l, err := range diary.Read(file) {
 		switch {
 		case err != nil:
 			return w, err
 		case l.Run != nil:
+			most = l.Run.Users
 			if w.Planned, err = plannedDiary(ctx, *l.Run, user); err != nil {
 				return w, err
 			}
 		case l.Round != nil:
 			again := l.Round.Number == w.Round.Number && l.Round.Mode == w.Round.Mode // a run that went on
 			if inside = l.Round.Is(mode, number) && (!found || again); inside {
-				w.Round, found, w.Steps, w.Flows, w.Events = *l.Round, true, []diary.Step{}, []diary.Flow{}, nil
+				w.Round, found, w.Steps, w.Flows, w.Events, w.Scales = *l.Round, true, []diary.Step{}, []diary.Flow{}, nil, nil
 			}
 		case inside && l.Step != nil && l.Step.User == user:
 			w.Steps = append(w.Steps, *l.Step)
@@ -86,7 +90,13 @@ func readWhy(ctx context.Context, file string, user int, mode string, number int
 			w.Flows = append(w.Flows, *l.Flow)
 		case inside && l.Event != nil && touches(*l.Event, w.Planned):
 			w.event(*l.Event)
+		case inside && l.Scale != nil && l.Scale.Touches(user):
+			most = max(most, l.Scale.From, l.Scale.Now())
+			w.Scales = append(w.Scales, *l.Scale)
 		}
+	}
+	if err := checkUser(most, user); found && err != nil {
+		return w, err
 	}
 	if !found {
 		return w, heddle.Errorf(heddle.BadArgument, "read diary", file, "it has no such round", "give another --mode or --round, or none")
@@ -131,16 +141,16 @@ func plannedDiary(ctx context.Context, r diary.Run, user int) (d plan.Diary, err
 	if err != nil {
 		return d, heddle.Wrap(heddle.BadArgument, "read scenario of diary", r.Crowd, err, "use the version of heddle that wrote it")
 	}
-	if err := checkUser(read, user); err != nil {
+	if err := checkUser(scenario.MaxUsers, user); err != nil {
 		return d, err
 	}
-	return plan.New(read).User(ctx, user)
+	return plan.New(read).User(ctx, user) // who may have come later
 }
 
-// checkUser refuses a user that a crowd does not have.
-func checkUser(read scenario.Scenario, user int) error {
-	if user < 1 || user > read.Users {
-		return heddle.Errorf(heddle.BadArgument, "find user", strconv.Itoa(user), "the crowd has no such user", fmt.Sprintf("give 1 to %d", read.Users))
+// checkUser refuses a user that a crowd of so many does not have.
+func checkUser(users, user int) error {
+	if user < 1 || user > users {
+		return heddle.Errorf(heddle.BadArgument, "find user", strconv.Itoa(user), "the crowd has no such user", fmt.Sprintf("give 1 to %d", users))
 	}
 	return nil
 }
@@ -163,10 +173,10 @@ func (s *session) whyScreen(w io.Writer, y crowdWhy) error {
 		head = append(head, "flows")
 	}
 	var rows [][]string
-	events := y.Events
+	happened := y.happened()
 	happens := func(until time.Duration) { // with all steps that are planned before
-		for ; len(events) > 0 && events[0].Began <= until; events = events[1:] {
-			row := eventRow(events[0])
+		for ; len(happened) > 0 && happened[0].began <= until; happened = happened[1:] {
+			row := happened[0].row
 			if s.isWide() {
 				row = append(row, "")
 			}
@@ -202,6 +212,24 @@ func (s *session) whyScreen(w io.Writer, y crowdWhy) error {
 	}
 	fmt.Fprintln(w)
 	return writeTable(w, s.width(), head, rows)
+}
+
+// happening is what happened beside steps, as a row among them.
+type happening struct {
+	began time.Duration
+	row   []string
+}
+
+// happened lists events and scales in the order of time.
+func (y crowdWhy) happened() (all []happening) {
+	for _, e := range y.Events {
+		all = append(all, happening{e.Began, eventRow(e)})
+	}
+	for _, sc := range y.Scales {
+		all = append(all, happening{sc.Began, []string{"-", "by hand", sc.String(), "", clockTime(sc.Began), "", "took " + shortDuration(sc.Took)}})
+	}
+	slices.SortStableFunc(all, func(a, b happening) int { return cmp.Compare(a.began, b.began) })
+	return all
 }
 
 // eventRow is an event among steps.

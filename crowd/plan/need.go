@@ -107,8 +107,24 @@ func (s Summary) Needs(l Limits) []Need {
 
 // memory is what kernel and program take at most, in bytes.
 func (s Summary) memory() int64 {
-	return base + int64(s.Users)*perUser + int64(s.Linked)*perLink + 2*s.Peak.Connections*perSocket + s.Peak.Tracked*perTracked +
+	return held(s.Users, s.Linked) + 2*s.Peak.Connections*perSocket + s.Peak.Tracked*perTracked +
 		s.Peak.Sessions*perSession
+}
+
+// held is what users take who do nothing, in bytes; so many of them have links.
+func held(users, linked int) int64 {
+	return base + int64(users)*perUser + int64(linked)*perLink
+}
+
+// Held is the memory that so many users of the crowd have taken as soon as they are attached, in bytes.
+func (p *Plan) Held(users int) int64 {
+	linked := 0
+	for number := 1; number <= users; number++ {
+		if p.Link(number) != nil {
+			linked++
+		}
+	}
+	return held(users, linked)
 }
 
 func sysctl(name string, need int64) string {
@@ -126,8 +142,20 @@ func roomFor(need int64) int64 {
 
 // Refuse returns an error if a need that is not met concerns one of the modes.
 func (s Summary) Refuse(needs []Need, modes []string) error {
-	var causes, remedies []string
+	causes, remedies, otherModes := Lacking(needs, modes)
+	if causes == nil {
+		return nil
+	}
 	last := "give fewer --users"
+	if otherModes {
+		last += ", or other --modes"
+	}
+	return heddle.Errorf(heddle.CrowdTooLarge, "plan crowd", s.Crowd, strings.Join(causes, "; "), strings.Join(append(remedies, last), "; or "))
+}
+
+// Lacking lists why the machine does not bear needs that concern one of the modes, and what remedies that, beside fewer
+// users; and whether other modes would.
+func Lacking(needs []Need, modes []string) (causes, remedies []string, otherModes bool) {
 	for _, n := range needs {
 		if n.Met() || !n.Concerns(modes) {
 			continue
@@ -136,7 +164,7 @@ func (s Summary) Refuse(needs []Need, modes []string) error {
 		if len(n.Modes) > 0 {
 			others := func(mode string) bool { return !slices.Contains(modes, mode) }
 			where = " in mode " + strings.Join(slices.DeleteFunc(slices.Clone(n.Modes), others), ", ")
-			last = "give fewer --users, or other --modes"
+			otherModes = true
 		}
 		need, limit := n.words()
 		causes = append(causes, fmt.Sprintf("it needs %s%s, and %s allows %s", need, where, n.Setting, limit))
@@ -144,13 +172,10 @@ func (s Summary) Refuse(needs []Need, modes []string) error {
 			remedies = append(remedies, n.Remedy)
 		}
 	}
-	if causes == nil {
-		return nil
-	}
 	if len(remedies) > 0 {
-		last = strings.Join(remedies, "; ") + "; or " + last
+		remedies = []string{strings.Join(remedies, "; ")}
 	}
-	return heddle.Errorf(heddle.CrowdTooLarge, "plan crowd", s.Crowd, strings.Join(causes, "; "), last)
+	return causes, remedies, otherModes
 }
 
 // words are the need with what it counts, and the limit.

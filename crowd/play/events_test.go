@@ -128,9 +128,9 @@ events:
 		intended[p.Behaviour(at)]++
 	}
 	count := tally.New(intended)
-	player := Player{Plan: p, Users: []Seat{w.user}, Services: w.services, Length: time.Duration(s.Clock.Length), Tally: count}
+	player := New(Options{Plan: p, Users: []Seat{w.user}, Services: w.services, Length: time.Duration(s.Clock.Length), Tally: count}, starts)
 	events := event.Begin(s, w, nil)
-	player.Play(context.Background(), starts)
+	player.Play(context.Background())
 	happened, err := events.End()
 	if err != nil || len(happened) != 9 {
 		t.Errorf("%v: %+v", err, happened)

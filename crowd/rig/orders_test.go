@@ -3,8 +3,10 @@ package rig
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,6 +16,18 @@ import (
 	"github.com/heddle-network/heddle/crowd/scenario"
 	"github.com/heddle-network/heddle/test/poll"
 )
+
+// oneByOne is written to by several, as a file may be.
+type oneByOne struct {
+	sync.Mutex
+	io.Writer
+}
+
+func (w *oneByOne) Write(b []byte) (int, error) {
+	w.Lock()
+	defer w.Unlock()
+	return w.Writer.Write(b)
+}
 
 // TestOrders: what a rig is told goes to its player, whose words come back; at the pipe's end the player leaves. Between rounds
 // there is nobody.
@@ -28,29 +42,34 @@ func TestOrders(t *testing.T) {
 		t.Fatal(err)
 	}
 	var notes []string
-	said := &lines{notes: func(s string) { notes = append(notes, s) }, reply: r.orders.reply}
+	said := &oneByOne{Writer: &lines{notes: func(s string) { notes = append(notes, s) }, reply: r.orders.reply}}
 	left := make(chan struct{})
 	gone := make(chan struct{})
 	go func() {
 		defer close(left)
-		Obey(hear, said, func(c event.Command) ([]diary.Event, error) {
+		Obey(hear, said, func(c event.Command) (event.Done, error) {
 			said.Write([]byte("heddle: it is told something\n"))
 			switch {
 			case c.Clear:
-				return nil, heddle.Errorf(heddle.BadArgument, "clear", "", "no", "")
+				return event.Done{}, heddle.Errorf(heddle.BadArgument, "clear", "", "no", "")
+			case c.Scale > 0:
+				return event.Done{Scale: &diary.Scale{From: 5, To: c.Scale, Took: 1}}, nil
 			case c.Begin.For > 0:
 				<-gone
 			}
-			return []diary.Event{{Event: *c.Begin, ByHand: true}}, nil
+			return event.Done{Events: []diary.Event{{Event: *c.Begin, ByHand: true}}}, nil
 		})
 	}()
 	end := r.orders.begin(leave)
-	if on, err := r.Do(event.Command{Begin: fault}); err != nil || len(on) != 1 || on[0].Event != *fault {
-		t.Errorf("%v: %+v", err, on)
+	if done, err := r.Do(event.Command{Begin: fault}); err != nil || len(done.Events) != 1 || done.Events[0].Event != *fault {
+		t.Errorf("%v: %+v", err, done)
 	}
 	leave.WriteString("{\n\n") // which is no order
 	if _, err := r.Do(event.Command{Clear: true}); !errors.Is(err, heddle.BadArgument.Sentinel()) {
 		t.Error(err)
+	}
+	if done, err := r.Do(event.Command{Scale: 7}); err != nil || done.Scale == nil || *done.Scale != (diary.Scale{From: 5, To: 7, Took: 1}) {
+		t.Errorf("%v: %+v", err, done.Scale)
 	}
 	long := *fault
 	long.For = time.Minute
@@ -62,8 +81,11 @@ func TestOrders(t *testing.T) {
 	poll.For(t, time.Minute, time.Millisecond, "the order is sent", func() bool {
 		r.orders.mu.Lock()
 		defer r.orders.mu.Unlock()
-		return len(r.orders.waiting) == 1
+		return len(r.orders.waiting) == 1 // and is done while others are
 	})
+	if _, err := r.Do(event.Command{Scale: 8}); err != nil {
+		t.Errorf("while another order is being done: %v", err)
+	}
 	end() // the round ends, and the player has not answered
 	if err := <-answers; err == nil || !strings.Contains(err.Error(), "nothing is being played") {
 		t.Error(err)
@@ -74,7 +96,7 @@ func TestOrders(t *testing.T) {
 	if _, err := r.Do(event.Command{Clear: true}); err == nil {
 		t.Error("a player that has left is told something")
 	}
-	if len(notes) != 3 {
+	if len(notes) != 5 {
 		t.Errorf("%q", notes)
 	}
 }
@@ -82,7 +104,7 @@ func TestOrders(t *testing.T) {
 // TestObeyLong: an order that is too long is none, and the pipe's end is still heard.
 func TestObeyLong(t *testing.T) {
 	var out bytes.Buffer
-	Obey(strings.NewReader(strings.Repeat("x", 2*maxOrder)+"\n"+`{"order":1,"command":{"clear":true}}`+"\n"), &out, func(event.Command) ([]diary.Event, error) { return nil, nil })
+	Obey(strings.NewReader(strings.Repeat("x", 2*maxOrder)+"\n"+`{"order":1,"command":{"clear":true}}`+"\n"), &out, func(event.Command) (event.Done, error) { return event.Done{}, nil })
 	if out.Len() > 0 {
 		t.Error(out.String())
 	}
