@@ -95,19 +95,32 @@ func (p *crowdPlay) scale(ctx context.Context, c event.Command) (event.Done, err
 	return done, err
 }
 
-// carries refuses more users than this machine can carry. What those who are there have taken is not to be had again.
+// carries refuses more users than this machine can carry. What those who are there have taken counts as free, for it is in
+// what all need. Many are too many before it is drawn what they do, which takes long.
 func (p *crowdPlay) carries(ctx context.Context, users int, mode string) error {
 	read, err := p.read.Resize(users)
 	if err != nil {
 		return err
 	}
+	there, err := p.read.Resize(p.present)
+	if err != nil {
+		return err
+	}
 	limits := machineLimits()
-	limits.Memory += plan.New(read).Held(p.present)
+	limits.Memory += plan.New(there).Idle().Memory()
+	if err := tooMany(plan.New(read).Idle().Needs(limits), mode, users); err != nil {
+		return err
+	}
 	drawn, err := p.drawPlan(ctx, read, "")
 	if err != nil {
 		return err
 	}
-	causes, remedies, _ := plan.Lacking(drawn.Needs(limits), []string{mode})
+	return tooMany(drawn.Needs(limits), mode, users)
+}
+
+// tooMany is the error of needs that this machine does not meet in a mode.
+func tooMany(needs []plan.Need, mode string, users int) error {
+	causes, remedies, _ := plan.Lacking(needs, []string{mode})
 	if causes == nil {
 		return nil
 	}

@@ -90,7 +90,9 @@ func (s *session) runScreen(w io.Writer, run live.Run) error {
 	}
 	now := run.Now
 	sum := now.Sessions()
-	fields = append(fields, [2]string{"users", strconv.Itoa(now.Present)})
+	if now.Present > 0 { // otherwise the run is of an older version
+		fields = append(fields, [2]string{"users", strconv.Itoa(now.Present)})
+	}
 	for _, sc := range now.Scales {
 		fields = append(fields, [2]string{"scaled", scaleText(sc)})
 	}

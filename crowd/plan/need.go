@@ -78,7 +78,7 @@ func (s Summary) Needs(l Limits) []Need {
 		ports = fewer
 	}
 	all := []Need{
-		{What: "memory", Need: s.memory(), Limit: l.Memory, Setting: "MemAvailable",
+		{What: "memory", Need: s.Memory(), Limit: l.Memory, Setting: "MemAvailable",
 			Remedy: "add memory, or end what takes it"},
 		{What: "open files", Need: files, Limit: l.Files, Setting: "fs.nr_open", Remedy: sysctl("fs.nr_open", files)},
 		{What: "open files", Need: files, Limit: l.FilesOfUser, Setting: "RLIMIT_NOFILE",
@@ -105,26 +105,21 @@ func (s Summary) Needs(l Limits) []Need {
 	return all
 }
 
-// memory is what kernel and program take at most, in bytes.
-func (s Summary) memory() int64 {
-	return held(s.Users, s.Linked) + 2*s.Peak.Connections*perSocket + s.Peak.Tracked*perTracked +
+// Memory is what kernel and program take at most, in bytes.
+func (s Summary) Memory() int64 {
+	return base + int64(s.Users)*perUser + int64(s.Linked)*perLink + 2*s.Peak.Connections*perSocket + s.Peak.Tracked*perTracked +
 		s.Peak.Sessions*perSession
 }
 
-// held is what users take who do nothing, in bytes; so many of them have links.
-func held(users, linked int) int64 {
-	return base + int64(users)*perUser + int64(linked)*perLink
-}
-
-// Held is the memory that so many users of the crowd have taken as soon as they are attached, in bytes.
-func (p *Plan) Held(users int) int64 {
-	linked := 0
-	for number := 1; number <= users; number++ {
+// Idle is the crowd before anybody does anything: it has users, and nothing else.
+func (p *Plan) Idle() Summary {
+	s := newForecast(p.scenario).Summary
+	for number := 1; number <= s.Users; number++ {
 		if p.Link(number) != nil {
-			linked++
+			s.Linked++
 		}
 	}
-	return held(users, linked)
+	return s
 }
 
 func sysctl(name string, need int64) string {

@@ -83,7 +83,8 @@ func sessions() []Figure {
 		count("failed", "failed", bench.LowerIsBetter, func(s tally.Sessions) int64 { return s.Failed }),
 		count("gave up", "gave-up", bench.LowerIsBetter, func(s tally.Sessions) int64 { return s.GivenUp }),
 		count("unfinished", "unfinished", bench.LowerIsBetter, func(s tally.Sessions) int64 { return s.Unfinished }),
-		count("left", "", bench.Informative, func(s tally.Sessions) int64 { return s.Left }),
+		{Part: "sessions", Label: "left", Better: bench.Informative,
+			Value: func(one Round) (float64, bool) { n := one.Sessions().Left; return float64(n), n > 0 }},
 		count("never began", "never-began", bench.LowerIsBetter, func(s tally.Sessions) int64 { return s.Intended - s.Started }),
 		count("began late", "began-late", bench.LowerIsBetter, func(s tally.Sessions) int64 { return s.Late }),
 	}

@@ -76,7 +76,7 @@ func (x *scaler) Scale(users int) (diary.Scale, error) {
 		done.Failed = err.Error()
 	}
 	x.add(done)
-	x.Progress(fmt.Sprintf("%d users are attached, %s later", done.Now(), done.Took.Round(10*time.Millisecond)))
+	x.Progress(fmt.Sprintf("%s, in %s", done, done.Took.Round(10*time.Millisecond)))
 	return done, err
 }
 
