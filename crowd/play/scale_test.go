@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/heddle-network/heddle/crowd/diary"
+	"github.com/heddle-network/heddle/crowd/link"
 	"github.com/heddle-network/heddle/crowd/plan"
 	"github.com/heddle-network/heddle/crowd/scenario"
 	"github.com/heddle-network/heddle/crowd/tally"
@@ -114,6 +116,69 @@ behaviours:
 	}
 	if len(did) != 8 {
 		t.Errorf("not everybody did something: %v", did)
+	}
+}
+
+// TestLeaveEnds: of a user who is taken out of the crowd amid sessions, nothing keeps the namespace: no connection on either
+// side, and no link.
+func TestLeaveEnds(t *testing.T) {
+	const people = `
+crowd: people
+users: 1
+clock: {start: "Mon 09:00", length: 10m}
+personas: {one: {share: 100%, link: {delay: 20ms}}}
+behaviours:
+  read: {start: page, states: {page: {do: web.page, sends: 100B, receives: 1MB, connections: 4, expect: 5ms, next: {page: 1, end: 0.000001}}}}
+  type:
+    start: login
+    states:
+      login: {do: shell.login, sends: 100B, receives: 100B, keep: true, expect: 5ms, think: 10ms, next: {key: 1}}
+      key: {do: shell.key, sends: 100B, receives: 100B, connections: 0, expect: 5ms, think: 10ms, next: {key: 1, end: 0.000001}}
+events:
+  - {at: 0s, for: 10ms, gather: read, share: 100%}
+  - {at: 0s, for: 10ms, gather: type, share: 100%}
+`
+	s, err := scenario.Parse([]byte(people))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newTown(t, s.Uses()...)
+	w.Link("one", *s.Personas["one"].Link)
+	p := plan.New(s)
+	starts, err := p.Starts(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := tally.New(map[string]int64{"read": 1, "type": 1})
+	player := New(Options{Plan: p, Users: []Seat{w.user}, Services: w.services, Length: 10 * time.Minute, Tally: count}, starts)
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		player.Play(context.Background())
+	}()
+	poll.For(t, time.Minute, time.Millisecond, "the user does both", func() bool {
+		did := count.Result().Actions
+		return did["shell.key"].Count > 2 && did["web.page"].Count > 2
+	})
+	player.Leave(0)
+	<-over
+	w.guests.Dismiss(w.user.Addrs...)
+	for _, server := range w.servers {
+		server.Sweep()
+	}
+	if err := link.EndOrphans(w.user.Namespace); err != nil {
+		t.Error(err)
+	}
+	w.links.Take(1)
+	if err := w.holder.Drop(w.user.Namespace); err != nil {
+		t.Fatal(err)
+	}
+	poll.For(t, time.Minute, time.Millisecond, "the user's namespace ended", func() bool {
+		out, err := exec.Command("nsenter", "--net="+w.far.Path(), "ip", "link").CombinedOutput()
+		return err == nil && !strings.Contains(string(out), "eth0")
+	})
+	if sum := count.Result().Sessions(); sum.Left != 2 || sum.GoOn() != 0 {
+		t.Errorf("%+v", sum)
 	}
 }
 

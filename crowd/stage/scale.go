@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/crowd/link"
 	"github.com/heddle-network/heddle/crowd/play"
 	"github.com/heddle-network/heddle/crowd/socket"
 )
@@ -43,7 +44,7 @@ func (s *Stage) More(ctx context.Context, users int) ([]play.Seat, error) {
 	return seats, nil
 }
 
-// Fewer takes away the users above a number, who do nothing any more. Their namespaces have ended when it returns, also with an error:
+// Fewer takes away the users above a number, who do nothing any more. It lets go of their namespaces, also with an error:
 // that of users who could not be detached. Clear tries that again, and the agent removes them.
 func (s *Stage) Fewer(ctx context.Context, users int) error {
 	s.mu.Lock()
@@ -63,6 +64,7 @@ func (s *Stage) remove(ctx context.Context, first int, seats []play.Seat) error 
 		numbers = append(numbers, first+i)
 		if seat.Namespace != (socket.Namespace{}) {
 			namespaces = append(namespaces, seat.Namespace)
+			_ = link.EndOrphans(seat.Namespace) // otherwise some end later
 		}
 		s.mu.Lock()
 		if id := idOf(userName(first + i)); s.has(id) {
