@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -37,8 +38,12 @@ func newScaler(ctx context.Context, o Options, drawn *plan.Plan, s *stage.Stage,
 	return x
 }
 
-// maxScales is how often a round is scaled at most: all of it is in its report.
-const maxScales = 1000
+// maxScales is how often a round is scaled at most, and maxWhy is for how long it is said why it failed, in bytes: all of it is in
+// its report, and in what is shown of the run.
+const (
+	maxScales = 1000
+	maxWhy    = 300
+)
 
 // Scale gives the crowd another number of users. It returns when all new ones are attached, or all others are gone. If that many cannot be
 // attached, or the round ends before, it fails, and nothing is left of the new ones.
@@ -74,6 +79,9 @@ func (x *scaler) Scale(users int) (diary.Scale, error) {
 			err = heddle.Errorf(heddle.CrowdFailed, "scale crowd to users", strconv.Itoa(users), "the round ended before", "wait for the next round")
 		}
 		done.Failed = err.Error()
+		if len(done.Failed) > maxWhy {
+			done.Failed = strings.ToValidUTF8(done.Failed[:maxWhy], "") + "…"
+		}
 	}
 	x.add(done)
 	x.Progress(fmt.Sprintf("%s, in %s", done, done.Took.Round(10*time.Millisecond)))
