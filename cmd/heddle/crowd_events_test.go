@@ -111,6 +111,12 @@ func TestCrowdEvents(t *testing.T) {
 			t.Errorf("%v: %q", words, got)
 		}
 	}
+	if got := does("__complete", "crowd", "scale", ""); !strings.HasPrefix(got, ":") {
+		t.Errorf("a number is completed as %q", got)
+	}
+	if got := does("__complete", "crowd", "scale", "3", "--pid", ""); !strings.HasPrefix(got, strconv.Itoa(run.cmd.Process.Pid)+"\teventful\n") {
+		t.Errorf("the run is completed as %q", got)
+	}
 	run.ends(t)
 	r, err := report.Read(out)
 	if err != nil || len(r.Rounds) != 1 || len(r.Events) != 3 {

@@ -36,11 +36,12 @@ func (c Command) one() bool {
 type Done struct {
 	// Events are those that go on then.
 	Events []diary.Event `json:"events,omitempty"`
-	// Scale is what was done to have other users; From is To if there are as many already.
+	// Scale is what was done to have other users, or attempted; From is To if there are as many already.
 	Scale *diary.Scale `json:"scale,omitempty"`
 }
 
-// Scaler gives the crowd that is being played another number of users. It may be called by several at once.
+// Scaler gives the crowd that is being played another number of users. It may be called by several at once. With an error, what it
+// returns is the attempt that failed; nothing, if there was none.
 type Scaler interface {
 	Scale(users int) (diary.Scale, error)
 }
@@ -77,6 +78,9 @@ func (c *Control) Do(told Command) (Done, error) {
 	if s := c.scale; told.Scale != 0 && s != nil {
 		c.mu.Unlock() // it takes long, and sees to the round's end itself
 		done, err := s.Scale(told.Scale)
+		if done == (diary.Scale{}) {
+			return Done{}, err
+		}
 		return Done{Scale: &done}, err
 	}
 	defer c.mu.Unlock() // when it is done: the round does not end meanwhile

@@ -35,9 +35,17 @@ func (q *queue) due(now time.Duration) int {
 // add adds sessions that begin at a time or later, and returns those. They are in the order of time.
 func (q *queue) add(starts []plan.Start, from time.Duration) []plan.Start {
 	i, _ := slices.BinarySearchFunc(starts, from, func(s plan.Start, at time.Duration) int { return cmp.Compare(s.At, at) })
-	q.starts = slices.Concat(q.starts, starts[i:])
-	slices.SortStableFunc(q.starts, func(a, b plan.Start) int { return cmp.Compare(a.At, b.At) })
-	return starts[i:]
+	added, old := starts[i:], q.starts
+	q.starts = make([]plan.Start, 0, len(old)+len(added))
+	for _, s := range added {
+		n := 0
+		for n < len(old) && old[n].At <= s.At {
+			n++
+		}
+		q.starts, old = append(append(q.starts, old[:n]...), s), old[n:]
+	}
+	q.starts = append(q.starts, old...)
+	return added
 }
 
 // drop takes out the sessions of users above the last one, and returns them.

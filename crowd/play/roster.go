@@ -93,9 +93,7 @@ func (p *Player) Join(seats []Seat, starts []plan.Start) bool {
 		return false
 	}
 	p.users = append(p.users, seats...)
-	for _, s := range p.queue.add(starts, time.Since(p.start)) {
-		p.Tally.Intend(p.Plan.Behaviour(s), 1)
-	}
+	p.intend(p.queue.add(starts, time.Since(p.start)), 1)
 	p.wake()
 	return true
 }
@@ -105,9 +103,7 @@ func (p *Player) Join(seats []Seat, starts []plan.Start) bool {
 func (p *Player) Leave(last int) {
 	p.mu.Lock()
 	p.users = p.users[:min(last, len(p.users))]
-	for _, s := range p.queue.drop(last) {
-		p.Tally.Intend(p.Plan.Behaviour(s), -1)
-	}
+	p.intend(p.queue.drop(last), -1)
 	var leaving []*part
 	for one := range p.going {
 		if one.user > last || one.with > last {
@@ -120,6 +116,17 @@ func (p *Player) Leave(last int) {
 	p.mu.Unlock()
 	for _, one := range leaving {
 		<-one.ended
+	}
+}
+
+// intend counts sessions as intended, or with -1 as not intended any more.
+func (p *Player) intend(starts []plan.Start, each int64) {
+	more := map[string]int64{}
+	for _, s := range starts {
+		more[p.Plan.Behaviour(s)] += each
+	}
+	for behaviour, n := range more {
+		p.Tally.Intend(behaviour, n)
 	}
 }
 

@@ -104,7 +104,7 @@ func (r *Rig) Do(c event.Command) (event.Done, error) {
 		case !is:
 			return event.Done{}, event.NotPlaying()
 		case got.Error != nil:
-			return event.Done{}, got.Error
+			return got.Done, got.Error
 		}
 		return got.Done, nil
 	case <-late:

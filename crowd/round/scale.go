@@ -57,11 +57,11 @@ func (x *scaler) Scale(users int) (diary.Scale, error) {
 	done := diary.Scale{From: present, To: users, Began: time.Since(x.begun)}
 	switch {
 	case x.ctx.Err() != nil:
-		return done, event.NotPlaying()
+		return diary.Scale{}, event.NotPlaying()
 	case users == present:
 		return done, nil
 	case len(all) >= maxScales:
-		return done, heddle.Errorf(heddle.CrowdFailed, "scale crowd to users", strconv.Itoa(users),
+		return diary.Scale{}, heddle.Errorf(heddle.CrowdFailed, "scale crowd to users", strconv.Itoa(users),
 			fmt.Sprintf("this round has been scaled %d times, and can be no more", maxScales), "wait for the next round")
 	}
 	x.player.Stay()
