@@ -84,7 +84,11 @@ func (x *scaler) Scale(users int) (diary.Scale, error) {
 		}
 	}
 	x.add(done)
-	x.Progress(fmt.Sprintf("%s, in %s", done, done.Took.Round(10*time.Millisecond)))
+	said := fmt.Sprintf("%s, in %s", done, done.Took.Round(10*time.Millisecond))
+	if err != nil {
+		said = fmt.Sprintf("%d users, for %d failed: %s", done.Now(), users, done.Failed)
+	}
+	x.Progress(said)
 	return done, err
 }
 
