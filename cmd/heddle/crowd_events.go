@@ -28,7 +28,7 @@ func (s *session) eventTable(w io.Writer, all []scenario.Event) error {
 }
 
 // eventFields are the lines of a report about events: those of the scenario, and in how many rounds they happened if not in
-// all, and what was given by hand.
+// all, and what was done by hand.
 func eventFields(r report.Report) (fields [][2]string) {
 	for i, e := range r.Events {
 		text := fmt.Sprintf("%s, for %s: %s", clockTime(e.At), scenario.Short(e.For), e)
@@ -42,8 +42,24 @@ func eventFields(r report.Report) (fields [][2]string) {
 			fields = append(fields, [2]string{"by hand", fmt.Sprintf("round %d, mode %s, %s, for %s: %s", one.Number, one.Mode, clockTime(e.Began),
 				shortDuration(e.Ended-e.Began), e)})
 		}
+		for _, sc := range one.Scales {
+			fields = append(fields, [2]string{"scaled", fmt.Sprintf("round %d, mode %s, %s", one.Number, one.Mode, scaleText(sc))})
+		}
 	}
 	return fields
+}
+
+// scaleText is a change of the number of users, with when it was and how long it took.
+func scaleText(s diary.Scale) string {
+	what := "attached"
+	if s.To < s.From {
+		what = "detached"
+	}
+	text := fmt.Sprintf("%s: %s, %s in %s", clockTime(s.Began), s, what, shortDuration(s.Took))
+	if s.Failed != "" {
+		text = fmt.Sprintf("%s: %s, for %d failed after %s: %s", clockTime(s.Began), s, s.To, shortDuration(s.Took), s.Failed)
+	}
+	return text
 }
 
 // goingOn are the lines about events that have not ended.

@@ -90,7 +90,7 @@ func TestCrowdEvents(t *testing.T) {
 	refused(heddle.BadArgument, "it is not said how", "link", "far")
 	refused(heddle.BadArgument, "choose from down, silent", "service", "web", "slow")
 	refused(heddle.CrowdFailed, "there are only: eventful of process", "clear", "--pid", "1")
-	other, err := live.Serve(live.Run{Crowd: "other"}, func(event.Command) ([]diary.Event, error) { return nil, errors.New("it is the other one") })
+	other, err := live.Serve(live.Run{Crowd: "other"}, func(event.Command) (event.Done, error) { return event.Done{}, errors.New("it is the other one") })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,11 +100,22 @@ func TestCrowdEvents(t *testing.T) {
 		t.Error(got)
 	}
 	other.Close()
+	var grown crowdScaled
+	if err := json.Unmarshal([]byte(does("crowd", "scale", "16", "-o", "json")), &grown); err != nil || grown.From != 12 || grown.To != 16 || grown.Crowd != "eventful" || grown.Took <= 0 {
+		t.Errorf("%v: %+v", err, grown)
+	}
+	does("crowd", "scale", "14", "--pid", strconv.Itoa(run.cmd.Process.Pid))
 	does("crowd", "fault", "service", "chat", "down") // until the round's end
-	for words, want := range map[string]string{"service ": "chat\nweb\n:", "service web ": "down\nsilent\n:", "link ": "far\nnear\n:", "link far ": ":"} {
+	for words, want := range map[string]string{"service ": "chat\nweb\n:", "service web ": "down\nsilent\n:", "link ": "far\nnear\n:", "link far ": ":", "clear ": ":"} {
 		if got := does(append([]string{"__complete", "crowd", "fault"}, strings.Split(words, " ")...)...); !strings.HasPrefix(got, want) {
 			t.Errorf("%v: %q", words, got)
 		}
+	}
+	if got := does("__complete", "crowd", "scale", ""); !strings.HasPrefix(got, ":") {
+		t.Errorf("a number is completed as %q", got)
+	}
+	if got := does("__complete", "crowd", "scale", "3", "--pid", ""); !strings.HasPrefix(got, strconv.Itoa(run.cmd.Process.Pid)+"\teventful\n") {
+		t.Errorf("the run is completed as %q", got)
 	}
 	run.ends(t)
 	r, err := report.Read(out)
@@ -112,6 +123,7 @@ func TestCrowdEvents(t *testing.T) {
 		t.Fatalf("%v: %+v\n%s", err, r, run.stderr.String())
 	}
 	checkHappened(t, r, out, book)
+	checkScaled(t, r, out, book)
 	nothingLeft(t)
 }
 
@@ -132,7 +144,7 @@ func checkHappened(t *testing.T, r report.Report, file, book string) {
 	if !slices.Equal(words, want) {
 		t.Errorf("%q", words)
 	}
-	if s := one.Behaviours["read"]; s.Intended < 12 || s.Achieved != s.Intended {
+	if s := one.Behaviours["read"]; s.Intended < 12 || s.Achieved+s.Left != s.Intended {
 		t.Errorf("read: %+v", s)
 	}
 	if one.Actions["web.page"].Service.Max < 120*time.Millisecond { // a round trip on the worse link
@@ -158,5 +170,31 @@ func checkHappened(t *testing.T, r report.Report, file, book string) {
 	}
 	if got := heddleDoes(t, "crowd", "labels", book); !strings.Contains(got, "web.page") {
 		t.Error(got)
+	}
+}
+
+// checkScaled: report and diary say that there were other users for a while, and who.
+func checkScaled(t *testing.T, r report.Report, file, book string) {
+	t.Helper()
+	one := r.Rounds[0]
+	if len(one.Scales) != 2 || one.Users != 12 || one.MemoryPerUser != 0 {
+		t.Fatalf("%+v, %d users, %d bytes each", one.Scales, one.Users, one.MemoryPerUser)
+	}
+	if more, fewer := one.Scales[0], one.Scales[1]; more.Now() != 16 || fewer.From != 16 || fewer.Now() != 14 || more.Took <= 0 || fewer.Began < more.Began+more.Took {
+		t.Errorf("%+v", one.Scales)
+	}
+	if shown := call(t, "crowd", "report", file); !regexp.MustCompile("scaled: +round 1, mode bridge, 0:00:0[0-9]: 16 users, then 14, detached in ").MatchString(shown.stdout) {
+		t.Errorf("%s", shown.stdout)
+	}
+	if shown := call(t, "crowd", "compare", file, file); !strings.Contains(shown.stdout+shown.stderr, "only the first was scaled, in round 1, mode bridge: 12 users, then 16") {
+		t.Errorf("%+v", shown)
+	}
+	for user, rows := range map[string]int{"12": 0, "13": 1, "16": 2} {
+		if text := heddleDoes(t, "crowd", "why", user, book); strings.Count(text, " users, then ") != rows {
+			t.Errorf("why %s: %s", user, text)
+		}
+	}
+	if got := call(t, "crowd", "why", "17", book); got.code == 0 || !strings.Contains(got.stderr, "the crowd has no such user") {
+		t.Errorf("%+v", got)
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -16,14 +17,20 @@ import (
 	"github.com/heddle-network/heddle/crowd/scenario"
 )
 
-// crowdFaults has what the subcommands of "crowd fault" share.
-type crowdFaults struct {
+// crowdTeller has what commands share that tell a run something.
+type crowdTeller struct {
 	*session
 	pid int
 }
 
+// pidFlag says which run is told.
+func (f *crowdTeller) pidFlag(cmd *cobra.Command, flags *pflag.FlagSet) {
+	flags.IntVar(&f.pid, "pid", 0, "process of the run, where there are several ('heddle crowd status')")
+	cmd.RegisterFlagCompletionFunc("pid", f.completeFrom(f.pids))
+}
+
 func newCrowdFault(s *session) *cobra.Command {
-	f := &crowdFaults{session: s}
+	f := &crowdTeller{session: s}
 	cmd := newGroup(&cobra.Command{Use: "fault", Short: "Break and mend things while a crowd plays",
 		Long: `fault tells a 'heddle crowd run' that goes on: a service fails, or a persona's link is another
 one, from now on. It lasts for --for, or until 'fault clear', or until the round ends:
@@ -32,8 +39,7 @@ cannot be repeated. What is known before belongs in the scenario's events.
 
 A run is told by its own user alone. If there are several, --pid says which one.`},
 		f.service(), f.link(), f.clear())
-	cmd.PersistentFlags().IntVar(&f.pid, "pid", 0, "process of the run, where there are several ('heddle crowd status')")
-	cmd.RegisterFlagCompletionFunc("pid", s.completeFrom(f.pids))
+	f.pidFlag(cmd, cmd.PersistentFlags())
 	return cmd
 }
 
@@ -42,7 +48,7 @@ func forFlag(flags *pflag.FlagSet, d *time.Duration) {
 	flags.DurationVar(d, "for", 0, "how long it lasts (default: until 'fault clear', or until the round ends)")
 }
 
-func (f *crowdFaults) service() *cobra.Command {
+func (f *crowdTeller) service() *cobra.Command {
 	var e scenario.Event
 	cmd := &cobra.Command{
 		Use: "service NAME FAULT", Args: withArgs("NAME", "FAULT"),
@@ -65,7 +71,7 @@ Its name is still answered. Calls go from user to user, so there is no service v
 	return cmd
 }
 
-func (f *crowdFaults) link() *cobra.Command {
+func (f *crowdTeller) link() *cobra.Command {
 	var e scenario.Event
 	var l scenario.Link
 	cmd := &cobra.Command{
@@ -99,20 +105,20 @@ nothing by itself.`,
 // noWords are the words of an argument that is not there.
 func noWords() []string { return nil }
 
-func (f *crowdFaults) clear() *cobra.Command {
+func (f *crowdTeller) clear() *cobra.Command {
 	return &cobra.Command{
 		Use: "clear", Args: withArgs(),
 		Short:   "End the faults that were given by hand",
 		Long:    "clear ends what 'fault' has begun. Events of the scenario go on.",
 		Example: "  heddle crowd fault clear",
-		RunE: func(*cobra.Command, []string) error {
-			return f.tell(event.Command{Clear: true}, "what was given by hand has ended")
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return f.tell(cmd.Context(), event.Command{Clear: true}, "what was given by hand has ended")
 		},
 	}
 }
 
 // begin begins a fault.
-func (f *crowdFaults) begin(cmd *cobra.Command, e scenario.Event) error {
+func (f *crowdTeller) begin(cmd *cobra.Command, e scenario.Event) error {
 	if cmd.Flags().Changed("for") && e.For <= 0 {
 		return heddle.Errorf(heddle.BadArgument, "read flag", "--for", fmt.Sprintf("%v is no time for which it could last", e.For), "give one such as 2m, or none")
 	}
@@ -120,7 +126,7 @@ func (f *crowdFaults) begin(cmd *cobra.Command, e scenario.Event) error {
 	if e.For > 0 {
 		lasts = "for " + scenario.Short(e.For)
 	}
-	return f.tell(event.Command{Begin: &e}, e.String()+", "+lasts)
+	return f.tell(cmd.Context(), event.Command{Begin: &e}, e.String()+", "+lasts)
 }
 
 // crowdTold is the output document of crowd fault.
@@ -132,20 +138,20 @@ type crowdTold struct {
 }
 
 // tell tells the run that goes on.
-func (f *crowdFaults) tell(c event.Command, done string) error {
+func (f *crowdTeller) tell(ctx context.Context, c event.Command, done string) error {
 	run, err := f.run()
 	if err != nil {
 		return err
 	}
-	goOn, err := live.Tell(run.PID, c)
+	told, err := live.Tell(ctx, run.PID, c)
 	if err != nil {
 		return err
 	}
-	return f.emitDone("CrowdFaults", crowdTold{run.PID, run.Crowd, append([]diary.Event{}, goOn...)}, "%s", done)
+	return f.emitDone("CrowdFaults", crowdTold{run.PID, run.Crowd, append([]diary.Event{}, told.Events...)}, "%s", done)
 }
 
 // run is the one that goes on, or that of --pid.
-func (f *crowdFaults) run() (run live.Run, err error) {
+func (f *crowdTeller) run() (run live.Run, err error) {
 	all, err := live.Find()
 	if err != nil {
 		return run, heddle.Wrap(heddle.CrowdFailed, "look for crowds", "", err, "")
@@ -167,7 +173,7 @@ func (f *crowdFaults) run() (run live.Run, err error) {
 }
 
 // of lists what the runs have of something.
-func (f *crowdFaults) of(what func(live.Run) []string) func() []string {
+func (f *crowdTeller) of(what func(live.Run) []string) func() []string {
 	return func() (words []string) {
 		all, _ := live.Find()
 		for _, r := range all {
@@ -181,7 +187,7 @@ func (f *crowdFaults) of(what func(live.Run) []string) func() []string {
 }
 
 // pids lists the processes of the runs.
-func (f *crowdFaults) pids() []string {
+func (f *crowdTeller) pids() []string {
 	return f.of(func(r live.Run) []string {
 		return []string{cobra.CompletionWithDesc(strconv.Itoa(r.PID), r.Crowd)}
 	})()

@@ -33,9 +33,9 @@ func TestCrowdRunHere(t *testing.T) {
 		return cmd
 	}
 	first := agent()
-	heddleDoes(t, "network", "create", "web", "--mode", "bridge", "--subnet", "10.20.0.0/24", "--subnet", "fd20::/64")
+	heddleDoes(t, "network", "create", "web", "--mode", "bridge", "--subnet", "10.20.0.0/26", "--subnet", "fd20::/64")
 	short := scenarioFile(t, players)
-	long := scenarioFile(t, strings.NewReplacer("length: 3s", "length: 10m", "share: 100%", "share: 100%, link: {delay: 100ms}").Replace(players))
+	long := scenarioFile(t, strings.NewReplacer("length: 3s", "length: 10m", "share: 100%", "share: 100%, link: {delay: 100ms}", "{by: nginx, tls: true}", "{sites: 1}").Replace(players))
 
 	killed := runCrowd(t, long, "--network", "web")
 	killed.awaits(t, "playing for")
@@ -51,17 +51,22 @@ func TestCrowdRunHere(t *testing.T) {
 	if got := heddleDoes(t, "crowd", "fault", "service", "web", "down"); got != "service web down, until it is cleared, or the round ends\n" {
 		t.Error(got)
 	}
-	killed.cmd.Process.Kill()
+	scaled(t)
+	amidScale(t, func() { killed.cmd.Process.Kill() }, "it ended")
 	killed.cmd.Wait()
 	if got := heddleDoes(t, "crowd", "status"); got != "" {
 		t.Errorf("a run that was killed is shown: %s", got)
 	}
 	awaitNobody(t)
+	endsAmidScale(t, long)
 
 	out, book, seen := filepath.Join(dir, "report.json"), filepath.Join(dir, "diary.jsonl"), filepath.Join(dir, "seen.pcap")
 	captured := capturing(t, seen)
 	run := runCrowd(t, short, "--network", "web", "--rounds", "2", "--out", out, "--diary", book)
 	run.awaits(t, "playing for")
+	if got := call(t, "crowd", "scale", "20"); got.code != 2 || !strings.Contains(got.stderr, "services are by nginx") {
+		t.Errorf("a crowd whose services are by a program is scaled: %+v", got)
+	}
 	first.Process.Kill()
 	first.Wait()
 	second := agent()

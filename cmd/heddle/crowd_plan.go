@@ -158,7 +158,7 @@ func (s *session) drawPlan(ctx context.Context, read scenario.Scenario, file str
 }
 
 func (s *session) crowdDiary(ctx context.Context, read scenario.Scenario, user int) error {
-	if err := checkUser(read, user); err != nil {
+	if err := checkUser(read.Users, user); err != nil {
 		return err
 	}
 	d, err := plan.New(read).User(ctx, user)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/heddle-network/heddle"
@@ -31,6 +32,9 @@ type crowdPlay struct {
 	lab     atomic.Pointer[rig.Rig]
 	// shown is what others see of the run; nil of a rig's player, whose caller shows it.
 	shown *live.Server
+
+	scaling sync.Mutex
+	present int // users of the round that is being played
 }
 
 // say tells the user, and whoever looks on.
@@ -57,7 +61,22 @@ func (p *crowdPlay) now(l round.Live) {
 }
 
 // do does what others tell the run.
-func (p *crowdPlay) do(c event.Command) ([]diary.Event, error) {
+func (p *crowdPlay) do(ctx context.Context, c event.Command) (event.Done, error) {
+	if c.Scale != 0 {
+		return p.scale(ctx, c)
+	}
+	return p.tell(c)
+}
+
+// begin begins a round, with as many users as are planned.
+func (p *crowdPlay) begin() {
+	p.scaling.Lock()
+	defer p.scaling.Unlock()
+	p.present = p.read.Users
+}
+
+// tell takes a command to the round that is being played.
+func (p *crowdPlay) tell(c event.Command) (event.Done, error) {
 	if r := p.lab.Load(); r != nil {
 		return r.Do(c)
 	}
@@ -78,6 +97,7 @@ func (p *crowdPlay) here(ctx context.Context, n heddle.Network) error {
 		if p.flags.rounds > 1 {
 			p.say("round %d of %d", number, p.flags.rounds)
 		}
+		p.begin()
 		played, err := round.Play(ctx, round.Options{Scenario: p.read, Agent: p.client(), Network: n, Diary: d, Number: number,
 			Free:     func() int64 { return machineLimits().Memory },
 			Progress: func(step string) { p.say("%s", step) }, Live: p.now, Control: p.control})
@@ -130,6 +150,7 @@ func (p *crowdPlay) rounds(ctx context.Context, r *rig.Rig) error {
 				continue
 			}
 			p.say("round %d of %d: mode %s", number, p.flags.rounds, mode)
+			p.begin()
 			played, err := r.Play(ctx, mode, number)
 			var known *heddle.Error
 			if len(p.out.Of(mode)) == 0 && errors.As(err, &known) && known.Code == heddle.NotOnKernel {

@@ -146,8 +146,8 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 	}
 	if f.player == 0 {
 		if p.shown, err = live.Serve(live.Run{Crowd: read.Name, Seed: read.Seed, Users: read.Users, Modes: f.modes, Rounds: f.rounds, Played: len(out.Rounds),
-			Servers: read.CanFail(), Linked: sortedKeys(read.Links())}, p.do); err != nil {
-			s.note("'heddle crowd status' and 'fault' will not find this run: %v", err)
+			Servers: read.CanFail(), Linked: sortedKeys(read.Links())}, func(c event.Command) (event.Done, error) { return p.do(ctx, c) }); err != nil {
+			s.note("'heddle crowd status', 'fault' and 'scale' will not find this run: %v", err)
 		} else {
 			defer p.shown.Close()
 		}

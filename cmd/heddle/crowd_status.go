@@ -24,7 +24,7 @@ func newCrowdStatus(s *session) *cobra.Command {
 		Short: "Show the crowds that play now",
 		Long: `status shows each 'heddle crowd run' of this machine that goes on: in which round and mode it
 is, how many sessions should have begun, what became of them, how long people wait, and
-by how much the crowd itself is late, and which events go on. With --follow, it is shown anew every two seconds, until no run is
+by how much the crowd itself is late, how many users there are, and which events go on. With --follow, it is shown anew every two seconds, until no run is
 left.`,
 		Example: "  heddle crowd status\n  heddle crowd status -o json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -90,10 +90,16 @@ func (s *session) runScreen(w io.Writer, run live.Run) error {
 	}
 	now := run.Now
 	sum := now.Sessions()
+	if now.Present > 0 { // otherwise the run is of an older version
+		fields = append(fields, [2]string{"users", strconv.Itoa(now.Present)})
+	}
+	for _, sc := range now.Scales {
+		fields = append(fields, [2]string{"scaled", scaleText(sc)})
+	}
 	fields = append(fields, [2]string{"round", fmt.Sprintf("%d, mode %s, %s of %s", now.Number, now.Mode, shortDuration(now.Since), shortDuration(now.Length))},
 		[2]string{"sessions", fmt.Sprintf("%d of %d are due, %d began, %d late", now.Due, sum.Intended, sum.Started, sum.Late)},
 		[2]string{"of these", fmt.Sprintf("%d achieved, %d failed, %d gave up, %d go on", sum.Achieved, sum.Failed, sum.GivenUp,
-			sum.Started-sum.Achieved-sum.Failed-sum.GivenUp-sum.Unfinished)},
+			sum.GoOn())},
 		[2]string{"crowd's lag p99", shortDuration(now.Late())})
 	fields = append(fields, goingOn(now.Events)...)
 	if err := fieldTable(w, s.width(), fields...); err != nil {

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"time"
 
@@ -22,8 +24,8 @@ func newCrowdWhy(s *session) *cobra.Command {
 		Short: "Show what a user planned to do, and what came of it",
 		Long: `why puts a user's planned diary beside what happened in a round: when each step was to
 begin, when it did, how long the user waited, and why it failed; and the events that touch
-the user: of the persona's link, of services that the user's steps go to, and those for
-which the user gathers. USER is a number, from 1;
+the user: of the persona's link, of services that the user's steps go to, those for which
+the user gathers, and those by which the user came or went ('crowd scale'). USER is a number, from 1;
 FILE is what 'heddle crowd run --diary' wrote. Without --mode and --round, it is
 the first round that is there.`,
 		Example: "  heddle crowd why 7 diary.jsonl\n  heddle crowd why 7 diary.jsonl --mode routed --round 2",
@@ -57,8 +59,9 @@ type crowdWhy struct {
 	// Steps are those that ended, Flows those that were opened; their steps are in the plan.
 	Steps []diary.Step `json:"steps"`
 	Flows []diary.Flow `json:"flows"`
-	// Events are those that touch the user.
+	// Events are those that touch the user, Scales those by which the user came or went.
 	Events []diary.Event `json:"events,omitempty"`
+	Scales []diary.Scale `json:"scales,omitempty"`
 }
 
 // whyScreen shows the planned steps, with what became of each.
@@ -79,10 +82,10 @@ func (s *session) whyScreen(w io.Writer, y crowdWhy) error {
 		head = append(head, "flows")
 	}
 	var rows [][]string
-	events := y.Events
+	happened := y.happened()
 	happens := func(until time.Duration) { // with all steps that are planned before
-		for ; len(events) > 0 && events[0].Began <= until; events = events[1:] {
-			row := eventRow(events[0])
+		for ; len(happened) > 0 && happened[0].began <= until; happened = happened[1:] {
+			row := happened[0].row
 			if s.isWide() {
 				row = append(row, "")
 			}
@@ -118,6 +121,24 @@ func (s *session) whyScreen(w io.Writer, y crowdWhy) error {
 	}
 	fmt.Fprintln(w)
 	return writeTable(w, s.width(), head, rows)
+}
+
+// happening is what happened beside steps, as a row among them.
+type happening struct {
+	began time.Duration
+	row   []string
+}
+
+// happened lists events and scales in the order of time.
+func (y crowdWhy) happened() (all []happening) {
+	for _, e := range y.Events {
+		all = append(all, happening{e.Began, eventRow(e)})
+	}
+	for _, sc := range y.Scales {
+		all = append(all, happening{sc.Began, []string{"-", "by hand", sc.String(), "", clockTime(sc.Began), "", "took " + shortDuration(sc.Took)}})
+	}
+	slices.SortStableFunc(all, func(a, b happening) int { return cmp.Compare(a.began, b.began) })
+	return all
 }
 
 // eventRow is an event among steps.

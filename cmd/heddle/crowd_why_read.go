@@ -13,20 +13,21 @@ import (
 
 // readWhy reads the diary of a user in a round. Without a mode or a number, any will do.
 func readWhy(ctx context.Context, file string, user int, mode string, number int) (w crowdWhy, err error) {
-	found, inside := false, false
+	found, inside, most := false, false, 0
 	w.Steps, w.Flows = []diary.Step{}, []diary.Flow{}
 	for l, err := range diary.Read(file) {
 		switch {
 		case err != nil:
 			return w, err
 		case l.Run != nil:
+			most = l.Run.Users
 			if w.Planned, err = plannedDiary(ctx, *l.Run, user); err != nil {
 				return w, err
 			}
 		case l.Round != nil:
 			again := l.Round.Number == w.Round.Number && l.Round.Mode == w.Round.Mode // a run that went on
 			if inside = l.Round.Is(mode, number) && (!found || again); inside {
-				w.Round, found, w.Steps, w.Flows, w.Events = *l.Round, true, []diary.Step{}, []diary.Flow{}, nil
+				w.Round, found, w.Steps, w.Flows, w.Events, w.Scales = *l.Round, true, []diary.Step{}, []diary.Flow{}, nil, nil
 			}
 		case inside && l.Step != nil && l.Step.User == user:
 			w.Steps = append(w.Steps, *l.Step)
@@ -34,7 +35,13 @@ func readWhy(ctx context.Context, file string, user int, mode string, number int
 			w.Flows = append(w.Flows, *l.Flow)
 		case inside && l.Event != nil && touches(*l.Event, w.Planned):
 			w.event(*l.Event)
+		case inside && l.Scale != nil && l.Scale.Touches(user):
+			most = max(most, l.Scale.From, l.Scale.Now())
+			w.Scales = append(w.Scales, *l.Scale)
 		}
+	}
+	if err := checkUser(most, user); found && err != nil {
+		return w, err
 	}
 	if !found {
 		return w, heddle.Errorf(heddle.BadArgument, "read diary", file, "it has no such round", "give another --mode or --round, or none")
@@ -69,22 +76,22 @@ func (y crowdWhy) fits(file string) error {
 	return nil
 }
 
-// plannedDiary draws a user's diary anew.
+// plannedDiary draws a user's diary anew. The user may have come later.
 func plannedDiary(ctx context.Context, r diary.Run, user int) (d plan.Diary, err error) {
 	read, err := r.Planned()
 	if err != nil {
 		return d, err
 	}
-	if err := checkUser(read, user); err != nil {
+	if err := checkUser(scenario.MaxUsers, user); err != nil {
 		return d, err
 	}
 	return plan.New(read).User(ctx, user)
 }
 
-// checkUser refuses a user that a crowd does not have.
-func checkUser(read scenario.Scenario, user int) error {
-	if user < 1 || user > read.Users {
-		return heddle.Errorf(heddle.BadArgument, "find user", strconv.Itoa(user), "the crowd has no such user", fmt.Sprintf("give 1 to %d", read.Users))
+// checkUser refuses a user that a crowd of so many does not have.
+func checkUser(users, user int) error {
+	if user < 1 || user > users {
+		return heddle.Errorf(heddle.BadArgument, "find user", strconv.Itoa(user), "the crowd has no such user", fmt.Sprintf("give 1 to %d", users))
 	}
 	return nil
 }

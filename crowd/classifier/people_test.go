@@ -192,3 +192,21 @@ func TestTooFew(t *testing.T) {
 		}
 	}
 }
+
+// TestScaled: a round to which users came by hand is refused, as its plan is not that of the diary.
+func TestScaled(t *testing.T) {
+	file := acted(t, parsed(t, strings.Replace(busy, "users: 120", "users: 10", 1)), nil)
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r := &diary.Recorder{To: f}
+	r.Scale(diary.Scale{From: 10, To: 20})
+	if r.Err() != nil {
+		t.Fatal(r.Err())
+	}
+	if _, err := Read(t.Context(), file, "", 0); err == nil || !strings.Contains(err.Error(), "came or went by hand") {
+		t.Error(err)
+	}
+}

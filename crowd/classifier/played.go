@@ -24,7 +24,7 @@ type Played struct {
 }
 
 // Read reads a round of a diary's file: the first one of a mode or a number; without them, any will do. It refuses a round
-// that was broken off, and a diary of another plan than this heddle draws.
+// that was broken off or scaled, and a diary of another plan than this heddle draws.
 func Read(ctx context.Context, file, mode string, number int) (p Played, err error) {
 	found, inside := false, false
 	var now lines
@@ -58,6 +58,8 @@ type lines struct {
 	steps map[who][]diary.Step
 	flows map[flow]int
 	count int // of steps
+	// scaled: the crowd was given another number of users.
+	scaled bool
 }
 
 // who is a session in a round.
@@ -81,6 +83,8 @@ func (l *lines) add(one diary.Line) {
 		l.count++
 	case one.Flow != nil:
 		l.flows[flow{one.Flow.Where, one.Flow.Do}]++
+	case one.Scale != nil:
+		l.scaled = true
 	}
 }
 
@@ -100,6 +104,10 @@ func (l lines) lag() time.Duration {
 
 // take puts the lines beside the plan, which is drawn anew.
 func (p *Played) take(ctx context.Context, file string, all lines) error {
+	if all.scaled {
+		return heddle.Errorf(heddle.BadArgument, "read diary", file, fmt.Sprintf("in round %d in mode %s, users came or went by hand", p.Round.Number, p.Round.Mode),
+			"give another --mode or --round, or play again")
+	}
 	drawn, planned, missing, known := plan.New(p.Scenario), 0, 0, 0
 	for number := 1; number <= p.Scenario.Users; number++ {
 		d, err := drawn.User(ctx, number)

@@ -4,6 +4,7 @@ package diary
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/netip"
 	"sync"
@@ -23,6 +24,8 @@ type Line struct {
 	End   *End   `json:"end,omitempty"`
 	// Event is one that begins, or that ends if it has Ended.
 	Event *Event `json:"event,omitempty"`
+	// Scale is one that is done.
+	Scale *Scale `json:"scale,omitempty"`
 }
 
 // Run is what was planned: the scenario as it was written, and what the command changed of it.
@@ -100,6 +103,35 @@ type Event struct {
 	Ended  time.Duration `json:"ended,omitempty"` // 0: it goes on
 }
 
+// Scale is that a crowd was given another number of users by hand. Times are since the round began, and durations, in
+// nanoseconds.
+type Scale struct {
+	From  int           `json:"from"` // users
+	To    int           `json:"to"`
+	Began time.Duration `json:"began"`
+	// Took is how long it took until all new ones were attached, or all others detached.
+	Took time.Duration `json:"took"`
+	// Failed says what went wrong; "" if nothing did. If there were to be more users, there are as many as before; if fewer,
+	// some are not detached yet.
+	Failed string `json:"failed,omitempty"`
+}
+
+// Now is how many users there are after it.
+func (s Scale) Now() int {
+	if s.Failed != "" && s.To > s.From {
+		return s.From
+	}
+	return s.To
+}
+
+// Touches reports whether a user comes or goes.
+func (s Scale) Touches(user int) bool {
+	return (user <= s.From) != (user <= s.Now())
+}
+
+// String says it in words.
+func (s Scale) String() string { return fmt.Sprintf("%d users, then %d", s.From, s.Now()) }
+
 // Recorder writes a diary. The zero value, and nil, write nothing. All methods may be called at once.
 type Recorder struct {
 	To io.Writer
@@ -128,6 +160,9 @@ func (r *Recorder) Step(s Step) { r.write(Line{Step: &s}) }
 
 // Event records that an event begins, or has ended.
 func (r *Recorder) Event(e Event) { r.write(Line{Event: &e}) }
+
+// Scale records that the crowd has another number of users.
+func (r *Recorder) Scale(s Scale) { r.write(Line{Scale: &s}) }
 
 // Open records a flow that is opened now, and returns what records its end.
 func (r *Recorder) Open(f Flow) (end func()) {

@@ -18,23 +18,51 @@ type Command struct {
 	Begin *scenario.Event `json:"begin,omitempty"`
 	// Clear ends the faults that were given by hand.
 	Clear bool `json:"clear,omitempty"`
+	// Scale is how many users there are to be.
+	Scale int `json:"scale,omitempty"`
+}
+
+// one reports whether it says one thing.
+func (c Command) one() bool {
+	said := 0
+	for _, is := range []bool{c.Begin != nil, c.Clear, c.Scale != 0} {
+		if is {
+			said++
+		}
+	}
+	return said == 1
+}
+
+// Done is what came of a command.
+type Done struct {
+	// Events are those that go on then.
+	Events []diary.Event `json:"events,omitempty"`
+	// Scale is what was done to have other users, or attempted; From is To if there are as many already.
+	Scale *diary.Scale `json:"scale,omitempty"`
+}
+
+// Scaler gives the crowd that is being played another number of users. It may be called by several at once. With an error, what it
+// returns is the attempt that failed; nothing, if there was none.
+type Scaler interface {
+	Scale(users int) (diary.Scale, error)
 }
 
 // Control takes commands to the round that is being played, and to none between rounds. Its zero value is ready.
 type Control struct {
-	mu  sync.Mutex
-	now *Events
+	mu    sync.Mutex
+	now   *Events
+	scale Scaler
 }
 
 // Lead gives commands to a round from now on, and to none after the returned function.
-func (c *Control) Lead(x *Events) (leave func()) {
-	set := func(x *Events) {
+func (c *Control) Lead(x *Events, s Scaler) (leave func()) {
+	set := func(x *Events, s Scaler) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.now = x
+		c.now, c.scale = x, s
 	}
-	set(x)
-	return func() { set(nil) }
+	set(x, s)
+	return func() { set(nil, nil) }
 }
 
 // NotPlaying is the error of a command that comes between rounds.
@@ -42,27 +70,36 @@ func NotPlaying() error {
 	return heddle.Errorf(heddle.CrowdFailed, "tell crowd", "", "nothing is being played just now", "wait until 'heddle crowd status' shows a round")
 }
 
-// Do does what a command says, and returns the events that go on then. A fault that is refused changes nothing. If a cleared
-// thing cannot be as it was, its fault has ended all the same, and the round's end has the error, too.
-func (c *Control) Do(told Command) ([]diary.Event, error) {
-	c.mu.Lock() // until it is done: the round does not end meanwhile
-	defer c.mu.Unlock()
-	if c.now == nil {
-		return nil, NotPlaying()
+// Do does what a command says. A command that is refused changes nothing. If a cleared thing cannot be as it was, its fault has ended
+// all the same, and the round's end has the error, too.
+func (c *Control) Do(told Command) (Done, error) {
+	if !told.one() {
+		return Done{}, heddle.Errorf(heddle.BadArgument, "tell crowd", "", "it is told nothing, or two things", "say one of them")
 	}
-	return c.now.do(told)
+	c.mu.Lock()
+	if s := c.scale; told.Scale != 0 && s != nil {
+		c.mu.Unlock() // it takes long, and sees to the round's end itself
+		done, err := s.Scale(told.Scale)
+		if done == (diary.Scale{}) {
+			return Done{}, err
+		}
+		return Done{Scale: &done}, err
+	}
+	defer c.mu.Unlock() // when it is done: the round does not end meanwhile
+	if c.now == nil {
+		return Done{}, NotPlaying()
+	}
+	on, err := c.now.do(told)
+	return Done{Events: on}, err
 }
 
 func (x *Events) do(told Command) (goOn []diary.Event, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	now := time.Since(x.begun)
-	switch {
-	case told.Clear == (told.Begin != nil):
-		err = heddle.Errorf(heddle.BadArgument, "tell crowd", "", "it is told nothing, or two things", "say one of them")
-	case told.Clear:
+	if told.Clear {
 		err = x.clear(now)
-	default:
+	} else {
 		err = x.give(*told.Begin, now)
 	}
 	if err != nil {

@@ -76,20 +76,21 @@ events:
 func TestByHand(t *testing.T) {
 	var book bytes.Buffer
 	s, c := &stage{}, &event.Control{}
-	begin := func(e scenario.Event) ([]diary.Event, error) { return c.Do(event.Command{Begin: &e}) }
+	do := func(told event.Command) ([]diary.Event, error) { done, err := c.Do(told); return done.Events, err }
+	begin := func(e scenario.Event) ([]diary.Event, error) { return do(event.Command{Begin: &e}) }
 	mail := scenario.Event{Service: "mail", Fault: scenario.Silent}
 	if _, err := begin(mail); err == nil || !strings.Contains(err.Error(), "nothing is being played") {
 		t.Error(err)
 	}
 	x := event.Begin(read(t, "events: [{at: 0s, for: 10m, service: mail, fault: down}]\n"), s, &diary.Recorder{To: &book})
-	leave := c.Lead(x)
+	leave := c.Lead(x, nil)
 	s.awaits(t, "mail down")
 	if on, err := begin(mail); err != nil || len(on) != 2 || !on[1].ByHand || on[0].ByHand {
 		t.Errorf("%v, %+v", err, on)
 	}
-	for _, wrong := range []event.Command{{}, {Begin: &mail, Clear: true}, {Begin: &scenario.Event{Service: "chat", Fault: scenario.Down}},
+	for _, wrong := range []event.Command{{}, {Begin: &mail, Clear: true}, {Clear: true, Scale: 3}, {Begin: &scenario.Event{Service: "chat", Fault: scenario.Down}},
 		{Begin: &scenario.Event{Persona: "near", Link: lossy}}, {Begin: &scenario.Event{Gather: "browse", Share: 1, For: 1}}} {
-		if on, err := c.Do(wrong); !errors.Is(err, heddle.BadArgument.Sentinel()) || on != nil {
+		if on, err := do(wrong); !errors.Is(err, heddle.BadArgument.Sentinel()) || on != nil {
 			t.Errorf("%+v: %v", wrong, err)
 		}
 	}
@@ -101,7 +102,7 @@ func TestByHand(t *testing.T) {
 		t.Error(err)
 	}
 	s.awaits(t, "mail down", "mail silent", "mail down", "far loss 5%", "far delay 30ms")
-	if on, err := c.Do(event.Command{Clear: true}); err != nil || len(on) != 1 || on[0].ByHand {
+	if on, err := do(event.Command{Clear: true}); err != nil || len(on) != 1 || on[0].ByHand {
 		t.Errorf("%v, %+v", err, on)
 	}
 	s.awaits(t, "mail down", "mail silent", "mail down", "far loss 5%", "far delay 30ms", "mail down")
@@ -121,6 +122,47 @@ func TestByHand(t *testing.T) {
 	}
 }
 
+// TestScaler: a scale goes to who scales, and does not keep faults waiting; between rounds there is nobody.
+func TestScaler(t *testing.T) {
+	s, c := &stage{}, &event.Control{}
+	if _, err := c.Do(event.Command{Scale: 3}); err == nil || !strings.Contains(err.Error(), "nothing is being played") {
+		t.Error(err)
+	}
+	x := event.Begin(read(t, ""), s, nil)
+	begun, free := make(chan struct{}), make(chan struct{})
+	leave := c.Lead(x, scaler(func(users int) (diary.Scale, error) {
+		close(begun)
+		<-free
+		return diary.Scale{From: 4, To: users}, nil
+	}))
+	scaled := make(chan event.Done)
+	go func() {
+		done, err := c.Do(event.Command{Scale: 3})
+		if err != nil {
+			t.Error(err)
+		}
+		scaled <- done
+	}()
+	<-begun
+	if _, err := c.Do(event.Command{Begin: &scenario.Event{Service: "mail", Fault: scenario.Silent}}); err != nil {
+		t.Error(err)
+	}
+	leave()
+	close(free)
+	if done := <-scaled; done.Scale == nil || *done.Scale != (diary.Scale{From: 4, To: 3}) {
+		t.Errorf("%+v", done)
+	}
+	if _, err := c.Do(event.Command{Scale: 3}); err == nil {
+		t.Error("a round that has ended is scaled")
+	}
+	x.End()
+}
+
+// scaler scales as the function says.
+type scaler func(int) (diary.Scale, error)
+
+func (f scaler) Scale(users int) (diary.Scale, error) { return f(users) }
+
 // TestBroken: a round has the error of a service that does not come back when an event ends.
 func TestBroken(t *testing.T) {
 	x := event.Begin(read(t, "events: [{at: 0s, for: 1ms, service: mail, fault: down}]\n"), &stage{broken: "mail"}, nil)
@@ -134,7 +176,7 @@ func TestBroken(t *testing.T) {
 func TestBrokenByHand(t *testing.T) {
 	c := &event.Control{}
 	x := event.Begin(read(t, ""), &stage{broken: "mail"}, nil)
-	defer c.Lead(x)()
+	defer c.Lead(x, nil)()
 	if _, err := c.Do(event.Command{Begin: &scenario.Event{Service: "mail", Fault: scenario.Silent}}); err != nil {
 		t.Error(err)
 	}

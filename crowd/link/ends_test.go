@@ -92,3 +92,34 @@ func TestKilled(t *testing.T) {
 		t.Logf("%s: %s", as, awaitEnd(t, fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), other.Fd())))
 	}
 }
+
+// TestTake: a link that is taken away keeps nothing of its user, what it has done still counts, and others stay. The user's
+// number can have a link again.
+func TestTake(t *testing.T) {
+	its := holder(t)
+	user, other := pairOf(t, its, holder(t))
+	stays, _ := pair(t)
+	l := put(t, user, scenario.Link{Impairment: impair.Impairment{Delay: time.Hour}})
+	if err := l.Put(stays, "eth0", scenario.Link{}, 7, 2); err != nil {
+		t.Fatal(err)
+	}
+	c, err := user.DialUDP(far[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Write([]byte("on its way"))
+	c.Close()
+	poll.For(t, time.Minute, time.Millisecond, "the link has the frame", func() bool { return l.Counted().Frames > 0 })
+	l.Take(1, 3)
+	if l.Counted().Frames == 0 || l.Change(scenario.Link{}, 7, 1) || !l.Change(scenario.Link{}, 7, 2) {
+		t.Errorf("%+v", l.Counted())
+	}
+	if err := its.Drop(user); err != nil {
+		t.Fatal(err)
+	}
+	awaitEnd(t, other.Path())
+	again, _ := pair(t)
+	if err := l.Put(again, "eth0", scenario.Link{}, 7, 1); err != nil {
+		t.Error(err)
+	}
+}

@@ -8,7 +8,9 @@ package link
 
 import (
 	"errors"
+	"maps"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,21 +27,24 @@ import (
 	"github.com/heddle-network/heddle/impair"
 )
 
-// Links are those of a crowd. Put and Change may be called by several at once, and nothing else beside Put.
+// Links are those of a crowd. All methods but Close may be called by several at once; Put and Take of a user are not.
 type Links struct {
 	// Late, if it is set, is told of each frame how much later than due it went on, from when the kernel had it.
 	Late func(time.Duration)
 
 	mu      sync.Mutex
-	open    *bpf.Detour // from the first Put on
-	sockets []*frames.Socket
+	open    *bpf.Detour    // from the first Put on
 	relays  map[int]relays // by user
+	gone    impair.Count   // of links that were taken away
 	missed  atomic.Uint64
 	running sync.WaitGroup
 }
 
-// relays are those of a user: for what it sends, and for what it receives.
-type relays struct{ out, in *impair.Relay }
+// relays are those of a user: for what it sends, and for what it receives, through the socket.
+type relays struct {
+	out, in *impair.Relay
+	socket  *frames.Socket
+}
 
 // set has the relays do what a link does, from the beginning of the seed.
 func (r relays) set(as scenario.Link, seed uint64) {
@@ -63,12 +68,13 @@ func (l *Links) Put(n socket.Namespace, port string, as scenario.Link, seed uint
 		return err
 	}
 	both := l.pair(user)
+	both.socket = passing
 	both.set(as, seed)
 	l.mu.Lock()
 	if l.relays == nil {
 		l.relays = map[int]relays{}
 	}
-	l.sockets, l.relays[user] = append(l.sockets, passing), both
+	l.relays[user] = both
 	l.mu.Unlock()
 	l.running.Go(func() { l.divide(passing.Next, both.out, both.in) })
 	for _, r := range []*impair.Relay{both.out, both.in} {
@@ -96,7 +102,7 @@ func (l *Links) pair(user int) relays {
 		r.Late = l.Late
 		return r
 	}
-	return relays{relay(2 * uint64(user)), relay(2*uint64(user) + 1)}
+	return relays{out: relay(2 * uint64(user)), in: relay(2*uint64(user) + 1)}
 }
 
 // divide reads frames until the socket is closed, and passes those that were sent to out, all others to in. A frame that
@@ -128,15 +134,39 @@ type Count struct {
 
 // Counted is what has been done until now. After Close it is nothing.
 func (l *Links) Counted() (c Count) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c.Count = l.gone
 	for _, r := range l.relays {
-		c.Count = c.Plus(r.out.Counted()).Plus(r.in.Counted())
-	}
-	for _, s := range l.sockets {
-		dropped, _ := s.Dropped() // a socket that is open says it
-		l.missed.Add(dropped)
+		c.Count = c.Plus(l.counted(r))
 	}
 	c.Missed = l.missed.Load()
 	return c
+}
+
+// counted is what has been done to a user's frames; those that the kernel dropped are added to all that are missed.
+func (l *Links) counted(r relays) impair.Count {
+	if r.socket != nil {
+		dropped, _ := r.socket.Dropped() // a socket that is open says it
+		l.missed.Add(dropped)
+	}
+	return r.out.Counted().Plus(r.in.Counted())
+}
+
+// Take takes away the links of users who have one, for good: their frames, those that are under way and those that come, are
+// lost. It returns when nothing of the links keeps the users' namespaces.
+func (l *Links) Take(users ...int) {
+	var all []relays
+	l.mu.Lock()
+	for _, user := range users {
+		if r, has := l.relays[user]; has {
+			l.gone = l.gone.Plus(l.counted(r))
+			delete(l.relays, user)
+			all = append(all, r)
+		}
+	}
+	l.mu.Unlock()
+	closeAll(all)
 }
 
 // closing is how many sockets are closed at once: each waits until the kernel is sure that nobody uses it.
@@ -147,18 +177,21 @@ func (l *Links) Close() {
 	if l.open != nil {
 		l.open.Close()
 	}
-	for _, r := range l.relays {
-		r.out.Close()
-		r.in.Close()
-	}
+	closeAll(slices.Collect(maps.Values(l.relays)))
+	l.running.Wait()
+	l.open, l.relays, l.gone = nil, nil, impair.Count{}
+}
+
+// closeAll closes relays and their sockets.
+func closeAll(them []relays) {
 	var all errgroup.Group
 	all.SetLimit(closing)
-	for _, s := range l.sockets {
-		all.Go(s.Close)
+	for _, r := range them {
+		r.out.Close()
+		r.in.Close()
+		all.Go(r.socket.Close)
 	}
 	all.Wait()
-	l.running.Wait()
-	l.open, l.sockets, l.relays = nil, nil, nil
 }
 
 // Check refuses a kernel that has not what links need. It looks by putting one into a namespace that ends at once.

@@ -16,8 +16,14 @@ const orphanRetries = 4
 // need it as well: when a crowd is killed, either may be gone first, and what it said last was lost on the link.
 func ForgetOrphans(n socket.Namespace) error { return n.Do(forgetOrphans) }
 
-func forgetOrphans() error {
-	if err := os.WriteFile("/proc/sys/net/ipv4/tcp_orphan_retries", fmt.Append(nil, orphanRetries), 0); err != nil {
+// EndOrphans has TCP give up such connections of a namespace that is to end at the next chance, which is within a second or two.
+func EndOrphans(n socket.Namespace) error { return n.Do(func() error { return retryOrphans(1) }) }
+
+func forgetOrphans() error { return retryOrphans(orphanRetries) }
+
+// retryOrphans says how often they are retried in the thread's namespace.
+func retryOrphans(times int) error {
+	if err := os.WriteFile("/proc/sys/net/ipv4/tcp_orphan_retries", fmt.Append(nil, times), 0); err != nil {
 		return fmt.Errorf("have TCP forget connections that were closed: %w", err)
 	}
 	return nil

@@ -1,7 +1,9 @@
 package live
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -14,7 +16,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/crowd/diary"
 	"github.com/heddle-network/heddle/crowd/event"
 )
 
@@ -40,30 +41,38 @@ func Find() ([]Run, error) {
 	slices.Sort(pids)
 	var all []Run
 	for _, pid := range pids {
-		if r, err := ask(pid, request{Show: true}, patience); err == nil && r.Run != nil && r.Run.PID == pid {
+		if r, err := ask(context.Background(), pid, request{Show: true}, patience); err == nil && r.Run != nil && r.Run.PID == pid {
 			all = append(all, *r.Run)
 		}
 	}
 	return all, nil
 }
 
-// waitDone is how long a command may take: longer than a rig waits for its player.
+// waitDone is how long a command may take: longer than a rig waits for its player. To scale a crowd takes as long as it does: a
+// minute and more for thousands. When the run ends, so does the wait.
 const waitDone = time.Minute
 
-// Tell tells the run of a process something, and returns the events that go on when it is done.
-func Tell(pid int, c event.Command) ([]diary.Event, error) {
-	r, err := ask(pid, request{Command: &c}, waitDone)
-	switch {
-	case err != nil:
-		return nil, heddle.Wrap(heddle.CrowdFailed, "tell crowd of process", strconv.Itoa(pid), err, "see 'heddle crowd status'")
-	case r.Error != nil:
-		return nil, r.Error
+// Tell tells the run of a process something, and returns what came of it. When the context ends, nobody waits any more; the run does
+// what it was told.
+func Tell(ctx context.Context, pid int, c event.Command) (event.Done, error) {
+	wait := waitDone
+	if c.Scale != 0 {
+		wait = 0
 	}
-	return r.Events, nil
+	r, err := ask(ctx, pid, request{Command: &c}, wait)
+	switch {
+	case ctx.Err() != nil:
+		return event.Done{}, ctx.Err()
+	case err != nil:
+		return event.Done{}, heddle.Wrap(heddle.CrowdFailed, "tell crowd of process", strconv.Itoa(pid), err, "see 'heddle crowd status'")
+	case r.Error != nil:
+		return event.Done{}, r.Error
+	}
+	return r.Done, nil
 }
 
-// ask asks the run of a process, and waits so long for its reply.
-func ask(pid int, q request, wait time.Duration) (r reply, err error) {
+// ask asks the run of a process, and waits so long for its reply; 0 is until the run ends, or the context.
+func ask(ctx context.Context, pid int, q request, wait time.Duration) (r reply, err error) {
 	c, err := net.DialTimeout("unix", name(pid), patience)
 	if err != nil {
 		return r, err
@@ -76,8 +85,14 @@ func ask(pid int, q request, wait time.Duration) (r reply, err error) {
 	if err := json.NewEncoder(c).Encode(q); err != nil {
 		return r, err
 	}
-	c.SetReadDeadline(time.Now().Add(wait))
+	if wait > 0 {
+		c.SetReadDeadline(time.Now().Add(wait))
+	}
+	defer context.AfterFunc(ctx, func() { c.SetReadDeadline(time.Unix(1, 0)) })()
 	text, err := io.ReadAll(io.LimitReader(c, mostReply))
+	if err == nil && len(text) == 0 {
+		err = errors.New("it ended")
+	}
 	if err == nil {
 		err = json.Unmarshal(text, &r)
 	}

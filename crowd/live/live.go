@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/heddle-network/heddle/crowd/diary"
+	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/crowd/event"
 	"github.com/heddle-network/heddle/crowd/round"
 )
@@ -39,21 +39,21 @@ type Run struct {
 // name is in no file system (unix(7), abstract): it is gone with the process.
 type Server struct {
 	listener *net.UnixListener
-	do       func(event.Command) ([]diary.Event, error)
+	do       func(event.Command) (event.Done, error)
+	told     chan struct{} // has a place for each command that is being done
 
 	mu  sync.Mutex
 	run Run
 }
 
-// Serve shows a run of this process. What others tell it is done by do, which returns the events that go on then; it may be
-// called by several at once.
-func Serve(run Run, do func(event.Command) ([]diary.Event, error)) (*Server, error) {
+// Serve shows a run of this process. What others tell it is done by do, which may be called by several at once.
+func Serve(run Run, do func(event.Command) (event.Done, error)) (*Server, error) {
 	run.PID, run.Began = os.Getpid(), time.Now()
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: name(run.PID)})
 	if err != nil {
 		return nil, fmt.Errorf("show the run: %w", err)
 	}
-	s := &Server{listener: l, do: do, run: run}
+	s := &Server{listener: l, do: do, told: make(chan struct{}, maxTold), run: run}
 	go s.accept()
 	return s, nil
 }
@@ -71,8 +71,10 @@ func (s *Server) Close() { s.listener.Close() }
 const (
 	// patience is how long either side waits for the other's words.
 	patience = 2 * time.Second
-	// atOnce is how many are answered at once. All others wait.
+	// atOnce is how many are read at once. All others wait.
 	atOnce = 16
+	// maxTold is how many commands are done at once, or wait for each other. Others are refused.
+	maxTold = 64
 )
 
 func (s *Server) accept() {
@@ -92,18 +94,29 @@ func (s *Server) accept() {
 		}
 		places <- struct{}{}
 		go func() {
-			defer func() { <-places }()
 			defer c.Close()
-			s.answer(c)
+			c.SetReadDeadline(time.Now().Add(patience))
+			q, err := readRequest(c)
+			<-places // what it asks may take long
+			s.answer(c, q, err)
 		}()
 	}
 }
 
-// answer reads a request, and answers it.
-func (s *Server) answer(c net.Conn) {
-	c.SetReadDeadline(time.Now().Add(patience))
+// tell does a command, unless many are being done.
+func (s *Server) tell(c event.Command) (event.Done, error) {
+	select {
+	case s.told <- struct{}{}:
+		defer func() { <-s.told }()
+		return s.do(c)
+	default:
+		return event.Done{}, heddle.Errorf(heddle.CrowdFailed, "tell crowd", "", fmt.Sprintf("it does %d things already, one after the other", maxTold), "wait, and try again")
+	}
+}
+
+// answer answers a request, or says why it is none.
+func (s *Server) answer(c net.Conn, q request, err error) {
 	var r reply
-	q, err := readRequest(c)
 	switch {
 	case err != nil:
 	case q.Show:
@@ -112,7 +125,7 @@ func (s *Server) answer(c net.Conn) {
 		s.mu.Unlock()
 		r.Run = &run
 	default:
-		r.Events, err = s.do(*q.Command)
+		r.Done, err = s.tell(*q.Command)
 	}
 	if err != nil {
 		r.Error = errorOf(err)

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -22,7 +24,7 @@ import (
 )
 
 // serve shows a run of this process, until the test ends.
-func serve(t *testing.T, do func(event.Command) ([]diary.Event, error)) {
+func serve(t *testing.T, do func(event.Command) (event.Done, error)) {
 	t.Helper()
 	s, err := Serve(Run{Crowd: "some", Servers: []string{"mail"}}, do)
 	if err != nil {
@@ -59,36 +61,76 @@ func TestOddNames(t *testing.T) {
 // TestTell: a command goes to the run, what goes on comes back, and so does why it fails.
 func TestTell(t *testing.T) {
 	fault := scenario.Event{Service: "mail", Fault: scenario.Down, For: time.Minute}
-	serve(t, func(c event.Command) ([]diary.Event, error) {
+	serve(t, func(c event.Command) (event.Done, error) {
 		switch {
 		case c.Clear:
-			return nil, heddle.Errorf(heddle.CrowdFailed, "tell crowd", "", "it does not want to", "try again")
+			return event.Done{}, heddle.Errorf(heddle.CrowdFailed, "tell crowd", "", "it does not want to", "try again")
 		case c.Begin == nil || *c.Begin != fault:
-			return nil, fmt.Errorf("it is told %+v", c)
+			return event.Done{}, fmt.Errorf("it is told %+v", c)
 		}
-		return []diary.Event{{Event: *c.Begin, ByHand: true, Began: 1}}, nil
+		return event.Done{Events: []diary.Event{{Event: *c.Begin, ByHand: true, Began: 1}}}, nil
 	})
 	found(t)
-	on, err := Tell(os.Getpid(), event.Command{Begin: &fault})
-	if err != nil || len(on) != 1 || on[0].Event != fault || !on[0].ByHand {
+	done, err := Tell(t.Context(), os.Getpid(), event.Command{Begin: &fault})
+	if on := done.Events; err != nil || len(on) != 1 || on[0].Event != fault || !on[0].ByHand {
 		t.Errorf("%v: %+v", err, on)
 	}
-	if _, err := Tell(os.Getpid(), event.Command{Clear: true}); !errors.Is(err, heddle.CrowdFailed.Sentinel()) || !strings.Contains(err.Error(), "does not want to; try again") {
+	if _, err := Tell(t.Context(), os.Getpid(), event.Command{Clear: true}); !errors.Is(err, heddle.CrowdFailed.Sentinel()) || !strings.Contains(err.Error(), "does not want to; try again") {
 		t.Error(err)
 	}
-	if _, err := Tell(os.Getpid(), event.Command{Begin: &scenario.Event{}}); !errors.Is(err, heddle.CrowdFailed.Sentinel()) || !strings.Contains(err.Error(), "it is told") {
+	if _, err := Tell(t.Context(), os.Getpid(), event.Command{Begin: &scenario.Event{}}); !errors.Is(err, heddle.CrowdFailed.Sentinel()) || !strings.Contains(err.Error(), "it is told") {
 		t.Error(err)
 	}
-	if _, err := Tell(1<<22+1, event.Command{Clear: true}); !errors.Is(err, heddle.CrowdFailed.Sentinel()) {
+	if _, err := Tell(t.Context(), 1<<22+1, event.Command{Clear: true}); !errors.Is(err, heddle.CrowdFailed.Sentinel()) {
 		t.Errorf("a process that is not there: %v", err)
+	}
+}
+
+// TestLong: who is being told what takes long still shows itself, and refuses only what is too much. Who waits may stop waiting.
+func TestLong(t *testing.T) {
+	done := make(chan struct{})
+	serve(t, func(c event.Command) (event.Done, error) {
+		<-done
+		return event.Done{Scale: &diary.Scale{From: 1, To: c.Scale}}, nil
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped := make(chan error)
+	go func() {
+		_, err := Tell(ctx, os.Getpid(), event.Command{Scale: 2})
+		stopped <- err
+	}()
+	var told, refused atomic.Int64
+	var telling sync.WaitGroup
+	for range maxTold + 20 {
+		telling.Go(func() {
+			switch d, err := Tell(t.Context(), os.Getpid(), event.Command{Scale: 3}); {
+			case err == nil && d.Scale.To == 3:
+				told.Add(1)
+			case err != nil && strings.Contains(err.Error(), "already, one after the other"):
+				refused.Add(1)
+			default:
+				t.Errorf("%v, %+v", err, d)
+			}
+		})
+	}
+	poll.For(t, time.Minute, time.Millisecond, "what is too much is refused", func() bool { return refused.Load() > 0 })
+	found(t)
+	cancel()
+	if err := <-stopped; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	close(done)
+	telling.Wait()
+	if told.Load() < maxTold-1 {
+		t.Errorf("%d are done, %d refused", told.Load(), refused.Load())
 	}
 }
 
 // TestBadRequests: what is no request is refused, tells the run nothing, and harms nobody else.
 func TestBadRequests(t *testing.T) {
-	serve(t, func(c event.Command) ([]diary.Event, error) {
+	serve(t, func(c event.Command) (event.Done, error) {
 		t.Errorf("the run is told %+v", c)
-		return nil, nil
+		return event.Done{}, nil
 	})
 	for text, want := range map[string]string{
 		"\n":                                   "EOF",
@@ -98,7 +140,8 @@ func TestBadRequests(t *testing.T) {
 		"{}\n":                                 "asks nothing",
 		`{"show":true,"command":{}}` + "\n":    "two things",
 		`{"scale":3}` + "\n":                   `unknown field \"scale\"`,
-		`{"command":{"scale":3}}` + "\n":       `unknown field \"scale\"`,
+		`{"command":{"users":3}}` + "\n":       `unknown field \"users\"`,
+		`{"command":{"scale":"many"}}` + "\n":  "cannot unmarshal",
 		`{"command":{"begin":[]}}` + "\n":      "cannot unmarshal",
 		strings.Repeat("[", mostRequest):       "longer than 65535 bytes",
 		strings.Repeat("[", 20_000) + "\n":     "exceeded max depth",
@@ -172,7 +215,7 @@ func TestStranger(t *testing.T) {
 		t.Skip("needs root, to be another user")
 	}
 	told := false
-	serve(t, func(event.Command) ([]diary.Event, error) { told = true; return nil, nil })
+	serve(t, func(event.Command) (event.Done, error) { told = true; return event.Done{}, nil })
 	self, err := os.ReadFile("/proc/self/exe")
 	if err != nil {
 		t.Fatal(err)

@@ -9,7 +9,6 @@ import (
 	"io"
 
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/crowd/diary"
 	"github.com/heddle-network/heddle/crowd/event"
 )
 
@@ -24,9 +23,8 @@ type request struct {
 // reply is what a run answers.
 type reply struct {
 	Run *Run `json:"run,omitempty"`
-	// Events are those that go on when a command is done.
-	Events []diary.Event `json:"events,omitempty"`
-	Error  *heddle.Error `json:"error,omitempty"`
+	event.Done
+	Error *heddle.Error `json:"error,omitempty"`
 }
 
 // The longest request, and the longest reply, in bytes.

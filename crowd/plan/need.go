@@ -78,7 +78,7 @@ func (s Summary) Needs(l Limits) []Need {
 		ports = fewer
 	}
 	all := []Need{
-		{What: "memory", Need: s.memory(), Limit: l.Memory, Setting: "MemAvailable",
+		{What: "memory", Need: s.Memory(), Limit: l.Memory, Setting: "MemAvailable",
 			Remedy: "add memory, or end what takes it"},
 		{What: "open files", Need: files, Limit: l.Files, Setting: "fs.nr_open", Remedy: sysctl("fs.nr_open", files)},
 		{What: "open files", Need: files, Limit: l.FilesOfUser, Setting: "RLIMIT_NOFILE",
@@ -108,10 +108,21 @@ func (s Summary) Needs(l Limits) []Need {
 	return all
 }
 
-// memory is what kernel and program take at most, in bytes.
-func (s Summary) memory() int64 {
+// Memory is what kernel and program take at most, in bytes.
+func (s Summary) Memory() int64 {
 	return base + s.servedMemory() + int64(s.Users)*perUser + int64(s.Linked)*perLink + 2*s.Peak.Connections*perSocket + s.Peak.Tracked*perTracked +
 		s.Peak.Sessions*perSession
+}
+
+// Idle is the crowd before anybody does anything: it has users, and nothing else.
+func (p *Plan) Idle() Summary {
+	s := newForecast(p.scenario).Summary
+	for number := 1; number <= s.Users; number++ {
+		if p.Link(number) != nil {
+			s.Linked++
+		}
+	}
+	return s
 }
 
 func sysctl(name string, need int64) string {
@@ -129,8 +140,20 @@ func roomFor(need int64) int64 {
 
 // Refuse returns an error if a need that is not met concerns one of the modes.
 func (s Summary) Refuse(needs []Need, modes []string) error {
-	var causes, remedies []string
+	causes, remedies, otherModes := Lacking(needs, modes)
+	if causes == nil {
+		return nil
+	}
 	last := "give fewer --users"
+	if otherModes {
+		last += ", or other --modes"
+	}
+	return heddle.Errorf(heddle.CrowdTooLarge, "plan crowd", s.Crowd, strings.Join(causes, "; "), strings.Join(append(remedies, last), "; or "))
+}
+
+// Lacking lists why the machine does not bear needs that concern one of the modes, and what remedies that, beside fewer
+// users; and whether other modes would.
+func Lacking(needs []Need, modes []string) (causes, remedies []string, otherModes bool) {
 	for _, n := range needs {
 		if n.Met() || !n.Concerns(modes) {
 			continue
@@ -139,7 +162,7 @@ func (s Summary) Refuse(needs []Need, modes []string) error {
 		if len(n.Modes) > 0 {
 			others := func(mode string) bool { return !slices.Contains(modes, mode) }
 			where = " in mode " + strings.Join(slices.DeleteFunc(slices.Clone(n.Modes), others), ", ")
-			last = "give fewer --users, or other --modes"
+			otherModes = true
 		}
 		need, limit := n.words()
 		causes = append(causes, fmt.Sprintf("it needs %s%s, and %s allows %s", need, where, n.Setting, limit))
@@ -147,13 +170,10 @@ func (s Summary) Refuse(needs []Need, modes []string) error {
 			remedies = append(remedies, n.Remedy)
 		}
 	}
-	if causes == nil {
-		return nil
-	}
 	if len(remedies) > 0 {
-		last = strings.Join(remedies, "; ") + "; or " + last
+		remedies = []string{strings.Join(remedies, "; ")}
 	}
-	return heddle.Errorf(heddle.CrowdTooLarge, "plan crowd", s.Crowd, strings.Join(causes, "; "), last)
+	return causes, remedies, otherModes
 }
 
 // words are the need with what it counts, and the limit.

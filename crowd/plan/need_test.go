@@ -166,3 +166,22 @@ personas:
 		t.Errorf("%d links: %+v, %+v", linked, with.Needs(plan.Limits{}), without.Needs(plan.Limits{}))
 	}
 }
+
+// TestIdle: people who do nothing yet need less than those who do, and as many links.
+func TestIdle(t *testing.T) {
+	s := parse(t, `
+crowd: idle
+users: 40
+clock: {start: "Mon 10:00", length: 10m}
+personas: {near: {share: 50%, does: {mail: 20/h}}, far: {share: 50%, link: {delay: 30ms}, does: {mail: 20/h}}}
+`)
+	_, sum := drawn(t, s)
+	idle := plan.New(s).Idle()
+	if idle.Users != 40 || idle.Linked == 0 || idle.Linked != sum.Linked || idle.Memory() <= 0 || idle.Memory() >= sum.Memory() {
+		t.Errorf("%d links and %d bytes, of %d and %d", idle.Linked, idle.Memory(), sum.Linked, sum.Memory())
+	}
+	causes, remedies, others := plan.Lacking(idle.Needs(plan.Limits{Memory: 1, BridgePorts: 10}), []string{"bridge"})
+	if len(causes) != 2 || len(remedies) != 1 || !others {
+		t.Errorf("%q, %q, %v", causes, remedies, others)
+	}
+}

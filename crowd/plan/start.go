@@ -18,8 +18,17 @@ type Start struct {
 }
 
 // Starts lists when the sessions of all users begin, in the order of time.
-func (p *Plan) Starts(ctx context.Context) (all []Start, err error) {
-	for number := 1; number <= p.scenario.Users; number++ {
+func (p *Plan) Starts(ctx context.Context) ([]Start, error) {
+	return p.StartsOf(ctx, 1, p.scenario.Users)
+}
+
+// StartsOf lists when the sessions of some users begin, from the first to the last, in the order of time. The crowd may have
+// fewer users: they have the plan that they would have in a larger one.
+func (p *Plan) StartsOf(ctx context.Context, first, last int) (all []Start, err error) {
+	for number := first; number <= last; number++ {
+		if err := ctx.Err(); err != nil { // a user with no sessions does not ask
+			return nil, err
+		}
 		d, err := p.User(ctx, number)
 		if err != nil {
 			return nil, err

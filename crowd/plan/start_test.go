@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"slices"
 	"testing"
@@ -36,5 +37,35 @@ func TestStarts(t *testing.T) {
 		if i < 0 || !reflect.DeepEqual(s, want[i]) {
 			t.Fatalf("%+v is drawn as %+v", at, s)
 		}
+	}
+}
+
+// TestStartsOf: a crowd that grows has the plan of the larger one, whose first users have the plan that they had.
+func TestStartsOf(t *testing.T) {
+	s := example(t, "small")
+	larger, err := s.Resize(s.Users + 15)
+	if err != nil {
+		t.Fatal(err)
+	}
+	small, large := plan.New(s), plan.New(larger)
+	ctx := context.Background()
+	want, err0 := large.Starts(ctx)
+	some, err1 := small.Starts(ctx)
+	more, err2 := small.StartsOf(ctx, s.Users+1, larger.Users)
+	if err := errors.Join(err0, err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	if len(some) == 0 || len(more) == 0 || len(some)+len(more) != len(want) {
+		t.Fatalf("%d and %d sessions, not %d", len(some), len(more), len(want))
+	}
+	for _, at := range slices.Concat(some, more) {
+		if !slices.Contains(want, at) || !reflect.DeepEqual(small.Session(at), large.Session(at)) {
+			t.Errorf("in a larger crowd, %+v is another session", at)
+		}
+	}
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := small.StartsOf(ended, 1, s.Users); !errors.Is(err, context.Canceled) {
+		t.Errorf("the context has ended: %v", err)
 	}
 }

@@ -22,8 +22,11 @@ const callHeader = 8
 // calls go to sites, the service stands in.
 func (s *session) call(ctx context.Context, step plan.Step) error {
 	other, there := s.Services["voice"]
-	if s.Plan.Between("voice") && step.To <= len(s.Users) {
-		other, there = s.Users[step.To-1], true
+	if s.Plan.Between("voice") {
+		if user, is := s.meet(s.part, step.To); is {
+			other, there = user, true
+			defer s.hangUp(s.part)
+		}
 	}
 	if !there {
 		return errors.New("there is no service voice")
@@ -38,7 +41,7 @@ func (s *session) call(ctx context.Context, step plan.Step) error {
 	var heard [2]leg
 	var listening sync.WaitGroup
 	for i, l := range []line{near, far} {
-		listening.Go(func() { heard[i].listen(l, s.begun) })
+		listening.Go(func() { heard[i].listen(l, s.start) })
 	}
 	sent, err := s.talk(ctx, step, near, far, &heard[0])
 	if err == nil { // the last packets are on their way
@@ -48,7 +51,7 @@ func (s *session) call(ctx context.Context, step plan.Step) error {
 	near.Close()
 	far.Close()
 	listening.Wait()
-	if sent > 0 {
+	if sent > 0 && !s.left.Load() { // who was taken away is no loss of the network's
 		s.rate(heard[:], sent)
 	}
 	return err
@@ -94,7 +97,7 @@ func (s *session) talk(ctx context.Context, step plan.Step, near, far line, hear
 			return sent, ctx.Err()
 		}
 		for _, p := range packets {
-			binary.BigEndian.PutUint64(p.sound, uint64(time.Since(s.begun)))
+			binary.BigEndian.PutUint64(p.sound, uint64(time.Since(s.start)))
 			p.WriteToUDPAddrPort(p.sound, p.to) // a packet that cannot be sent is a lost one
 		}
 		sent++

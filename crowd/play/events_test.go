@@ -22,6 +22,9 @@ import (
 // town is a user with a link in one namespace, and services in another.
 type town struct {
 	t        *testing.T
+	holder   *socket.Holder
+	far      socket.Namespace // of the services
+	guests   *service.Guests
 	user     Seat
 	services map[string]Seat
 	servers  map[string]*service.Server
@@ -38,7 +41,7 @@ func newTown(t *testing.T, services ...string) *town {
 		t.Fatal(err)
 	}
 	t.Cleanup(holder.Close)
-	w := &town{t: t, services: map[string]Seat{}, servers: map[string]*service.Server{}}
+	w := &town{t: t, holder: holder, guests: &service.Guests{}, services: map[string]Seat{}, servers: map[string]*service.Server{}}
 	near, err1 := holder.New()
 	far, err2 := holder.New()
 	if err1 != nil || err2 != nil {
@@ -53,12 +56,12 @@ func newTown(t *testing.T, services ...string) *town {
 	ip(near, "address add 10.9.0.1/24 dev eth0")
 	ip(near, "link set eth0 up")
 	ip(far, "link set eth0 up")
-	guests := &service.Guests{}
-	guests.Admit(netip.MustParseAddr("10.9.0.1"))
+	w.far = far
+	w.guests.Admit(netip.MustParseAddr("10.9.0.1"))
 	for i, name := range services {
 		at := netip.AddrFrom4([4]byte{10, 9, 0, byte(100 + i)})
 		ip(far, "address add "+at.String()+"/24 dev eth0")
-		s := &service.Server{Guests: guests}
+		s := &service.Server{Guests: w.guests}
 		if err := s.Serve(func() (net.Listener, error) { return far.Listen(netip.AddrPortFrom(at, service.Port)) }); err != nil {
 			t.Fatal(err)
 		}
@@ -128,9 +131,9 @@ events:
 		intended[p.Behaviour(at)]++
 	}
 	count := tally.New(intended)
-	player := Player{Plan: p, Users: []Seat{w.user}, Services: w.services, Length: time.Duration(s.Clock.Length), Tally: count}
+	player := New(Options{Plan: p, Users: []Seat{w.user}, Services: w.services, Length: time.Duration(s.Clock.Length), Tally: count}, starts)
 	events := event.Begin(s, w, nil)
-	player.Play(context.Background(), starts)
+	player.Play(context.Background())
 	happened, err := events.End()
 	if err != nil || len(happened) != 9 {
 		t.Errorf("%v: %+v", err, happened)

@@ -119,14 +119,19 @@ func drop(c net.Conn) {
 
 // connection is one whose flow is recorded.
 type connection struct {
-	net.Conn
+	*net.TCPConn
 	end func()
+	of  *part
 }
 
-// Close closes the connection.
+// Close closes the connection. That of a user who was taken away is reset: a connection whose last packets nobody answers
+// would keep the namespace.
 func (c connection) Close() error {
 	c.end()
-	return c.Conn.Close()
+	if c.of.left.Load() {
+		c.SetLinger(0)
+	}
+	return c.TCPConn.Close()
 }
 
 // dial connects the user to a service.
@@ -137,7 +142,7 @@ func (s *session) dial(ctx context.Context, step plan.Step, to netip.AddrPort) (
 		end()
 		return nil, err
 	}
-	return connection{c, end}, nil
+	return connection{c, end, s.part}, nil
 }
 
 // over uses a connection as long as the context lasts. Nothing else sets deadlines.

@@ -77,8 +77,7 @@ func recorded(t *testing.T, text string, users []Seat, services map[string]Seat,
 		intended[p.Behaviour(at)]++
 	}
 	count := tally.New(intended)
-	player := Player{Plan: p, Users: users, Services: services, Length: time.Duration(s.Clock.Length), Grace: grace, Tally: count, Diary: d}
-	player.Play(context.Background(), starts)
+	New(Options{Plan: p, Users: users, Services: services, Length: time.Duration(s.Clock.Length), Grace: grace, Tally: count, Diary: d}, starts).Play(context.Background())
 	return count.Result(), len(starts)
 }
 

@@ -4,6 +4,7 @@ package play
 import (
 	"context"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,10 +36,11 @@ func (s Seat) protocol() protocol.Protocol {
 	return s.Speaks
 }
 
-// Player plays a plan. One goroutine waits for the next session; a person who does nothing has none.
-type Player struct {
+// Options of a player.
+type Options struct {
 	Plan *plan.Plan
-	// Users are the seats of all users, the first one that of user 1. Services are those of services, by name.
+	// Users are the seats of the users with whom it begins, the first one that of user 1. Services are those of services,
+	// by name.
 	Users    []Seat
 	Services map[string]Seat
 	// Length is how long the crowd plays. Sessions that are open then may go on for Grace.
@@ -46,24 +48,57 @@ type Player struct {
 	Tally         *tally.Tally
 	// Diary records what happens; nil records nothing.
 	Diary *diary.Recorder
-
-	begun time.Time
 }
 
-// Play plays sessions, in the order of time, from now on. It returns when all have ended, or at the end of the grace, or
-// when the context ends.
-func (p *Player) Play(ctx context.Context, starts []plan.Start) {
-	p.begun = time.Now()
-	ctx, cancel := context.WithDeadline(ctx, p.begun.Add(p.Length+p.Grace))
+// Player plays a plan. One goroutine waits for the next session; a person who does nothing has none.
+type Player struct {
+	Options
+	start time.Time
+	roster
+}
+
+// New returns a player that begins now. The sessions are in the order of time.
+func New(o Options, starts []plan.Start) *Player {
+	return &Player{Options: o, start: time.Now(),
+		roster: roster{users: slices.Clone(o.Users), queue: queue{starts}, going: map[*part]struct{}{}, look: make(chan struct{}, 1)}}
+}
+
+// Play plays the sessions. It returns when all have ended, or at the end of the grace, or when the context ends. Nobody
+// joins afterwards.
+func (p *Player) Play(ctx context.Context) {
+	ctx, cancel := context.WithDeadline(ctx, p.start.Add(p.Length+p.Grace))
 	defer cancel()
 	var running sync.WaitGroup
 	defer running.Wait()
-	for _, at := range starts {
-		if !sleepUntil(ctx, p.begun.Add(at.At)) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for ctx.Err() == nil {
+		mine, one, at, wait, over := p.next(ctx)
+		if over {
 			return
 		}
-		running.Go(func() { p.session(p.Plan.Session(at)).run(ctx) })
+		if one != nil {
+			running.Go(func() {
+				defer p.finish(one)
+				p.session(one, p.Plan.Session(at)).run(mine)
+			})
+			continue
+		}
+		timer.Reset(wait)
+		select {
+		case <-timer.C:
+		case <-p.look:
+		case <-ctx.Done():
+		}
 	}
+	p.close()
+}
+
+// close has nobody join any more.
+func (p *Player) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.over = true
 }
 
 // sleepUntil waits for a time. It reports false if the context ended before.

@@ -20,7 +20,7 @@ import (
 type session struct {
 	*Player
 	plan.Session
-	seat Seat
+	*part
 	// number is the present step's, from 0; planned is when it was to begin.
 	number  int
 	planned time.Time
@@ -30,8 +30,8 @@ type session struct {
 	found map[string]netip.Addr
 }
 
-func (p *Player) session(s plan.Session) *session {
-	return &session{Player: p, Session: s, seat: p.Users[s.User-1], kept: map[string][]net.Conn{}, found: map[string]netip.Addr{}}
+func (p *Player) session(one *part, s plan.Session) *session {
+	return &session{Player: p, Session: s, part: one, kept: map[string][]net.Conn{}, found: map[string]netip.Addr{}}
 }
 
 // run does the steps one after the other. A step that fails, or that the person is tired of waiting for, ends the
@@ -39,7 +39,7 @@ func (p *Player) session(s plan.Session) *session {
 func (s *session) run(ctx context.Context) {
 	outcome := tally.Achieved
 	defer func() { s.close(outcome) }()
-	end := s.begun.Add(s.Start)
+	end := s.start.Add(s.Start)
 	s.Tally.Begin(s.Behaviour, time.Since(end))
 	for i, step := range s.Steps {
 		s.number, s.planned = i, end.Add(step.Pause)
@@ -58,14 +58,17 @@ func (s *session) run(ctx context.Context) {
 			why = reason(err)
 			s.Tally.Failure(string(step.Do) + ": " + why)
 		}
-		s.Diary.Step(diary.Step{Where: diary.At(s.Session, i), Do: string(step.Do), Mistake: string(step.Mistake), Planned: s.planned.Sub(s.begun),
-			Begun: begun.Sub(s.begun), Ended: end.Sub(s.begun), Outcome: string(outcome), Why: why})
+		s.Diary.Step(diary.Step{Where: diary.At(s.Session, i), Do: string(step.Do), Mistake: string(step.Mistake), Planned: s.planned.Sub(s.start),
+			Begun: begun.Sub(s.start), Ended: end.Sub(s.start), Outcome: string(outcome), Why: why})
 		if outcome != tally.Achieved {
 			break
 		}
 		if step.Every == 0 && step.Lasts > 0 && sleepUntil(ctx, s.ends(step)) {
 			end = time.Now()
 		}
+	}
+	if outcome == tally.Unfinished && s.left.Load() {
+		outcome = tally.Left
 	}
 	s.Tally.End(s.Behaviour, outcome)
 }
@@ -139,7 +142,7 @@ func (s *session) do(ctx context.Context, step plan.Step) error {
 
 // ends is when a step that lasts ends: with the plan, at the latest.
 func (s *session) ends(step plan.Step) time.Time {
-	end, last := s.planned.Add(step.Lasts), s.begun.Add(s.Length)
+	end, last := s.planned.Add(step.Lasts), s.start.Add(s.Length)
 	if last.Before(end) {
 		return last
 	}

@@ -46,11 +46,14 @@ func otherEvents(a, b Report) (all []string) {
 	return all
 }
 
-// unplanned says which faults were given by hand.
+// unplanned says which faults were given by hand, and where the crowd was scaled.
 func (r Report) unplanned(name string) (all []string) {
 	for _, one := range r.Rounds {
 		for _, e := range one.ByHand() {
 			all = append(all, fmt.Sprintf("only the %s has, by hand, in round %d, mode %s: %s", name, one.Number, one.Mode, e))
+		}
+		for _, s := range one.Scales {
+			all = append(all, fmt.Sprintf("only the %s was scaled, in round %d, mode %s: %s", name, one.Number, one.Mode, s))
 		}
 	}
 	return all

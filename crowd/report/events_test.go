@@ -29,6 +29,11 @@ func TestEvents(t *testing.T) {
 	if got := strings.Join(Compare(first, second).Warnings, "|"); got != "only the second has, by hand, in round 1, mode bridge: service mail silent" {
 		t.Error(got)
 	}
+	second.Rounds[0].Scales = []diary.Scale{{From: 20, To: 30, Began: 5, Took: 7}, {From: 30, To: 99, Failed: "no"}}
+	if got := strings.Join(Compare(second, first).Warnings[1:], "|"); got != "only the first was scaled, in round 1, mode bridge: 20 users, then 30|only the first was scaled, in round 1, mode bridge: 30 users, then 30" {
+		t.Error(got)
+	}
+	second.Rounds[0].Scales = nil
 	second.Events = second.Events[:1]
 	want := "event: service mail down at 1m for 1m, then none"
 	if got := Compare(first, second).Warnings; len(got) != 2 || got[0] != want {

@@ -60,15 +60,12 @@ func (r Report) Figures() []Figure { return slices.Concat(r.Parts()...) }
 
 // achieved are the shares of the planned sessions whose steps were all done.
 func achieved(r Report) []Figure {
-	share := func(s tally.Sessions) (float64, bool) {
-		return float64(s.Achieved) / float64(max(1, s.Intended)), s.Intended > 0
-	}
 	figure := Figure{Part: sessionsAchieved, Label: "all", Metric: "achieved", Unit: Share, Better: bench.HigherIsBetter,
-		Value: func(one Round) (float64, bool) { return share(one.Sessions()) }}
+		Value: func(one Round) (float64, bool) { return one.Sessions().Share() }}
 	all := []Figure{figure}
 	for _, name := range Names(r, func(one Round) map[string]tally.Sessions { return one.Behaviours }) {
 		figure.Label, figure.Behaviour = name, name
-		figure.Value = func(one Round) (float64, bool) { return share(one.Behaviours[name]) }
+		figure.Value = func(one Round) (float64, bool) { return one.Behaviours[name].Share() }
 		all = append(all, figure)
 	}
 	return all
@@ -86,6 +83,8 @@ func sessions() []Figure {
 		count("failed", "failed", bench.LowerIsBetter, func(s tally.Sessions) int64 { return s.Failed }),
 		count("gave up", "gave-up", bench.LowerIsBetter, func(s tally.Sessions) int64 { return s.GivenUp }),
 		count("unfinished", "unfinished", bench.LowerIsBetter, func(s tally.Sessions) int64 { return s.Unfinished }),
+		{Part: "sessions", Label: "left", Better: bench.Informative,
+			Value: func(one Round) (float64, bool) { n := one.Sessions().Left; return float64(n), n > 0 }},
 		count("never began", "never-began", bench.LowerIsBetter, func(s tally.Sessions) int64 { return s.Intended - s.Started }),
 		count("began late", "began-late", bench.LowerIsBetter, func(s tally.Sessions) int64 { return s.Late }),
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/crowd/diary"
 	"github.com/heddle-network/heddle/crowd/event"
 )
 
@@ -21,14 +20,15 @@ type Order struct {
 	Command event.Command `json:"command"`
 }
 
-// Reply has the order's number. Events are those that go on when it is done.
+// Reply has the order's number, and what came of it.
 type Reply struct {
-	ID     int           `json:"order"`
-	Events []diary.Event `json:"events,omitempty"`
-	Error  *heddle.Error `json:"error,omitempty"`
+	ID int `json:"order"`
+	event.Done
+	Error *heddle.Error `json:"error,omitempty"`
 }
 
-// waitReply is how long a player may take for an order. A program that is started again may take 30 s.
+// waitReply is how long a player may take for an order. A program that is started again may take 30 s. To scale a crowd takes as long as
+// it does, and the wait ends with the player.
 const waitReply = 40 * time.Second
 
 // maxOrder is the size of the longest order in bytes.
@@ -88,55 +88,49 @@ func (o *orders) send(c event.Command) (<-chan Reply, error) {
 	return w, nil
 }
 
-// Do has the player of the present round do what a command says, and returns the events that go on then.
-func (r *Rig) Do(c event.Command) ([]diary.Event, error) {
+// Do has the player of the present round do what a command says, and returns what came of it.
+func (r *Rig) Do(c event.Command) (event.Done, error) {
 	w, err := r.orders.send(c)
 	if err != nil {
-		return nil, err
+		return event.Done{}, err
+	}
+	var late <-chan time.Time
+	if c.Scale == 0 {
+		late = time.After(waitReply)
 	}
 	select {
 	case got, is := <-w:
 		switch {
 		case !is:
-			return nil, event.NotPlaying()
+			return event.Done{}, event.NotPlaying()
 		case got.Error != nil:
-			return nil, got.Error
+			return got.Done, got.Error
 		}
-		return got.Events, nil
-	case <-time.After(waitReply):
-		return nil, heddle.Errorf(heddle.CrowdFailed, "tell crowd", "", fmt.Sprintf("it did not answer in %s", waitReply), "see 'heddle crowd status'")
+		return got.Done, nil
+	case <-late:
+		return event.Done{}, heddle.Errorf(heddle.CrowdFailed, "tell crowd", "", fmt.Sprintf("it did not answer in %s", waitReply), "see 'heddle crowd status'")
 	}
 }
 
-// maxUndone is how many orders wait for the one that is being done, before no more are read.
-const maxUndone = 100
-
-// Obey is the player's side: it reads orders until the pipe ends, has them done one after the other, and writes a line for
-// each. It does not wait for what is still to be done when the pipe ends.
-func Obey(from io.Reader, to io.Writer, do func(event.Command) ([]diary.Event, error)) {
-	undone := make(chan Order, maxUndone)
-	defer close(undone)
-	go func() {
-		for o := range undone {
-			o.obey(to, do)
-		}
-	}()
+// Obey is the player's side: it reads orders until the pipe ends, and writes a line for each that is done. One that takes long does not
+// keep others waiting, and none is waited for when the pipe ends.
+func Obey(from io.Reader, to io.Writer, do func(event.Command) (event.Done, error)) {
 	in := bufio.NewScanner(from)
 	in.Buffer(nil, maxOrder)
 	for in.Scan() {
 		var o Order
 		if json.Unmarshal(in.Bytes(), &o) == nil { // otherwise nobody waits for it
-			undone <- o
+			go o.obey(to, do)
 		}
 	}
 	io.Copy(io.Discard, from)
 }
 
 // obey has an order done, and writes the reply.
-func (o Order) obey(to io.Writer, do func(event.Command) ([]diary.Event, error)) {
+func (o Order) obey(to io.Writer, do func(event.Command) (event.Done, error)) {
 	r := Reply{ID: o.ID}
 	var err error
-	if r.Events, err = do(o.Command); err != nil {
+	if r.Done, err = do(o.Command); err != nil {
 		errors.As(heddle.Wrap(heddle.CrowdFailed, "tell crowd", "", err, ""), &r.Error)
 	}
 	if text, err := json.Marshal(r); err == nil {

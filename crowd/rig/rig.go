@@ -99,11 +99,17 @@ func (r *Rig) Play(ctx context.Context, mode string, number int) (played round.R
 	return r.run(ctx, n.Name, number)
 }
 
+// A network has room for the users, and for those that the crowd may be given while it plays: 65,536 addresses at least.
+const (
+	roomBits  = 16
+	roomTimes = 4
+)
+
 // network is that of a mode: with room for all users, in both families.
 func (r *Rig) network(mode string) heddle.Network {
 	n := heddle.Network{Name: "crowd-" + mode, Mode: mode}
-	bits := 24
-	for 1<<(32-bits) < r.Users+r.Users/8+100 {
+	bits := roomBits
+	for 1<<(32-bits) < roomTimes*r.Users {
 		bits--
 	}
 	n.Subnets = []netip.Prefix{netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 128}), bits), netip.MustParsePrefix("fd99:128::/64")}

@@ -42,10 +42,11 @@ type Options struct {
 
 // Round is what one round was like.
 type Round struct {
-	Network string        `json:"network"`
-	Mode    string        `json:"mode"`
-	Users   int           `json:"users"`
-	Length  time.Duration `json:"length"` // in nanoseconds
+	Network string `json:"network"`
+	Mode    string `json:"mode"`
+	// Users is how many there were when it began.
+	Users  int           `json:"users"`
+	Length time.Duration `json:"length"` // in nanoseconds
 	// Attached is how long it took until all users were attached, Detached until none was.
 	Attached time.Duration `json:"attached"`
 	Detached time.Duration `json:"detached"`
@@ -55,7 +56,7 @@ type Round struct {
 	Machine   float64 `json:"machine"`
 	// MemoryPerUser is how much less memory the machine had for each user at most, in bytes, while the crowd played:
 	// of the crowd's program, the kernel and the agent. It is 0 with fewer than 500 users: what else the machine does
-	// takes as much.
+	// takes as much; and if the crowd was scaled: the most memory and the most users need not have been at one time.
 	MemoryPerUser int64 `json:"memoryPerUser,omitempty"`
 	// OnLinks is what happened to the frames of users with links, both ways; nil if nobody has one.
 	OnLinks *link.Count `json:"onLinks,omitempty"`
@@ -64,6 +65,8 @@ type Round struct {
 	Events []diary.Event `json:"events,omitempty"`
 	// Ended says of services whose program ended while the crowd played, how.
 	Ended map[string]string `json:"ended,omitempty"`
+	// Scales are the changes of how many users there were, given by hand, in the order of time.
+	Scales []diary.Scale `json:"scales,omitempty"`
 	// Invalid says why the figures say nothing about the network; "" if they do.
 	Invalid string `json:"invalid,omitempty"`
 }
@@ -74,6 +77,8 @@ type Live struct {
 	Since  time.Duration `json:"since"` // how long it has been played, in nanoseconds
 	// Due is how many sessions should have begun.
 	Due int64 `json:"due"`
+	// Present is how many users there are now.
+	Present int `json:"present"`
 	Round
 }
 
@@ -107,7 +112,7 @@ func Play(ctx context.Context, o Options) (r Round, err error) {
 		Ended: gone.add, Nice: nice, Users: o.Scenario.Users,
 		Persona: drawn.Persona, Links: o.Scenario.Links(), Seed: o.Scenario.Seed, Late: t.Frame,
 		Attached: func(n int) {
-			if n%1000 == 0 && n < o.Scenario.Users {
+			if n%1000 == 0 && n != o.Scenario.Users {
 				o.Progress(fmt.Sprintf("%d users are attached", n))
 			}
 		}})
@@ -118,18 +123,21 @@ func Play(ctx context.Context, o Options) (r Round, err error) {
 	length := time.Duration(o.Scenario.Clock.Length)
 	back := goAhead(nice)
 	use := beginUse(o.Free)
-	player := &play.Player{Plan: drawn, Users: s.Users, Services: s.Services, Length: length, Grace: grace, Tally: t, Diary: o.Diary}
 	stop := progress(length, o.Progress)
 	o.Diary.Begin(diary.Round{Number: o.Number, Mode: o.Network.Mode, Began: time.Now()})
+	player := play.New(play.Options{Plan: drawn, Users: s.Users(), Services: s.Services, Length: length, Grace: grace, Tally: t, Diary: o.Diary}, starts)
 	events := event.Begin(o.Scenario, s, o.Diary)
-	leave := o.Control.Lead(events)
-	unwatch := watch(o, Live{Number: o.Number, Round: Round{Network: o.Network.Name, Mode: o.Network.Mode, Users: o.Scenario.Users, Length: length, Attached: s.Took}}, starts, t, events)
-	player.Play(ctx, starts)
+	scales := newScaler(ctx, o, drawn, s, player)
+	leave := o.Control.Lead(events, scales)
+	unwatch := watch(o, Live{Number: o.Number, Round: Round{Network: o.Network.Name, Mode: o.Network.Mode, Users: o.Scenario.Users, Length: length, Attached: s.Took}}, player, events, scales)
+	player.Play(ctx)
+	leave()
+	scaled := scales.end()
 	back()
 	stop()
-	leave()
 	unwatch()
 	r = Round{Network: o.Network.Name, Mode: o.Network.Mode, Users: o.Scenario.Users, Length: length, Attached: s.Took}
+	r.Scales = scaled
 	use.end(&r, free)
 	r.Result, r.Ended = t.Result(), gone.all()
 	var failed error

@@ -47,7 +47,7 @@ func (u *use) end(r *Round, free int64) {
 	r.Processor = (ownTime() - u.own).Seconds() / u.window.Seconds
 	r.Machine = (cpu.User + cpu.System + cpu.SoftIRQ) / u.window.Seconds
 	close(u.stop)
-	if least := <-u.least; r.Users >= 500 {
+	if least := <-u.least; r.Users >= 500 && len(r.Scales) == 0 {
 		r.MemoryPerUser = max(0, free-least) / int64(r.Users)
 	}
 }

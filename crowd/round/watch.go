@@ -1,27 +1,26 @@
 package round
 
 import (
-	"sort"
 	"time"
 
 	"github.com/heddle-network/heddle/crowd/event"
-	"github.com/heddle-network/heddle/crowd/plan"
-	"github.com/heddle-network/heddle/crowd/tally"
+	"github.com/heddle-network/heddle/crowd/play"
 )
 
 // watchEvery is how often it is told what a round has come to.
 const watchEvery = 2 * time.Second
 
 // watch tells what a round has come to, until it is stopped.
-func watch(o Options, l Live, starts []plan.Start, t *tally.Tally, events *event.Events) (stop func()) {
+func watch(o Options, l Live, p *play.Player, events *event.Events, scales *scaler) (stop func()) {
 	if o.Live == nil {
 		return func() {}
 	}
 	begun, ticker, ending, ended := time.Now(), time.NewTicker(watchEvery), make(chan struct{}), make(chan struct{})
 	tell := func() {
 		l.Since = time.Since(begun)
-		l.Due = int64(sort.Search(len(starts), func(i int) bool { return starts[i].At > l.Since }))
-		l.Result, l.Events = t.Result(), events.Happened()
+		l.Due = int64(p.Due())
+		l.Result, l.Events = p.Tally.Result(), events.Happened()
+		l.Present, l.Scales = scales.now()
 		o.Live(l)
 	}
 	go func() {

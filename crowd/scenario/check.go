@@ -6,6 +6,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 
 	"github.com/heddle-network/heddle"
 )
@@ -117,7 +118,7 @@ func (s *Scenario) checkPersonas() *problem {
 func (s Scenario) Resize(users int) (Scenario, error) {
 	s.Users = users
 	if p := s.check(); p != nil {
-		return s, heddle.Errorf(heddle.BadArgument, "read flag", "--users", p.why, "give another number")
+		return s, heddle.Errorf(heddle.BadArgument, "plan crowd of users", strconv.Itoa(users), p.why, "give another number")
 	}
 	return s, nil
 }

@@ -25,6 +25,15 @@ func (g *Guests) Admit(addrs ...netip.Addr) {
 	}
 }
 
+// Dismiss admits them no more. Servers have their connections until Sweep.
+func (g *Guests) Dismiss(addrs ...netip.Addr) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, a := range addrs {
+		delete(g.addrs, a)
+	}
+}
+
 // sent reports whether a connection comes from one of them.
 func (g *Guests) sent(c net.Conn) bool {
 	from, is := c.RemoteAddr().(*net.TCPAddr)

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -137,5 +138,41 @@ func TestAdmit(t *testing.T) {
 	}
 	if err := Ask(dial(t, to), Request{}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestDismiss: who is admitted no more is cut off, and comes no more; others stay connected.
+func TestDismiss(t *testing.T) {
+	s, to := start(t)
+	guest := netip.MustParseAddr("127.0.0.2")
+	s.Guests.Admit(guest)
+	from := net.Dialer{LocalAddr: &net.TCPAddr{IP: guest.AsSlice()}}
+	stays := dial(t, to)
+	goes, err := from.Dial("tcp", to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer goes.Close()
+	goes.SetDeadline(time.Now().Add(30 * time.Second))
+	if err := errors.Join(Ask(stays, Request{}), Ask(goes, Request{})); err != nil {
+		t.Fatal(err)
+	}
+	s.Guests.Dismiss(guest)
+	if err := Ask(goes, Request{}); err != nil {
+		t.Errorf("before the sweep: %v", err)
+	}
+	s.Sweep()
+	if _, err := goes.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("who was dismissed reads: %v", err)
+	}
+	if err := Ask(stays, Request{}); err != nil {
+		t.Error(err)
+	}
+	if again, err := from.Dial("tcp", to); err == nil {
+		again.SetDeadline(time.Now().Add(30 * time.Second))
+		if err := Ask(again, Request{}); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("who was dismissed comes again: %v", err)
+		}
+		again.Close()
 	}
 }

@@ -54,10 +54,29 @@ func (s *Server) hangUp(reset bool) {
 	}
 	s.listeners = nil
 	for c := range s.open {
-		if tcp, is := c.(*net.TCPConn); is && reset {
-			tcp.SetLinger(0)
+		if reset {
+			cut(c)
 		}
 		c.Close()
+	}
+}
+
+// Sweep resets the connections of those who are guests no more.
+func (s *Server) Sweep() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.open {
+		if !s.Guests.sent(c) {
+			cut(c)
+			c.Close()
+		}
+	}
+}
+
+// cut has the connection reset when it is closed: nothing of it waits for an answer.
+func cut(c net.Conn) {
+	if tcp, is := c.(*net.TCPConn); is {
+		tcp.SetLinger(0)
 	}
 }
 

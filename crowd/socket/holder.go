@@ -126,6 +126,30 @@ func hold(namespace *os.File, at string) error {
 	return nil
 }
 
+// Drop lets go of namespaces of the holder. Each ends when nothing else uses it: sockets, for instance. It returns the
+// first error, and goes on with the others.
+func (h *Holder) Drop(all ...Namespace) error {
+	done := make(chan error)
+	h.work <- func() {
+		var first error
+		for _, n := range all {
+			if err := drop(held + "/" + n.name); first == nil {
+				first = err
+			}
+		}
+		done <- first
+	}
+	return <-done
+}
+
+// drop takes a mount away. What has it open keeps the namespace, and not the mount.
+func drop(at string) error {
+	if err := unix.Unmount(at, unix.MNT_DETACH); err != nil {
+		return fmt.Errorf("let go of a network namespace: %w", err)
+	}
+	return os.Remove(at)
+}
+
 // Close lets go of all namespaces at once. Each ends when nothing else uses it.
 func (h *Holder) Close() {
 	h.closing.Do(func() { close(h.stop) })

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 func holder(t *testing.T) *Holder {
@@ -105,5 +107,36 @@ func TestDialEnds(t *testing.T) {
 	var from netip.AddrPort
 	if c, err := n.Dial(ctx, netip.MustParseAddrPort("192.0.2.2:80"), func(a netip.AddrPort) { from = a }); !errors.Is(err, context.DeadlineExceeded) || from.Addr().String() != "192.0.2.1" || from.Port() == 0 {
 		t.Errorf("%v, %v from %s", c, err, from)
+	}
+}
+
+// TestDrop: a namespace that its holder lets go of ends, with what is in it; others stay, and new ones come.
+func TestDrop(t *testing.T) {
+	h := holder(t)
+	gone, stays := namespace(t, h), namespace(t, h)
+	if out, err := exec.Command("nsenter", "--net="+gone.Path(), "ip", "link", "add", "eth0", "type", "veth", "peer", "name", "eth0", "netns", stays.Path()).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if err := h.Drop(gone); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(gone.Path()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("its name is left: %v", err)
+	}
+	poll.For(t, time.Minute, time.Millisecond, "the namespace ended", func() bool {
+		out, err := exec.Command("nsenter", "--net="+stays.Path(), "ip", "link").CombinedOutput()
+		if err != nil {
+			t.Fatalf("the other one: %v: %s", err, out)
+		}
+		return !strings.Contains(string(out), "eth0")
+	})
+	if err := h.Drop(gone, stays); !errors.Is(err, unix.ENOENT) {
+		t.Errorf("one that is gone: %v", err)
+	}
+	if err := stays.Do(func() error { return nil }); err == nil {
+		t.Error("one that was let go of with it can be entered")
+	}
+	if err := namespace(t, h).Do(func() error { return nil }); err != nil {
+		t.Error(err)
 	}
 }

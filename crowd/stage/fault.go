@@ -24,9 +24,15 @@ func (s *Stage) Fault(name string, as scenario.Fault) error {
 	return nil
 }
 
-// Link gives the users of a persona, who have a link, another one.
+// Link gives the users of a persona, who have a link, another one. So it is for those who come later.
 func (s *Stage) Link(persona string, as scenario.Link) error {
-	for i := range s.Users {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.links == nil {
+		s.links = map[string]scenario.Link{}
+	}
+	s.links[persona] = as
+	for i := range s.users {
 		if s.options.Persona(i+1) == persona && !s.Links.Change(as, s.options.Seed, i+1) {
 			return heddle.Errorf(heddle.CrowdFailed, "change link of", userName(i+1), "the user has none", "report it")
 		}

@@ -15,7 +15,7 @@ import (
 // startPrograms starts the programs that answer for services, once everybody has an address: they answer nobody else.
 func (s *Stage) startPrograms(ctx context.Context) error {
 	var admits []netip.Addr
-	for _, u := range s.Users {
+	for _, u := range s.users {
 		admits = append(admits, u.Addrs...)
 	}
 	var authority *program.Authority

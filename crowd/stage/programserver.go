@@ -18,6 +18,8 @@ import (
 type server interface {
 	// Set makes the server so.
 	Set(service.State) error
+	// Sweep resets the connections of those who are guests no more.
+	Sweep()
 	// Close ends the server.
 	Close()
 }
@@ -106,6 +108,9 @@ func (p *programServer) Set(to service.State) error {
 	}
 	return err
 }
+
+// Sweep has nothing to do: a program loses its connections with those who had them.
+func (p *programServer) Sweep() {}
 
 // Close ends the program, and waits until it has ended.
 func (p *programServer) Close() {

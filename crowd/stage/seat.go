@@ -4,32 +4,62 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/crowd/link"
 	"github.com/heddle-network/heddle/crowd/play"
+	"github.com/heddle-network/heddle/crowd/scenario"
 )
 
 // port is the interface that users and services have.
 const port = "eth0"
 
-// link gives users their links.
-func (s *Stage) link(ctx context.Context) error {
-	var linked atomic.Bool
-	err := eachOf(ctx, len(s.Users), func(i int) error {
-		as, has := s.options.Links[s.options.Persona(i+1)]
+// attach attaches the users from one number to another, a few at a time, and returns their seats, also of those that
+// were attached before one failed.
+func (s *Stage) attach(ctx context.Context, first, last int) ([]play.Seat, error) {
+	seats, count := make([]play.Seat, max(0, last-first+1)), first-1
+	err := eachOf(ctx, len(seats), func(i int) error {
+		seat, err := s.seat(ctx, userName(first+i), "")
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		seats[i] = seat
+		if count++; err == nil {
+			s.options.Attached(count)
+		}
+		return err
+	})
+	return seats, err
+}
+
+// linkOf is the link of a user's persona, as it is now.
+func (s *Stage) linkOf(user int) (scenario.Link, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	as, has := s.links[s.options.Persona(user)]
+	return as, has
+}
+
+// link gives users their links, from the first one's number on. Services are told of the first ones.
+func (s *Stage) link(ctx context.Context, first int, seats []play.Seat) error {
+	linked := func(user int) bool { _, has := s.options.Links[s.options.Persona(user)]; return has }
+	some := false
+	for i := range seats {
+		some = some || linked(first+i)
+	}
+	if !some {
+		return nil
+	}
+	err := eachOf(ctx, len(seats), func(i int) error {
+		as, has := s.linkOf(first + i)
 		if !has {
 			return nil
 		}
-		linked.Store(true)
-		err := s.Links.Put(s.Users[i].Namespace, port, as, s.options.Seed, i+1)
-		if err != nil {
-			return heddle.Wrap(heddle.CrowdFailed, "give link to", userName(i+1), err, "see the kernel's message")
+		if err := s.Links.Put(seats[i].Namespace, port, as, s.options.Seed, first+i); err != nil {
+			return heddle.Wrap(heddle.CrowdFailed, "give link to", userName(first+i), err, "see the kernel's message")
 		}
 		return nil
 	})
-	if err != nil || !linked.Load() {
+	if err != nil {
 		return err
 	}
 	for name, seat := range s.Services {
@@ -40,24 +70,28 @@ func (s *Stage) link(ctx context.Context) error {
 	return nil
 }
 
+func idOf(container string) heddle.EndpointID {
+	return heddle.EndpointID{Container: container, IfName: port}
+}
+
 func userName(number int) string { return fmt.Sprintf("crowd-user-%d", number) }
 
-// seat makes a namespace and attaches it. Services have names.
+// seat makes a namespace and attaches it. Services have names. If it fails, the seat has the namespace, if there is one.
 func (s *Stage) seat(ctx context.Context, container, name string) (play.Seat, error) {
 	n, err := s.holder.New()
 	if err != nil {
 		return play.Seat{}, heddle.Wrap(heddle.CrowdFailed, "make network namespace of", container, err,
 			"call as root; see fs.mount-max and user.max_net_namespaces")
 	}
-	id := heddle.EndpointID{Container: container, IfName: port}
+	id := idOf(container)
 	reply, err := s.options.Agent.Attach(ctx, heddle.AttachRequest{Network: s.options.Network.Name, ID: id, Netns: n.Path(), Name: name, Owner: owner})
 	if !errors.Is(err, heddle.EndpointDiffers.Sentinel()) { // otherwise it is another crowd's
 		s.mu.Lock()
-		s.all = append(s.all, id)
+		s.all[id] = struct{}{}
 		s.mu.Unlock()
 	}
 	if err != nil {
-		return play.Seat{}, err
+		return play.Seat{Namespace: n}, err
 	}
 	seat := play.Seat{Namespace: n, Resolvers: reply.Resolvers}
 	if name != "" && len(reply.Search) > 0 {

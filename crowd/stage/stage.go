@@ -6,9 +6,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"net/netip"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,7 +37,8 @@ type Options struct {
 	Services    map[string]scenario.Server
 	Connections map[string]int64
 	// Nice is the niceness of programs, also of one that starts again while this program goes ahead.
-	Nice  int
+	Nice int
+	// Users is how many there are at first.
 	Users int
 	// Persona is that of a user, from 1, and Links are those of the personas that have one. Seed is that of the links' decisions. Late is told how much
 	// later than due each frame passed a link.
@@ -49,9 +52,8 @@ type Options struct {
 	Attached func(int)
 }
 
-// Stage is where a crowd plays: its seats on one network.
+// Stage is where a crowd plays: its seats on one network. More, Fewer and Clear are not called at once.
 type Stage struct {
-	Users    []play.Seat
 	Services map[string]play.Seat
 	// Links are between users and the network. Clear closes them, unless they are closed.
 	Links link.Links
@@ -61,23 +63,30 @@ type Stage struct {
 	options Options
 	guests  service.Guests
 	servers map[string]server
-	mu      sync.Mutex
-	all     []heddle.EndpointID
 	holder  *socket.Holder
+
+	mu    sync.Mutex
+	users []play.Seat // the first one that of user 1
+	all   map[heddle.EndpointID]struct{}
+	links map[string]scenario.Link // as they are now, by persona
 }
 
 // Set attaches users and services to a network that is there, and gives users their links. If it fails, or the context
 // ends, nothing is left.
 func Set(ctx context.Context, o Options) (*Stage, error) {
-	s := &Stage{Users: make([]play.Seat, o.Users), Services: map[string]play.Seat{}, servers: map[string]server{}, Links: link.Links{Late: o.Late}, options: o}
+	s := &Stage{Services: map[string]play.Seat{}, servers: map[string]server{}, Links: link.Links{Late: o.Late}, options: o,
+		all: map[heddle.EndpointID]struct{}{}, links: maps.Clone(o.Links)}
 	begun := time.Now()
-	err := s.set(ctx)
+	err := s.serve(ctx)
+	if err == nil {
+		s.users, err = s.attach(ctx, 1, o.Users)
+	}
 	s.Took = time.Since(begun)
 	if err == nil {
 		err = s.startPrograms(ctx)
 	}
 	if err == nil {
-		err = s.link(ctx)
+		err = s.link(ctx, 1, s.users)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Clear(context.WithoutCancel(ctx)))
@@ -85,7 +94,8 @@ func Set(ctx context.Context, o Options) (*Stage, error) {
 	return s, nil
 }
 
-func (s *Stage) set(ctx context.Context) (err error) {
+// serve attaches the services, and starts them.
+func (s *Stage) serve(ctx context.Context) (err error) {
 	if s.holder, err = socket.NewHolder(); err != nil {
 		return heddle.Wrap(heddle.CrowdFailed, "make network namespaces for", "a crowd", err, "call as root")
 	}
@@ -108,17 +118,7 @@ func (s *Stage) set(ctx context.Context) (err error) {
 		}
 		s.servers[name] = server
 	}
-	count := 0
-	return eachOf(ctx, len(s.Users), func(i int) error {
-		seat, err := s.seat(ctx, userName(i+1), "")
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.Users[i] = seat
-		if count++; err == nil {
-			s.options.Attached(count)
-		}
-		return err
-	})
+	return nil
 }
 
 // Clear ends the services, detaches everybody, and lets go of the namespaces. Users that cannot be detached now are
@@ -135,24 +135,29 @@ func (s *Stage) Clear(ctx context.Context) (first error) {
 	if s.options.Network.Parent == "" {
 		s.leave()
 	}
+	first = s.detach(ctx, slices.Collect(maps.Keys(s.all)))
+	s.leave()
+	return first
+}
+
+// detach detaches endpoints, also if one cannot be, and returns the first error.
+func (s *Stage) detach(ctx context.Context, all []heddle.EndpointID) (first error) {
 	s.awaitAgent(ctx)
-	down := eachOf(ctx, len(s.all), func(i int) error {
-		_, err := s.options.Agent.Detach(ctx, s.all[i])
+	down := eachOf(ctx, len(all), func(i int) error {
+		_, err := s.options.Agent.Detach(ctx, all[i])
 		if errors.Is(err, heddle.AgentDown.Sentinel()) {
 			return err // so it is for all others
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if first == nil {
+		if err == nil {
+			delete(s.all, all[i])
+		} else if first == nil {
 			first = err
 		}
 		return nil
 	})
-	s.leave()
-	if first == nil {
-		first = down
-	}
-	return first
+	return cmp.Or(first, down)
 }
 
 // leave lets go of the namespaces.

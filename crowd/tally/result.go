@@ -43,12 +43,26 @@ type Sessions struct {
 	Failed     int64 `json:"failed"`
 	GivenUp    int64 `json:"givenUp"`
 	Unfinished int64 `json:"unfinished"`
+	// Left are those that went on when a user was taken out of the crowd. They say nothing about the network.
+	Left int64 `json:"left,omitempty"`
+}
+
+// Share is that of the intended sessions whose steps were all done; those that were left do not count. It is not ok if there
+// are none.
+func (s Sessions) Share() (share float64, ok bool) {
+	counted := s.Intended - s.Left
+	return float64(s.Achieved) / float64(max(1, counted)), counted > 0
+}
+
+// GoOn is how many have begun and not ended.
+func (s Sessions) GoOn() int64 {
+	return s.Started - s.Achieved - s.Failed - s.GivenUp - s.Unfinished - s.Left
 }
 
 // Plus adds sessions.
 func (s Sessions) Plus(o Sessions) Sessions {
 	return Sessions{s.Intended + o.Intended, s.Started + o.Started, s.Late + o.Late, s.Achieved + o.Achieved,
-		s.Failed + o.Failed, s.GivenUp + o.GivenUp, s.Unfinished + o.Unfinished}
+		s.Failed + o.Failed, s.GivenUp + o.GivenUp, s.Unfinished + o.Unfinished, s.Left + o.Left}
 }
 
 // Steps are those of one action.

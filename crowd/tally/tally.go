@@ -19,6 +19,7 @@ const (
 	Failed     Outcome = "failed"     // the network or the service refused, or broke off
 	GivenUp    Outcome = "givenUp"    // the person had waited too long
 	Unfinished Outcome = "unfinished" // it was going on when the run ended
+	Left       Outcome = "left"       // it was going on when the user, or who was called, was taken out of the crowd
 )
 
 // lateAfter is how late a session may begin without being counted as late.
@@ -55,6 +56,18 @@ func New(intended map[string]int64) *Tally {
 	return t
 }
 
+// Intend counts more sessions of a behaviour as intended, or fewer.
+func (t *Tally) Intend(behaviour string, more int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.behaviours[behaviour]
+	if s == nil {
+		s = &Sessions{}
+		t.behaviours[behaviour] = s
+	}
+	s.Intended += more
+}
+
 // Begin counts a session that begins, so much later than planned.
 func (t *Tally) Begin(behaviour string, late time.Duration) {
 	t.mu.Lock()
@@ -78,6 +91,8 @@ func (t *Tally) End(behaviour string, o Outcome) {
 		s.Failed++
 	case GivenUp:
 		s.GivenUp++
+	case Left:
+		s.Left++
 	default:
 		s.Unfinished++
 	}

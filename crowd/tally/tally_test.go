@@ -76,5 +76,31 @@ func TestTally(t *testing.T) {
 	}
 }
 
+// TestLeft: who was taken away does not count for or against the network, and what is intended changes with who is there.
+func TestLeft(t *testing.T) {
+	a := New(map[string]int64{"browse": 3})
+	for range 3 {
+		a.Begin("browse", ms)
+	}
+	a.End("browse", Achieved)
+	a.End("browse", Left)
+	a.Intend("browse", 2)
+	a.Intend("browse", -1)
+	a.Intend("call", 1)
+	r := a.Result()
+	if want := (Sessions{Intended: 4, Started: 3, Achieved: 1, Left: 1}); r.Behaviours["browse"] != want || r.Behaviours["browse"].GoOn() != 1 {
+		t.Errorf("%+v", r.Behaviours)
+	}
+	if share, ok := r.Behaviours["browse"].Share(); !ok || share != 1.0/3 {
+		t.Errorf("%v, %v", share, ok)
+	}
+	if share, ok := (Sessions{Intended: 2, Left: 2}).Share(); ok {
+		t.Errorf("of none, %v are achieved", share)
+	}
+	if sum := r.Sessions(); sum.Intended != 5 || sum.Left != 1 {
+		t.Errorf("%+v", sum)
+	}
+}
+
 // differs reports whether a duration is not another one, to three digits.
 func differs(a, b time.Duration) bool { return a < b-b/500 || a > b+b/500 }
