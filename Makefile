@@ -72,6 +72,7 @@ cri-modules: ## fetch the modules of the tests' CRI client, which is a module of
 generate: ## write the golden texts, pages, pictures and man pages anew
 	$(GO) test ./mode -run 'TestGolden|TestPages|TestPictures' -update -count=1
 	$(GO) test ./doctor -run TestPage -update -count=1
+	$(GO) test ./crowd/picture -run TestPublished -update -count=1
 	$(GO) generate ./bpf
 
 lint: ## gofmt, go vet, staticcheck, the import law

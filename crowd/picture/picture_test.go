@@ -2,6 +2,8 @@ package picture
 
 import (
 	"encoding/xml"
+	"flag"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -87,4 +89,30 @@ func TestNothingToDraw(t *testing.T) {
 // TestEscaped: what somebody wrote into a report is text.
 func TestEscaped(t *testing.T) {
 	drawn(t, report.Report{Crowd: `<script>"&`, Modes: []string{"<b>"}, Rounds: []report.Round{of(1, "<b>", map[string]time.Duration{"<i>": time.Second})}})
+}
+
+var update = flag.Bool("update", false, "write README's picture anew")
+
+// TestPublished: README's picture is that of the report beside it, which 'heddle crowd run' wrote. It has the rounds of all modes, and
+// all are valid.
+func TestPublished(t *testing.T) {
+	const file = "../../docs/guides/lxc2019-crowd"
+	r, err := report.Read(file + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range r.Modes {
+		if rounds := r.Of(m); len(rounds) != r.Numbers() || !r.Valid(m) {
+			t.Errorf("mode %s has %d valid rounds of %d", m, len(rounds), r.Numbers())
+		}
+	}
+	svg := drawn(t, r)
+	if *update {
+		if err := os.WriteFile(file+".svg", []byte(svg), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if have, err := os.ReadFile(file + ".svg"); err != nil || string(have) != svg {
+		t.Errorf("another picture is there: make generate (%v)", err)
+	}
 }
