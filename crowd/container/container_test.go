@@ -11,29 +11,12 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle/crowd/container"
-	"github.com/heddle-network/heddle/crowd/socket"
+	"github.com/heddle-network/heddle/test/namespace"
 	"github.com/heddle-network/heddle/test/poll"
 )
 
 // within names the environment variable with the program's mark, for the process that is killed.
 const within = "HEDDLE_TEST_CONTAINER"
-
-func namespace(t *testing.T) socket.Namespace {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("making namespaces needs root")
-	}
-	holder, err := socket.NewHolder()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(holder.Close)
-	n, err := holder.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
 
 // shell is a script that runs in a container.
 func shell(script string) container.Program {
@@ -44,7 +27,7 @@ func shell(script string) container.Program {
 // said starts a script, and returns its words, and how it ended.
 func said(t *testing.T, script string) string {
 	t.Helper()
-	c, err := container.Start(namespace(t), shell(script))
+	c, err := container.Start(namespace.New(t), shell(script))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +77,7 @@ func TestStatus(t *testing.T) {
 	}
 	defer syscall.Close(open)
 	mark := fmt.Sprint("7", os.Getpid())
-	c, err := container.Start(namespace(t), shell("sleep "+mark+" & sleep "+mark))
+	c, err := container.Start(namespace.New(t), shell("sleep "+mark+" & sleep "+mark))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,12 +114,12 @@ func sleeping(mark string) []string {
 // TestKilled: when the process that started a container is killed, nothing of it is left.
 func TestKilled(t *testing.T) {
 	if mark := os.Getenv(within); mark != "" {
-		if _, err := container.Start(namespace(t), shell("sleep "+mark+" & sleep "+mark)); err != nil {
+		if _, err := container.Start(namespace.New(t), shell("sleep "+mark+" & sleep "+mark)); err != nil {
 			t.Fatal(err)
 		}
 		select {}
 	}
-	namespace(t)
+	namespace.New(t)
 	mark := fmt.Sprint("8", os.Getpid())
 	cmd := exec.Command(os.Args[0], "-test.run", "^TestKilled$")
 	cmd.Env = append(os.Environ(), within+"="+mark)
@@ -152,7 +135,7 @@ func TestKilled(t *testing.T) {
 
 // TestStartFails: a program that cannot be started says why, and its container leaves nothing.
 func TestStartFails(t *testing.T) {
-	n := namespace(t)
+	n := namespace.New(t)
 	for want, p := range map[string]container.Program{
 		"no such file": {Path: "/usr/bin/none-such", Size: 1 << 20},
 		"no space":     {Path: "/usr/bin/true", Size: 1 << 20, Files: []container.File{{Name: "/big", Write: func(w io.Writer) error { _, err := w.Write(make([]byte, 2<<20)); return err }}}},

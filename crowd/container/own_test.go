@@ -13,13 +13,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle/crowd/container"
+	"github.com/heddle-network/heddle/test/namespace"
 )
 
 // TestKeyring: a program does not have the session's keyring, in which keys of root's may be. All threads of a process have
 // that with which it began.
 func TestKeyring(t *testing.T) {
 	if os.Getenv(within) == "" {
-		namespace(t)
+		namespace.New(t)
 		runtime.LockOSThread()
 		if _, err := unix.KeyctlInt(unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0, 0, 0); err != nil {
 			t.Skip("there are no keyrings here: ", err)
@@ -55,7 +56,7 @@ func TestUmask(t *testing.T) {
 
 // TestNice: a program has its own niceness, and this process keeps that which it has.
 func TestNice(t *testing.T) {
-	n, p := namespace(t), shell("nice")
+	n, p := namespace.New(t), shell("nice")
 	before, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +80,7 @@ func TestNice(t *testing.T) {
 
 // TestSignalEnded: nobody else is signalled in place of a program that has ended.
 func TestSignalEnded(t *testing.T) {
-	c, err := container.Start(namespace(t), shell("exit 0"))
+	c, err := container.Start(namespace.New(t), shell("exit 0"))
 	if err != nil {
 		t.Fatal(err)
 	}

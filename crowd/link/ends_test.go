@@ -11,13 +11,14 @@ import (
 
 	"github.com/heddle-network/heddle/crowd/scenario"
 	"github.com/heddle-network/heddle/impair"
+	"github.com/heddle-network/heddle/test/namespace"
 	"github.com/heddle-network/heddle/test/poll"
 )
 
 // TestEnds: what passes no more when a link is closed goes straight, and neither the link nor its namespace leaves anything.
 func TestEnds(t *testing.T) {
-	its := holder(t)
-	user, other := pairOf(t, its, holder(t))
+	its := namespace.Holder(t)
+	user, other := pairOf(t, its, namespace.Holder(t))
 	l := put(t, user, scenario.Link{Impairment: impair.Impairment{Delay: time.Hour}})
 	echo(t, other, far[0])
 	if c, err := user.DialUDP(far[0]); err != nil {
@@ -96,8 +97,8 @@ func TestKilled(t *testing.T) {
 // TestTake: a link that is taken away keeps nothing of its user, what it has done still counts, and others stay. The user's
 // number can have a link again.
 func TestTake(t *testing.T) {
-	its := holder(t)
-	user, other := pairOf(t, its, holder(t))
+	its := namespace.Holder(t)
+	user, other := pairOf(t, its, namespace.Holder(t))
 	stays, _ := pair(t)
 	l := put(t, user, scenario.Link{Impairment: impair.Impairment{Delay: time.Hour}})
 	if err := l.Put(stays, "eth0", scenario.Link{}, 7, 2); err != nil {

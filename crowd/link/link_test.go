@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/netip"
-	"os"
 	"os/exec"
 	"testing"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/heddle-network/heddle/crowd/scenario"
 	"github.com/heddle-network/heddle/crowd/socket"
 	"github.com/heddle-network/heddle/impair"
+	"github.com/heddle-network/heddle/test/namespace"
 )
 
 // inside runs a command in a namespace.
@@ -31,20 +31,7 @@ func inside(t *testing.T, n socket.Namespace, args ...string) string {
 // pair is a user, of whom a link may be put, and who answers on the same wire, in both families.
 func pair(t *testing.T) (user, far socket.Namespace) {
 	t.Helper()
-	return pairOf(t, holder(t), holder(t))
-}
-
-func holder(t *testing.T) *socket.Holder {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("making namespaces needs root")
-	}
-	h, err := socket.NewHolder()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(h.Close)
-	return h
+	return pairOf(t, namespace.Holder(t), namespace.Holder(t))
 }
 
 // pairOf is a pair whose namespaces have holders of their own.
@@ -52,11 +39,7 @@ func pairOf(t *testing.T, holders ...*socket.Holder) (user, far socket.Namespace
 	t.Helper()
 	var both [2]socket.Namespace
 	for i, h := range holders {
-		n, err := h.New()
-		if err != nil {
-			t.Fatal(err)
-		}
-		both[i] = n
+		both[i] = namespace.In(t, h)
 	}
 	user, far = both[0], both[1]
 	inside(t, user, "ip", "link", "add", "eth0", "type", "veth", "peer", "name", "eth0", "netns", far.Path())

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net"
 	"net/netip"
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -12,11 +11,10 @@ import (
 
 	"github.com/heddle-network/heddle/crowd/event"
 	"github.com/heddle-network/heddle/crowd/link"
-	"github.com/heddle-network/heddle/crowd/plan"
 	"github.com/heddle-network/heddle/crowd/scenario"
 	"github.com/heddle-network/heddle/crowd/service"
 	"github.com/heddle-network/heddle/crowd/socket"
-	"github.com/heddle-network/heddle/crowd/tally"
+	"github.com/heddle-network/heddle/test/namespace"
 )
 
 // town is a user with a link in one namespace, and services in another.
@@ -33,20 +31,9 @@ type town struct {
 
 func newTown(t *testing.T, services ...string) *town {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("making namespaces needs root")
-	}
-	holder, err := socket.NewHolder()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(holder.Close)
+	holder := namespace.Holder(t)
 	w := &town{t: t, holder: holder, guests: &service.Guests{}, services: map[string]Seat{}, servers: map[string]*service.Server{}}
-	near, err1 := holder.New()
-	far, err2 := holder.New()
-	if err1 != nil || err2 != nil {
-		t.Fatal(err1, err2)
-	}
+	near, far := namespace.In(t, holder), namespace.In(t, holder)
 	ip := func(n socket.Namespace, args string) {
 		if out, err := exec.Command("nsenter", append([]string{"--net=" + n.Path(), "ip"}, strings.Fields(args)...)...).CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v: %s", args, err, out)
@@ -116,21 +103,8 @@ events:
   - {at: 2s, for: 500ms, persona: one, link: {delay: 60ms}}
   - {at: 2600ms, for: 300ms, gather: read, share: 100%}
 `
-	s, err := scenario.Parse([]byte(people))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, p, starts, count := planned(t, people)
 	w := newTown(t, s.Uses()...)
-	p := plan.New(s)
-	starts, err := p.Starts(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	intended := map[string]int64{}
-	for _, at := range starts {
-		intended[p.Behaviour(at)]++
-	}
-	count := tally.New(intended)
 	player := New(Options{Plan: p, Users: []Seat{w.user}, Services: w.services, Length: time.Duration(s.Clock.Length), Tally: count}, starts)
 	events := event.Begin(s, w, nil)
 	player.Play(context.Background())

@@ -9,9 +9,7 @@ import (
 
 	"github.com/heddle-network/heddle/crowd/container"
 	"github.com/heddle-network/heddle/crowd/diary"
-	"github.com/heddle-network/heddle/crowd/plan"
 	"github.com/heddle-network/heddle/crowd/program"
-	"github.com/heddle-network/heddle/crowd/scenario"
 	"github.com/heddle-network/heddle/test/poll"
 )
 
@@ -141,15 +139,7 @@ func TestHTTP2(t *testing.T) {
 // connections is how many a plan has people open.
 func connections(t *testing.T, text string) (all int) {
 	t.Helper()
-	s, err := scenario.Parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := plan.New(s)
-	starts, err := p.Starts(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, p, starts, _ := planned(t, text)
 	reused := 0
 	for _, at := range starts {
 		for _, step := range p.Session(at).Steps {

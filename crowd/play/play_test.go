@@ -4,8 +4,6 @@ import (
 	"context"
 	"net"
 	"net/netip"
-	"os"
-	"os/exec"
 	"testing"
 	"time"
 
@@ -15,26 +13,13 @@ import (
 	"github.com/heddle-network/heddle/crowd/service"
 	"github.com/heddle-network/heddle/crowd/socket"
 	"github.com/heddle-network/heddle/crowd/tally"
+	"github.com/heddle-network/heddle/test/namespace"
 )
 
 // seats are users and services that live in one namespace, on its loopback.
 func seats(t *testing.T, users int, services ...string) (all []Seat, by map[string]Seat) {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("making namespaces needs root")
-	}
-	holder, err := socket.NewHolder()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(holder.Close)
-	n, err := holder.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command("nsenter", "--net="+n.Path(), "ip", "link", "set", "lo", "up").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	n := namespace.New(t)
 	seat := Seat{Namespace: n, Addrs: []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("::1")}}
 	server := &service.Server{Guests: &service.Guests{}}
 	server.Guests.Admit(seat.Addrs...)
@@ -60,8 +45,8 @@ func played(t *testing.T, text string, users []Seat, services map[string]Seat, g
 	return recorded(t, text, users, services, grace, nil)
 }
 
-// recorded is played with a diary.
-func recorded(t *testing.T, text string, users []Seat, services map[string]Seat, grace time.Duration, d *diary.Recorder) (tally.Result, int) {
+// planned draws a scenario's plan, and begins to count what becomes of it.
+func planned(t *testing.T, text string) (scenario.Scenario, *plan.Plan, []plan.Start, *tally.Tally) {
 	t.Helper()
 	s, err := scenario.Parse([]byte(text))
 	if err != nil {
@@ -76,7 +61,13 @@ func recorded(t *testing.T, text string, users []Seat, services map[string]Seat,
 	for _, at := range starts {
 		intended[p.Behaviour(at)]++
 	}
-	count := tally.New(intended)
+	return s, p, starts, tally.New(intended)
+}
+
+// recorded is played with a diary.
+func recorded(t *testing.T, text string, users []Seat, services map[string]Seat, grace time.Duration, d *diary.Recorder) (tally.Result, int) {
+	t.Helper()
+	s, p, starts, count := planned(t, text)
 	New(Options{Plan: p, Users: users, Services: services, Length: time.Duration(s.Clock.Length), Grace: grace, Tally: count, Diary: d}, starts).Play(context.Background())
 	return count.Result(), len(starts)
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"net"
 	"net/netip"
-	"os"
-	"os/exec"
 	"testing"
 	"time"
 
@@ -13,6 +11,7 @@ import (
 	"github.com/heddle-network/heddle/crowd/program"
 	"github.com/heddle-network/heddle/crowd/protocol"
 	"github.com/heddle-network/heddle/crowd/socket"
+	"github.com/heddle-network/heddle/test/namespace"
 	"github.com/heddle-network/heddle/test/poll"
 )
 
@@ -36,21 +35,7 @@ func start(t *testing.T, a *program.Authority) running {
 // startWith starts nginx with more of a setting.
 func startWith(t *testing.T, set program.Setting) running {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("making namespaces needs root")
-	}
-	holder, err := socket.NewHolder()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(holder.Close)
-	n, err := holder.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command("nsenter", "--net="+n.Path(), "ip", "link", "set", "lo", "up").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	n := namespace.New(t)
 	found, err := program.Find("nginx")
 	if err != nil {
 		t.Fatal(err)

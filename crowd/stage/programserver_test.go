@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/netip"
 	"os"
-	"os/exec"
 	"testing"
 	"time"
 
@@ -15,27 +14,13 @@ import (
 	"github.com/heddle-network/heddle/crowd/program"
 	"github.com/heddle-network/heddle/crowd/protocol"
 	"github.com/heddle-network/heddle/crowd/service"
-	"github.com/heddle-network/heddle/crowd/socket"
+	"github.com/heddle-network/heddle/test/namespace"
 )
 
 // TestProgramServer: a program refuses connections while it is down, and answers nothing while it is silent; it answers
 // afterwards. It is told if it ends by itself, and not if it is ended.
 func TestProgramServer(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("making namespaces needs root")
-	}
-	holder, err := socket.NewHolder()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(holder.Close)
-	n, err := holder.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command("nsenter", "--net="+n.Path(), "ip", "link", "set", "lo", "up").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	n := namespace.New(t)
 	nginx, err := program.Find("nginx")
 	if err != nil {
 		t.Fatal(err)
