@@ -1,9 +1,9 @@
 package plan
 
+import "github.com/heddle-network/heddle/crowd/scenario"
+
 // What programs that answer for services take.
 const (
-	// filesOfProgram are those of a process of a program, beside connections. No source: a guess.
-	filesOfProgram = 64
 	// spareOfProgram: one connection more for each so many. A process of nginx of which fewer than one in 16 is free closes some that are kept
 	// (ngx_drain_connections).
 	spareOfProgram = 14
@@ -18,7 +18,7 @@ const (
 // mostServed is how many files a process of a program needs at most; 0 if there is no program.
 func (s Summary) mostServed() (most int64) {
 	for _, connections := range s.Served {
-		most = max(most, connections+connections/spareOfProgram+filesOfProgram)
+		most = max(most, connections+connections/spareOfProgram+scenario.FilesOfProgram)
 	}
 	return most
 }

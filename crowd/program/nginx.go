@@ -69,16 +69,12 @@ const (
 	spare       = 1 << 20 // all else
 )
 
-// perProcess are files that a process of nginx has open beside connections: listeners, the content, the log, channels
-// between its processes. No source: a guess.
-const perProcess = 64
-
 // connections is how many each process of nginx takes: all may come to one of them, and as people wait longer on a slow
 // network than planned, twice as many. It never takes more than a process may have files.
 func (s Setting) connections() int64 {
 	c := max(512, 2*s.Connections)
 	if s.Files > 0 {
-		c = min(c, s.Files-perProcess)
+		c = min(c, s.Files-scenario.FilesOfProgram)
 	}
 	return c
 }
@@ -145,5 +141,5 @@ http {
     location / { try_files /content =404; }
   }
 }
-`, nginxRun, runtime.NumCPU(), c+perProcess, c, nginxPeople, listen.String(), more, protocol.LoginPath, strings.Repeat("no", scenario.Refusal/2))
+`, nginxRun, runtime.NumCPU(), c+scenario.FilesOfProgram, c, nginxPeople, listen.String(), more, protocol.LoginPath, strings.Repeat("no", scenario.Refusal/2))
 }

@@ -23,6 +23,10 @@ type Server struct {
 // must fit into what servers take, which is 8 KiB (large_client_header_buffers of nginx, LimitRequestFieldSize of Apache).
 const MaxHead = 4 << 10
 
+// FilesOfProgram is how many files a process of a program has open beside connections, at most: listeners, contents, the log,
+// channels between its processes. No source: a guess.
+const FilesOfProgram = 64
+
 // serves lists for each program the services that may be by it.
 var serves = map[string][]string{"nginx": {"files", "search", "video", "web"}}
 
