@@ -1,8 +1,7 @@
 package round
 
 import (
-	"os"
-	"strconv"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,20 +17,11 @@ func goAhead(nice int) (back func()) {
 	return func() { setNice(nice) }
 }
 
-// setNice sets the niceness of each thread. A thread that begins meanwhile has that of the one that began it, so it looks
-// until there is none to be set.
+// setNice sets the niceness of all threads at once; one that begins later has that of the one that began it. The runtime lets none
+// begin meanwhile, which nobody else can: the kernel copies the niceness before the thread is seen. It cannot do so in a program with
+// cgo, which heddle is not.
 func setNice(to int) {
-	for found := true; found; {
-		found = false
-		threads, _ := os.ReadDir("/proc/self/task")
-		for _, t := range threads {
-			number, _ := strconv.Atoi(t.Name())
-			now, err := niceness(number)
-			if err == nil && now != to && unix.Setpriority(unix.PRIO_PROCESS, number, to) == nil {
-				found = true
-			}
-		}
-	}
+	syscall.AllThreadsSyscall(unix.SYS_SETPRIORITY, unix.PRIO_PROCESS, 0, uintptr(to))
 }
 
 // niceness is that of a thread; 0 is the calling one.
