@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,10 +71,12 @@ func Away(err error) bool {
 	return code == codes.Unavailable || code == codes.Canceled || code == codes.DeadlineExceeded || endsInWords(err, code) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-// endsInWords reports whether the answer is from a server that is shutting down: its HTTP
-// side ends gRPC calls with an empty answer, for which gRPC has no code.
+// endsInWords reports whether the answer, which has no code, is from a server that is shutting
+// down or changing its leader: its HTTP side ends gRPC calls with an empty answer, and its Raft
+// node has errors that etcd passes on as they are (ErrStopped, ErrProposalDropped).
 func endsInWords(err error, code codes.Code) bool {
-	return code == codes.Unknown && strings.Contains(err.Error(), "missing HTTP content-type")
+	return code == codes.Unknown && slices.ContainsFunc([]string{"missing HTTP content-type", "raft: stopped", "raft proposal dropped"},
+		func(words string) bool { return strings.Contains(err.Error(), words) })
 }
 
 // certificate describes this host's certificate to the store, and how long it is valid.
