@@ -18,8 +18,8 @@ func goAhead(nice int) (back func()) {
 }
 
 // setNice sets the niceness of all threads at once; one that begins later has that of the one that began it. The runtime lets none
-// begin meanwhile, which nobody else can: the kernel copies the niceness before the thread is seen. It cannot do so in a program with
-// cgo, which heddle is not.
+// begin meanwhile, which nobody else can: the kernel copies the niceness before the thread is seen. Who may not is refused by the
+// kernel before a second thread is changed. The runtime cannot do it in a program with cgo, which heddle is not: there nothing changes.
 func setNice(to int) {
 	syscall.AllThreadsSyscall(unix.SYS_SETPRIORITY, unix.PRIO_PROCESS, 0, uintptr(to))
 }
