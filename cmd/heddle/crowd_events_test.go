@@ -90,7 +90,7 @@ func TestCrowdEvents(t *testing.T) {
 	refused(heddle.BadArgument, "it is not said how", "link", "far")
 	refused(heddle.BadArgument, "choose from down, silent", "service", "web", "slow")
 	refused(heddle.CrowdFailed, "there are only: eventful of process", "clear", "--pid", "1")
-	other, err := live.Serve(live.Run{Crowd: "other"}, func(event.Command) (event.Done, error) { return event.Done{}, errors.New("it is the other one") })
+	other, err := live.Serve(live.Run{Crowd: "other"}, func(event.Command) (event.Done, error) { return event.Done{}, errors.New("it is the other one") }, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -145,9 +145,12 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 		defer f.dropEmpty(p.diary)
 	}
 	if f.player == 0 {
+		var end func()
+		ctx, end = context.WithCancel(ctx)
+		defer end()
 		if p.shown, err = live.Serve(live.Run{Crowd: read.Name, Seed: read.Seed, Users: read.Users, Modes: f.modes, Rounds: f.rounds, Played: len(out.Rounds),
-			Servers: read.CanFail(), Linked: sortedKeys(read.Links())}, func(c event.Command) (event.Done, error) { return p.do(ctx, c) }); err != nil {
-			s.note("'heddle crowd status', 'fault' and 'scale' will not find this run: %v", err)
+			Servers: read.CanFail(), Linked: sortedKeys(read.Links())}, func(c event.Command) (event.Done, error) { return p.do(ctx, c) }, end); err != nil {
+			s.note("'heddle crowd status', 'fault', 'scale' and 'down' will not find this run: %v", err)
 		} else {
 			defer p.shown.Close()
 		}

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -100,6 +99,20 @@ func amidScale(t *testing.T, end func(), want string) {
 	}
 }
 
+// endsCrowd ends the run that goes on, of which nothing is left then.
+func endsCrowd(t *testing.T) {
+	t.Helper()
+	if got := heddleDoes(t, "crowd", "down"); got != "players has ended\n" {
+		t.Error(got)
+	}
+	if got := heddleDoes(t, "crowd", "status"); got != "" {
+		t.Errorf("status shows %s", got)
+	}
+	if got := call(t, "crowd", "down"); got.code == 0 || !strings.Contains(got.stderr, "no crowd of yours plays") {
+		t.Errorf("there is none: %+v", got)
+	}
+}
+
 // endsAmidScale: a run that is interrupted while more users are being attached leaves nothing, and says so in its report.
 func endsAmidScale(t *testing.T, file string) {
 	t.Helper()
@@ -107,7 +120,7 @@ func endsAmidScale(t *testing.T, file string) {
 	run := runCrowd(t, file, "--network", "web", "--out", out)
 	run.awaits(t, "playing for")
 	seesRun(t, "bridge")
-	amidScale(t, func() { run.cmd.Process.Signal(syscall.SIGINT) }, "the round ended before")
+	amidScale(t, func() { endsCrowd(t) }, "the round ended before")
 	if err := run.cmd.Wait(); err == nil {
 		t.Error("it was not interrupted")
 	}

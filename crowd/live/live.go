@@ -40,20 +40,23 @@ type Run struct {
 type Server struct {
 	listener *net.UnixListener
 	do       func(event.Command) (event.Done, error)
+	end      func()
 	told     chan struct{} // has a place for each command that is being done
+	closed   chan struct{}
 
 	mu  sync.Mutex
 	run Run
 }
 
-// Serve shows a run of this process. What others tell it is done by do, which may be called by several at once.
-func Serve(run Run, do func(event.Command) (event.Done, error)) (*Server, error) {
+// Serve shows a run of this process. What others tell it is done by do, which may be called by several at once; end ends the
+// run, after which it is closed.
+func Serve(run Run, do func(event.Command) (event.Done, error), end func()) (*Server, error) {
 	run.PID, run.Began = os.Getpid(), time.Now()
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: name(run.PID)})
 	if err != nil {
 		return nil, fmt.Errorf("show the run: %w", err)
 	}
-	s := &Server{listener: l, do: do, told: make(chan struct{}, maxTold), run: run}
+	s := &Server{listener: l, do: do, end: end, told: make(chan struct{}, maxTold), closed: make(chan struct{}), run: run}
 	go s.accept()
 	return s, nil
 }
@@ -65,8 +68,11 @@ func (s *Server) Change(change func(*Run)) {
 	change(&s.run)
 }
 
-// Close shows the run no more.
-func (s *Server) Close() { s.listener.Close() }
+// Close shows the run no more. Who has ended it knows then that it has ended.
+func (s *Server) Close() {
+	s.listener.Close()
+	close(s.closed)
+}
 
 const (
 	// patience is how long either side waits for the other's words.
@@ -124,6 +130,10 @@ func (s *Server) answer(c net.Conn, q request, err error) {
 		run := s.run
 		s.mu.Unlock()
 		r.Run = &run
+	case q.End:
+		s.end()
+		<-s.closed
+		return
 	default:
 		r.Done, err = s.tell(*q.Command)
 	}

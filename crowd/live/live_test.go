@@ -26,7 +26,7 @@ import (
 // serve shows a run of this process, until the test ends.
 func serve(t *testing.T, do func(event.Command) (event.Done, error)) {
 	t.Helper()
-	s, err := Serve(Run{Crowd: "some", Servers: []string{"mail"}}, do)
+	s, err := Serve(Run{Crowd: "some", Servers: []string{"mail"}}, do, func() { t.Error("the run is ended") })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,6 +126,41 @@ func TestLong(t *testing.T) {
 	}
 }
 
+// TestEnd: who ends a run waits until it has ended, several as well as one, or stops waiting.
+func TestEnd(t *testing.T) {
+	ended := make(chan struct{}, 3)
+	s, err := Serve(Run{Crowd: "some"}, nil, func() { ended <- struct{}{} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	waiting := make(chan error, 3)
+	for _, ctx := range []context.Context{ctx, t.Context(), t.Context()} {
+		go func() { waiting <- End(ctx, os.Getpid()) }()
+	}
+	for range 3 {
+		<-ended
+	}
+	cancel()
+	if err := <-waiting; !errors.Is(err, context.Canceled) {
+		t.Errorf("who stops waiting: %v", err)
+	}
+	select {
+	case err := <-waiting:
+		t.Errorf("the run goes on, and %v", err)
+	default:
+	}
+	s.Close()
+	for range 2 {
+		if err := <-waiting; err != nil {
+			t.Error(err)
+		}
+	}
+	if err := End(t.Context(), os.Getpid()); !errors.Is(err, heddle.CrowdFailed.Sentinel()) {
+		t.Errorf("a run that has ended: %v", err)
+	}
+}
+
 // TestBadRequests: what is no request is refused, tells the run nothing, and harms nobody else.
 func TestBadRequests(t *testing.T) {
 	serve(t, func(c event.Command) (event.Done, error) {
@@ -139,6 +174,7 @@ func TestBadRequests(t *testing.T) {
 		"hello\n":                              "invalid character",
 		"{}\n":                                 "asks nothing",
 		`{"show":true,"command":{}}` + "\n":    "two things",
+		`{"show":true,"end":true}` + "\n":      "two things",
 		`{"scale":3}` + "\n":                   `unknown field \"scale\"`,
 		`{"command":{"users":3}}` + "\n":       `unknown field \"users\"`,
 		`{"command":{"scale":"many"}}` + "\n":  "cannot unmarshal",

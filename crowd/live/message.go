@@ -18,6 +18,19 @@ type request struct {
 	Show bool `json:"show,omitempty"`
 	// Command tells the run something.
 	Command *event.Command `json:"command,omitempty"`
+	// End ends the run, as Ctrl-C does. There is no reply: the connection ends with the run.
+	End bool `json:"end,omitempty"`
+}
+
+// one reports whether it asks one thing.
+func (q request) one() bool {
+	asked := 0
+	for _, is := range []bool{q.Show, q.Command != nil, q.End} {
+		if is {
+			asked++
+		}
+	}
+	return asked == 1
 }
 
 // reply is what a run answers.
@@ -47,7 +60,7 @@ func readRequest(from io.Reader) (q request, err error) {
 		d.DisallowUnknownFields()
 		err = d.Decode(&q)
 	}
-	if err == nil && q.Show == (q.Command != nil) {
+	if err == nil && !q.one() {
 		err = errors.New("it asks nothing, or two things")
 	}
 	if err != nil {

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/heddle-network/heddle/crowd/live"
+)
+
+func newCrowdDown(s *session) *cobra.Command {
+	f := &crowdTeller{session: s}
+	cmd := &cobra.Command{
+		Use: "down", Args: withArgs(),
+		Short: "End a crowd that plays",
+		Long: `down ends a 'heddle crowd run' that goes on, as Ctrl-C does there: it reports what was measured
+so far, and its users, services and lab are removed. The command waits until that is
+done, for thousands of users a minute or more. When it is interrupted, the run ends all the same.
+'heddle crowd run --resume' plays what is missing then.
+
+A run is ended by its own user and by root. If there are several, --pid says which one.`,
+		Example: "  heddle crowd down\n  heddle crowd down -o json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			run, err := f.run()
+			if err != nil {
+				return err
+			}
+			shown := f.showProgress(fmt.Sprintf("crowd %s of process %d ends", run.Crowd, run.PID))
+			err = live.End(cmd.Context(), run.PID)
+			shown()
+			if err != nil {
+				return err
+			}
+			return f.emitDone("CrowdEnded", crowdEnded{run.PID, run.Crowd}, "%s has ended", run.Crowd)
+		},
+	}
+	f.pidFlag(cmd, cmd.Flags())
+	return cmd
+}
+
+// crowdEnded is the output document of crowd down.
+type crowdEnded struct {
+	PID   int    `json:"pid"`
+	Crowd string `json:"crowd"`
+}
