@@ -69,7 +69,7 @@ func (k *Kernel) Mend(want heddle.State) (made []string, err error) {
 }
 
 func (k *Kernel) newAttempt(p heddle.Plan, inside *session, pod *Netns) *attempt {
-	return &attempt{k: k, plan: k.feasible(p), host: k.hostSession(), pod: inside, podNS: pod, fresh: map[string]bool{}, unset: map[string]bool{}, noted: map[string]bool{}, routes: map[string]map[routeID]routeAt{}}
+	return &attempt{k: k, plan: k.feasible(k.listing(), p), host: k.hostSession(), pod: inside, podNS: pod, fresh: map[string]bool{}, unset: map[string]bool{}, noted: map[string]bool{}, routes: map[string]map[routeID]routeAt{}}
 }
 
 // reportPlan is the remedy for a plan that no mode should make.

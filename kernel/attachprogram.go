@@ -11,7 +11,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Our program is attached to an interface's ingress as a direct-action filter in a clsact qdisc
+// The qdiscs that bear filters. Before it has one, the kernel tells the drivers of all interfaces
+// that have one already, for each of its blocks (flow_indr_dev_setup_offload): the more ports
+// there are, the longer an attach takes. So a port's has one block, and no clsact's two.
+const (
+	ingressQdisc = "ingress"
+	clsactQdisc  = "clsact"
+)
+
+// Our program is attached to an interface's ingress as a direct-action filter of such a qdisc
 // (tc-bpf(8)). The filter is known by its name and priority. TCA_BPF_ID is defined in
 // linux/pkt_cls.h.
 const (
@@ -21,9 +29,9 @@ const (
 	bpfID           = 11
 )
 
-func qdiscRequest(kind, flags, index int) *nl.NetlinkRequest {
+func qdiscRequest(kind, flags, index int, qdisc string) *nl.NetlinkRequest {
 	r := request(kind, flags, &nl.TcMsg{Family: unix.AF_UNSPEC, Ifindex: int32(index), Handle: netlink.MakeHandle(0xffff, 0), Parent: netlink.HANDLE_CLSACT})
-	r.AddData(nl.NewRtAttr(nl.TCA_KIND, nl.ZeroTerminated("clsact")))
+	r.AddData(nl.NewRtAttr(nl.TCA_KIND, nl.ZeroTerminated(qdisc)))
 	return r
 }
 
@@ -42,11 +50,12 @@ func addProgram(r *nl.NetlinkRequest, p *ebpf.Program, name string) {
 	r.AddData(options)
 }
 
-// attachProgram attaches a program to an interface and replaces our earlier one there.
-func (s *session) attachProgram(index int, p *ebpf.Program) error {
+// attachProgram attaches a program to an interface and replaces our earlier one there. The
+// interface gets the qdisc if it has none: one of an older agent stays.
+func (s *session) attachProgram(index int, p *ebpf.Program, qdisc string) error {
 	r := filterRequest(unix.RTM_NEWTFILTER, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, index)
 	addProgram(r, p, programName)
-	if err := s.rt.execute(qdiscRequest(unix.RTM_NEWQDISC, excl, index)); err != nil && !exists(err) {
+	if err := s.rt.execute(qdiscRequest(unix.RTM_NEWQDISC, excl, index, qdisc)); err != nil && !exists(err) {
 		return err
 	}
 	return s.rt.execute(r)
@@ -77,7 +86,7 @@ func (s *session) dropBareQdisc(index int) error {
 			return err
 		}
 	}
-	err := s.rt.execute(qdiscRequest(unix.RTM_DELQDISC, 0, index))
+	err := s.rt.execute(qdiscRequest(unix.RTM_DELQDISC, 0, index, clsactQdisc))
 	if errors.Is(err, unix.EINVAL) {
 		return nil // there is none
 	}
@@ -167,7 +176,7 @@ func (s *session) attachUnderlayProgram(index int, p *ebpf.Program, old ebpf.Pro
 		return link.RawAttachProgram(o)
 	})
 	if errors.Is(err, link.ErrNotSupported) || errors.Is(err, unix.EINVAL) {
-		return s.attachProgram(index, p)
+		return s.attachProgram(index, p, clsactQdisc)
 	}
 	return err
 }

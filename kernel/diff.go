@@ -40,8 +40,8 @@ func (k *Kernel) Diff(p heddle.Plan, pod Pod) ([]Difference, error) {
 		return nil, err
 	}
 	defer inPod.close()
-	p = k.feasible(p)
 	host := &differ{k: k, s: k.listing()}
+	p = k.feasible(host.s, p)
 	if err := host.state(&p.Host); err != nil || inPod == nil {
 		return host.found, err
 	}
@@ -72,7 +72,7 @@ func (d *differ) readLinks(want *heddle.State) error {
 	if !slices.ContainsFunc(heddle.ObjectKinds, refers) {
 		return nil
 	}
-	live, err := d.s.links()
+	live, err := d.s.listedLinks()
 	d.links, d.names = make(map[string]linkState, len(live)), make(map[int]string, len(live))
 	for _, l := range live {
 		d.links[l.name], d.names[l.index] = l, l.name

@@ -74,13 +74,15 @@ func (k *Kernel) takeStaleOff() {
 }
 
 // fastPath opens the fast path if it is not open yet. The error says why there is none.
-func (k *Kernel) fastPath() (*bpf.Fast, error) {
+func (k *Kernel) fastPath() (*bpf.Fast, error) { return k.openFastPath(k.listing()) }
+
+func (k *Kernel) openFastPath(s *session) (*bpf.Fast, error) {
 	k.fast.mu.Lock()
 	defer k.fast.mu.Unlock()
 	if k.fast.fast != nil || k.fast.off || time.Now().Before(k.fast.again) {
 		return k.fast.fast, k.fast.why()
 	}
-	ids, err := k.programs()
+	ids, err := s.programs()
 	k.fast.err, k.fast.stuck, k.fast.stale = nil, nil, err != nil || len(ids) > 0
 	if err == nil {
 		k.fast.fast, err = bpf.Open(ids, k.Recast)
@@ -105,9 +107,8 @@ func (f *fastPath) why() error {
 
 // programs finds the programs of an earlier run: that of the underlay, and that of one port. All
 // ports share the same maps.
-func (k *Kernel) programs() ([]ebpf.ProgramID, error) {
-	s := k.listing()
-	links, err := s.links()
+func (s *session) programs() ([]ebpf.ProgramID, error) {
+	links, err := s.listedLinks()
 	if err != nil {
 		return nil, err
 	}
@@ -129,12 +130,12 @@ func (k *Kernel) programs() ([]ebpf.ProgramID, error) {
 }
 
 // feasible leaves out of a plan what this kernel does not support and the plan can do without.
-func (k *Kernel) feasible(p heddle.Plan) heddle.Plan {
+func (k *Kernel) feasible(s *session, p heddle.Plan) heddle.Plan {
 	p = withoutIPv6(p)
 	if !usesFastPath(p.Host) {
 		return p
 	}
-	if _, err := k.fastPath(); err != nil {
+	if _, err := k.openFastPath(s); err != nil {
 		k.takeStaleOff()
 		p.Host.Programs, p.Host.Shortcuts, p.Host.Remotes = nil, nil, nil
 	}
@@ -146,15 +147,17 @@ func usesFastPath(s heddle.State) bool {
 }
 
 // fastAtWork returns the fast path if it has entries or attached programs, otherwise nil.
-func (k *Kernel) fastAtWork() (*bpf.Fast, error) {
-	ids, err := k.programs()
+func (k *Kernel) fastAtWork(s *session) (*bpf.Fast, error) {
 	k.fast.mu.Lock()
 	open := k.fast.fast
 	k.fast.mu.Unlock()
-	if open == nil && len(ids) == 0 {
+	if open != nil {
+		return open, nil
+	}
+	if ids, err := s.programs(); err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	f, err := k.fastPath()
+	f, err := k.openFastPath(s)
 	if err != nil {
 		return nil, nil // none on this kernel
 	}

@@ -14,8 +14,7 @@ import (
 type inventory struct {
 	s     *session
 	found heddle.State
-	// links lists all interfaces. The field fast is nil if the fast path is not at work.
-	links  func() ([]linkState, error)
+	// fast is nil if the fast path is not at work.
 	fast   func() (*bpf.Fast, error)
 	tables map[string]*liveTable
 }
@@ -25,12 +24,13 @@ var ourFamilies = []string{"inet", "bridge"}
 
 func (k *Kernel) inventory() *inventory {
 	s := k.listing()
-	return &inventory{s: s, links: sync.OnceValues(s.links), fast: sync.OnceValues(k.fastAtWork), tables: map[string]*liveTable{}}
+	fast := sync.OnceValues(func() (*bpf.Fast, error) { return k.fastAtWork(s) })
+	return &inventory{s: s, fast: fast, tables: map[string]*liveTable{}}
 }
 
 // names are the names of all interfaces by index.
 func (v *inventory) names() (map[int]string, error) {
-	live, err := v.links()
+	live, err := v.s.listedLinks()
 	names := make(map[int]string, len(live))
 	for _, l := range live {
 		names[l.index] = l.name

@@ -97,7 +97,7 @@ func (linkKind) remove(r *removal, s *session, gone *heddle.State) {
 }
 
 func (linkKind) own(v *inventory) error {
-	live, err := v.links()
+	live, err := v.s.listedLinks()
 	for _, l := range live {
 		if l.ours() {
 			v.found.Links = append(v.found.Links, heddle.Link{Name: l.name, Kind: l.kind, MTU: l.mtu, MAC: l.mac, Group: l.group, Alias: l.alias})

@@ -118,6 +118,15 @@ func (s *session) linkIn(index int, nsid *int) (*linkState, error) {
 
 func (s *session) links() ([]linkState, error) { return list(s.rt, linkQuery, decodeLink) }
 
+// listedLinks is links, read once in a call. For each veth the kernel looks among all namespaces
+// for that of the far end (peernet2id), so a listing takes the square of their number.
+func (s *session) listedLinks() (all []linkState, err error) {
+	if s.listed == nil {
+		s.listed, err = s.links()
+	}
+	return s.listed, err
+}
+
 func decodeLink(b []byte) (linkState, bool) {
 	if len(b) < unix.SizeofIfInfomsg {
 		return linkState{}, false

@@ -29,7 +29,7 @@ func (a *attempt) program(p heddle.Program) error {
 				return err
 			}
 		}
-		if err := a.host.attachProgram(index, f.Port()); err != nil {
+		if err := a.host.attachProgram(index, f.Port(), ingressQdisc); err != nil {
 			return err
 		}
 		a.recordCreated(a.host, p.Key(), func() error { return a.host.detachProgram(index) })
@@ -103,7 +103,7 @@ func (programKind) own(v *inventory) error {
 	if f == nil {
 		return err
 	}
-	links, err := v.links()
+	links, err := v.s.listedLinks()
 	for _, l := range links {
 		if l.ours() {
 			continue

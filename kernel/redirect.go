@@ -110,7 +110,7 @@ func (redirectKind) own(v *inventory) error {
 	if err != nil {
 		return err
 	}
-	links, err := v.links()
+	links, err := v.s.listedLinks()
 	for _, l := range links {
 		if l.ours() || !qdiscs[l.index] {
 			continue

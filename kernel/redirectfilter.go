@@ -42,7 +42,7 @@ func (s *session) ends(x heddle.Redirect) (index, to int, err error) {
 // putRedirect makes the filter. It uses a program if the kernel accepts it, unless another way is
 // requested.
 func (k *Kernel) putRedirect(s *session, index, to int, x heddle.Redirect) error {
-	if err := s.rt.execute(qdiscRequest(unix.RTM_NEWQDISC, excl, index)); err != nil && !exists(err) {
+	if err := s.rt.execute(qdiscRequest(unix.RTM_NEWQDISC, excl, index, clsactQdisc)); err != nil && !exists(err) {
 		return heddle.Wrap(heddle.NotOnKernel, "make a clsact qdisc on", x.Link, err, "load the kernel's module, if it has one ('modprobe sch_ingress')")
 	}
 	if x.By != byU32 {
@@ -128,7 +128,7 @@ func (s *session) clsacts() (map[int]bool, error) {
 	_, err := list(s.rt, func() *nl.NetlinkRequest {
 		return request(unix.RTM_GETQDISC, 0, &nl.TcMsg{Family: unix.AF_UNSPEC})
 	}, func(b []byte) (int, bool) {
-		if text(after(nl.SizeofTcMsg, b)[nl.TCA_KIND]) != "clsact" {
+		if text(after(nl.SizeofTcMsg, b)[nl.TCA_KIND]) != clsactQdisc {
 			return 0, false
 		}
 		index := int(nl.DeserializeTcMsg(b).Ifindex)

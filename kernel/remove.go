@@ -40,7 +40,7 @@ func (k *Kernel) Remove(p heddle.Plan, pod Pod, wanted func(key string) bool) er
 		wanted = func(string) bool { return false }
 	}
 	r := &removal{k: k, host: k.hostSession(), pod: inPod, keep: wanted, dying: map[string]bool{}, far: map[string]bool{}}
-	p = k.feasible(p)
+	p = k.feasible(k.listing(), p)
 	r.findDying(p)
 	for phase := heddle.FastPath; phase >= heddle.Frame; phase-- {
 		r.remove(r.pod, &p.Pod, phase)

@@ -15,6 +15,8 @@ type session struct {
 	held    []heldFolder
 	idle    chan *conn
 	index   map[string]int
+	// listed are the interfaces as they were when the call first asked for them; nil before.
+	listed []linkState
 }
 
 func (k *Kernel) hostSession() *session {

@@ -141,7 +141,7 @@ func (p *pair) end(t *testing.T) {
 // on, and the agent puts it back.
 func TestRemovedByHand(t *testing.T) {
 	cell.Need(t)
-	for mode, remove := range map[string]string{"routed": "tc qdisc del dev %s clsact", "bridge": "tc filter del dev %s ingress"} {
+	for mode, remove := range map[string]string{"routed": "tc qdisc del dev %s ingress", "bridge": "tc filter del dev %s ingress"} {
 		t.Run(mode, func(t *testing.T) {
 			p := newPair(t, mode)
 			p.goOn(t)
