@@ -39,6 +39,8 @@ require github.com/HdrHistogram/hdrhistogram-go v1.4.0
 
 require gonum.org/v1/gonum v0.17.0
 
+require github.com/tailscale/hujson v0.0.0-20260727124030-b80ff77dac4f
+
 require (
 	github.com/BurntSushi/toml v1.6.0 // indirect
 	github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794 // indirect

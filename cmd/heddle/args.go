@@ -48,7 +48,7 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 }
 
 // withArgs checks the number of arguments against their names in the usage line. A name in
-// brackets, such as "[ID]", may be left out.
+// brackets, such as "[ID]", may be left out; one with dots, such as "FILE...", may be several.
 func withArgs(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		for _, name := range names[min(len(args), len(names)):] {
@@ -56,7 +56,8 @@ func withArgs(names ...string) cobra.PositionalArgs {
 				return badCommand(cmd, "argument "+name+" is missing")
 			}
 		}
-		if len(args) > len(names) {
+		more := len(names) > 0 && strings.HasSuffix(names[len(names)-1], "...")
+		if len(args) > len(names) && !more {
 			return badCommand(cmd, fmt.Sprintf("argument %q is one too many", args[len(names)]))
 		}
 		return nil

@@ -108,6 +108,12 @@ func decodeBuiltIn(file string, into any) error {
 // BuiltInBehaviours lists the behaviours that every scenario may name.
 func BuiltInBehaviours() []string { return names("behaviours") }
 
+// Text returns the YAML of a behaviour that is built in, or nothing.
+func Text(behaviour string) []byte {
+	text, _ := builtIn.ReadFile(path.Join("behaviours", behaviour+".yaml"))
+	return text
+}
+
 // Examples lists the scenarios that are built in.
 func Examples() []string { return names("scenarios") }
 

@@ -58,6 +58,7 @@ var rules = []rule{
 	{"yamlfile", []string{"go.yaml.in/yaml/v3"}, "how files of people are read is the same for all of them, whatever they say"},
 	{"crowd/draw", nil, "what is drawn depends on seed and names alone"},
 	{"crowd/scenario", []string{module, module + "/crowd/draw", module + "/impair", module + "/yamlfile", "go.yaml.in/yaml/v3"}, "people are data; who plans with it, and plays it, is another matter"},
+	{"crowd/ghosts", []string{module, module + "/crowd/scenario", "github.com/tailscale/hujson", "go.yaml.in/yaml/v3"}, "what another simulator says becomes a scenario, and nothing else"},
 	{"crowd/plan", []string{module, module + "/crowd/draw", module + "/crowd/scenario"}, "a plan is drawn without a machine: what a machine bears is passed in"},
 	{"crowd/socket", []string{"golang.org/x/sys"}, "a socket in a namespace is the same for whoever uses it"},
 	{"crowd/link", []string{module, module + "/bpf", module + "/crowd/scenario", module + "/crowd/socket", module + "/ethtool", module + "/frames", module + "/impair", "github.com/vishvananda/netlink", "golang.org/x/sync", "golang.org/x/sys"}, "a link is put into a user's namespace, whatever network that is on"},
