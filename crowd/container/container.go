@@ -3,6 +3,7 @@
 package container
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -23,6 +24,8 @@ import (
 type Program struct {
 	// Path is where the program is on this host: below /usr, or in a folder such as /sbin.
 	Path string
+	// As is what it is called, its argument 0; "" is its path.
+	As   string
 	Args []string
 	// Files are what it finds beside the programs and libraries of this host.
 	Files []File
@@ -123,6 +126,7 @@ func (c *Container) start() error {
 		return fmt.Errorf("take the way to privileges away: %w", err)
 	}
 	c.cmd = exec.Command(c.program.Path, c.program.Args...)
+	c.cmd.Args[0] = cmp.Or(c.program.As, c.program.Path)
 	c.cmd.Env, c.cmd.Dir = []string{"PATH=/usr/sbin:/usr/bin", "LANG=C.UTF-8"}, "/"
 	c.cmd.Stdout, c.cmd.Stderr = &c.said, &c.said
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL, Setsid: true,

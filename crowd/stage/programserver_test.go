@@ -32,7 +32,7 @@ func TestProgramServer(t *testing.T) {
 	}
 	ended := make(chan string, 10)
 	round, breakOff := context.WithCancel(t.Context())
-	p := &programServer{round: round, program: runs, seat: play.Seat{Namespace: n, Addrs: []netip.Addr{here}}, port: speaks.Port(), ended: func(how string) { ended <- how }}
+	p := &programServer{round: round, program: runs, seat: play.Seat{Namespace: n, Addrs: []netip.Addr{here}}, speaks: speaks, ended: func(how string) { ended <- how }}
 	if err := p.start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
