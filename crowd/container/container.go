@@ -159,26 +159,6 @@ func (c *Container) How() string {
 	return c.how
 }
 
-// Pause stops the program, and all that it has started and that has stayed in its process group: the kernel takes connections
-// for it, and nobody answers them.
-func (c *Container) Pause() error { return c.signal(unix.SIGSTOP) }
-
-// Resume has a program that was paused go on.
-func (c *Container) Resume() error { return c.signal(unix.SIGCONT) }
-
-// signal signals the program's process group. The error of a program that has ended is ESRCH.
-func (c *Container) signal(s unix.Signal) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.reaped {
-		return unix.ESRCH
-	}
-	if err := unix.Kill(-c.cmd.Process.Pid, s); err != nil {
-		return fmt.Errorf("signal %s: %w", c.program.Path, err)
-	}
-	return nil
-}
-
 // Close ends the program, and all that it has started, and waits until they have ended.
 func (c *Container) Close() {
 	c.closing.Do(func() {

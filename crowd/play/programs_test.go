@@ -90,6 +90,32 @@ func TestRedis(t *testing.T) {
 	}
 }
 
+const operators = `
+crowd: operators
+users: 8
+clock: {start: "Mon 09:00", length: 3s}
+services: {shell: {sites: 4}}
+personas:
+  one: {share: 100%, does: {type: 20/m, list: 20/m}}
+behaviours:
+  type:
+    start: login
+    states:
+      login:
+        {do: shell.login, sends: 3KB, receives: 4KB, keep: true, expect: 5ms, mistakes: {password: {chance: 50%, again: 10ms}}, next: {key: 1}}
+      key: {do: shell.key, sends: 36B, receives: 44B, connections: 0, expect: 5ms, think: 20ms, next: {key: 0.8, end: 0.2}}
+  list:
+    start: all
+    states:
+      all: {do: shell.login, sends: 200KB, receives: 3MB, more: {count: 3, receives: 2KB}, connections: 2, expect: 5ms, next: {end: 1}}
+`
+
+// TestShells: all that is planned happens with openssh, over as many connections as planned.
+func TestShells(t *testing.T) {
+	t.Parallel()
+	happens(t, operators, "openssh", program.Setting{}, "shell")
+}
+
 // happens plays a scenario with services by a program, and compares what happened with what was planned.
 func happens(t *testing.T, text, by string, set program.Setting, names ...string) tally.Result {
 	t.Helper()

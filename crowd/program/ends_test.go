@@ -23,6 +23,7 @@ func TestEnds(t *testing.T) {
 		"http": {"nginx", program.Setting{}}, "https": {"nginx", program.Setting{Authority: authority}},
 		"http2": {"nginx", program.Setting{Authority: authority, HTTP2: true}},
 		"redis": {"redis", program.Setting{}}, "redis, TLS": {"redis", program.Setting{Authority: authority}},
+		"openssh": {"openssh", program.Setting{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := startWith(t, of.by, of.Setting)

@@ -51,6 +51,8 @@ func kindOf(name string) kind {
 	switch name {
 	case "nginx":
 		return nginx{}
+	case "openssh":
+		return openssh{}
 	case "redis":
 		return redis{}
 	}

@@ -31,14 +31,15 @@ const FilesOfProgram = 64
 type ability struct {
 	// services may be by it.
 	services []string
-	// http: people speak HTTP with it, and choose the version.
-	http bool
+	// http: people speak HTTP with it, and choose the version. tls: they may be secured by TLS.
+	http, tls bool
 }
 
 // abilities are those of each program.
 var abilities = map[string]ability{
-	"nginx": {services: []string{"files", "search", "video", "web"}, http: true},
-	"redis": {services: []string{"chat", "domain", "print"}},
+	"nginx":   {services: []string{"files", "search", "video", "web"}, http: true, tls: true},
+	"openssh": {services: []string{"shell"}},
+	"redis":   {services: []string{"chat", "domain", "print"}, tls: true},
 }
 
 // KnownPrograms lists the programs that services may be by.
@@ -87,9 +88,11 @@ func (s Server) check(service string) *problem {
 		return wrong("it cannot be by "+s.By+"; choose from "+heddle.List(can), "services", service, "by")
 	case s.By != "" && s.HTTP != 0 && !abilities[s.By].http:
 		return wrong(s.By+" does not speak HTTP; take http out", "services", service, "http")
+	case s.By != "" && s.TLS && !abilities[s.By].tls:
+		return wrong(s.By+" encrypts by itself, without TLS; take tls out", "services", service, "tls")
 	case s.HTTP == 2 && !s.TLS:
 		return wrong("HTTP/2 is over TLS alone; add tls: true, or take http out", "services", service, "http")
-	case s.By == "" && s.TLS && can != nil:
+	case s.By == "" && s.TLS && can != nil && abilities[can[0]].tls:
 		return wrong("the built-in service has no TLS; add by: "+can[0], "services", service, "tls")
 	case s.By == "" && s.TLS:
 		return wrong("the built-in service has no TLS; take it out", "services", service, "tls")

@@ -38,7 +38,7 @@ func TestServices(t *testing.T) {
 func TestServers(t *testing.T) {
 	for text, want := range map[string]scenario.Server{
 		"web: {by: nginx}": {By: "nginx"}, "web: {by: nginx, tls: true}": {By: "nginx", TLS: true}, "web: {by: nginx, tls: false}": {By: "nginx"},
-		"web: {tls: false}": {}, "files: {by: nginx}": {}, "print: {by: redis, tls: true}": {},
+		"web: {tls: false}": {}, "files: {by: nginx}": {}, "print: {by: redis, tls: true}": {}, "shell: {by: openssh, tls: false}": {},
 	} {
 		s, err := scenario.Parse([]byte(strings.Replace(good, "personas:", "services: {"+text+"}\npersonas:", 1)))
 		if got := s.Services["web"]; err != nil || got.Server != want || got.Sites != 200 || got.Zipf != 1 {
