@@ -37,6 +37,9 @@ const (
 	redisKey     = "/etc/key.pem"
 )
 
+// redisUnread is how many bytes of answers a connection may leave unread: four times what people do. No source: a guess.
+const redisUnread = 8 << 20
+
 func (r redis) configured(s Setting) (p container.Program, speaks protocol.Protocol, err error) {
 	people := protocol.Redis{Password: rand.Text()}
 	p = container.Program{Args: []string{redisConf}, Size: protocol.Content + spare}
@@ -86,13 +89,15 @@ bind%s
 protected-mode no
 maxclients %d
 timeout 0
+# People have two ranges under way. Whoever reads no answers is cut off.
+client-output-buffer-limit normal %d 0 0
 # What is in memory ends with it.
 dir %s
 dbfilename %s
 save ""
 appendonly no
 user default off
-user %s on #%x ~%s ~%s resetchannels &%[9]s -@all +getrange +xadd +publish
-`, bind.String(), port, s.connections(), redisFolder, redisContent, protocol.RedisUser, sha256.Sum256([]byte(people.Password)),
+user %s on #%x ~%s ~%s resetchannels &%[10]s -@all +getrange +xadd +publish
+`, bind.String(), port, s.connections(), redisUnread, redisFolder, redisContent, protocol.RedisUser, sha256.Sum256([]byte(people.Password)),
 		protocol.RedisContent, protocol.RedisInbox)
 }
