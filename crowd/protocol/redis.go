@@ -59,7 +59,10 @@ func (v *visit) NetConn() net.Conn { return below(v.Conn) }
 // Begin makes the TLS handshake, if there is one.
 func (r Redis) Begin(ctx context.Context, c net.Conn) (net.Conn, error) {
 	c, err := secured(ctx, c, r.TLS)
-	return &visit{Conn: c}, err
+	if err != nil {
+		return nil, err
+	}
+	return &visit{Conn: c}, nil
 }
 
 // Ask makes the request. The first one of a connection logs in before.
