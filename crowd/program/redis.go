@@ -3,7 +3,6 @@ package program
 import (
 	"crypto/rand"
 	"crypto/sha256"
-	"crypto/tls"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -33,8 +32,6 @@ const (
 	redisConf    = "/etc/redis.conf"
 	redisFolder  = "/srv"
 	redisContent = "content.rdb"
-	redisCert    = "/etc/cert.pem"
-	redisKey     = "/etc/key.pem"
 )
 
 // redisUnread is how many bytes of answers a connection may leave unread: four times what people do. No source: a guess.
@@ -43,13 +40,8 @@ const redisUnread = 8 << 20
 func (r redis) configured(s Setting) (p container.Program, speaks protocol.Protocol, err error) {
 	people := protocol.Redis{Password: rand.Text()}
 	p = container.Program{Args: []string{redisConf}, Size: protocol.Content + spare}
-	if s.Authority != nil {
-		cert, key, err := s.Authority.Issue(s.Host, s.Addrs)
-		if err != nil {
-			return p, nil, err
-		}
-		p.Files = append(p.Files, text(redisCert, cert), text(redisKey, key))
-		people.TLS = &tls.Config{RootCAs: s.Authority.Pool, ServerName: s.Host}
+	if p.Files, people.TLS, err = s.secured(); err != nil {
+		return p, nil, err
 	}
 	p.Files = append(p.Files, text(redisConf, r.conf(s, people)), container.File{Name: redisFolder + "/" + redisContent,
 		Write: func(w io.Writer) error { return redisDump(w, s) }})
@@ -79,7 +71,7 @@ func (redis) conf(s Setting, people protocol.Redis) string {
 	}
 	port := fmt.Sprintf("port %d", people.Port())
 	if people.TLS != nil {
-		port = fmt.Sprintf("port 0\ntls-port %d\ntls-cert-file %s\ntls-key-file %s\ntls-auth-clients no\ntls-session-caching no", people.Port(), redisCert, redisKey)
+		port = fmt.Sprintf("port 0\ntls-port %d\ntls-cert-file %s\ntls-key-file %s\ntls-auth-clients no\ntls-session-caching no", people.Port(), certFile, keyFile)
 	}
 	return fmt.Sprintf(`daemonize no
 logfile ""
