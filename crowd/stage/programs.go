@@ -13,8 +13,8 @@ import (
 	"github.com/heddle-network/heddle/crowd/scenario"
 )
 
-// startPrograms starts the programs that answer for services, once everybody has an address: they answer nobody else, but for
-// what asks from their own addresses whether they are ready.
+// startPrograms starts the programs that answer for services, once everybody has an address: they answer users alone, and the
+// request from their own addresses that shows that they are ready.
 func (s *Stage) startPrograms(ctx context.Context) error {
 	var admits []netip.Addr
 	for _, u := range s.users {
