@@ -9,13 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Pause stops the program, and all that it has started: the kernel takes connections for it, and nobody answers them.
+// Pause stops the program, and all that it has started: the kernel takes connections for it, and nobody answers them. If that
+// fails, what is stopped goes on.
 func (c *Container) Pause() error {
 	stopped := map[int]bool{}
 	for before := -1; before < len(stopped); { // until nobody is left who could have started another one
 		before = len(stopped)
 		if err := c.signal(unix.SIGSTOP, stopped); err != nil {
-			return err
+			return errors.Join(err, c.Resume())
 		}
 	}
 	return nil
