@@ -91,7 +91,7 @@ func Find(name string) (Installed, error) {
 	said, err := (&exec.Cmd{Path: path, Args: append([]string{as}, args...)}).CombinedOutput()
 	if err != nil {
 		return Installed{}, heddle.Wrap(heddle.NoTool, "ask for the version of", path,
-			fmt.Errorf("%w: %s", err, strings.TrimSpace(string(said))), "install it anew (Debian: "+pack+")")
+			fmt.Errorf("%w: %s", err, strings.TrimSpace(string(said))), "install it anew, or a later version (Debian: "+pack+")")
 	}
 	return Installed{name, path, as, cmp.Or(read(string(said)), "of an unknown version"), k}, nil
 }
