@@ -3,6 +3,7 @@
 package container
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -23,6 +24,8 @@ import (
 type Program struct {
 	// Path is where the program is on this host: below /usr, or in a folder such as /sbin.
 	Path string
+	// As is what it is called, its argument 0; "" is its path.
+	As   string
 	Args []string
 	// Files are what it finds beside the programs and libraries of this host.
 	Files []File
@@ -123,6 +126,7 @@ func (c *Container) start() error {
 		return fmt.Errorf("take the way to privileges away: %w", err)
 	}
 	c.cmd = exec.Command(c.program.Path, c.program.Args...)
+	c.cmd.Args[0] = cmp.Or(c.program.As, c.program.Path)
 	c.cmd.Env, c.cmd.Dir = []string{"PATH=/usr/sbin:/usr/bin", "LANG=C.UTF-8"}, "/"
 	c.cmd.Stdout, c.cmd.Stderr = &c.said, &c.said
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL, Setsid: true,
@@ -153,26 +157,6 @@ func (c *Container) Ended() <-chan struct{} { return c.ended }
 func (c *Container) How() string {
 	<-c.ended
 	return c.how
-}
-
-// Pause stops the program, and all that it has started and that has stayed in its process group: the kernel takes connections
-// for it, and nobody answers them.
-func (c *Container) Pause() error { return c.signal(unix.SIGSTOP) }
-
-// Resume has a program that was paused go on.
-func (c *Container) Resume() error { return c.signal(unix.SIGCONT) }
-
-// signal signals the program's process group. The error of a program that has ended is ESRCH.
-func (c *Container) signal(s unix.Signal) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.reaped {
-		return unix.ESRCH
-	}
-	if err := unix.Kill(-c.cmd.Process.Pid, s); err != nil {
-		return fmt.Errorf("signal %s: %w", c.program.Path, err)
-	}
-	return nil
 }
 
 // Close ends the program, and all that it has started, and waits until they have ended.

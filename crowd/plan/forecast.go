@@ -26,6 +26,8 @@ type Summary struct {
 	Peak    Peak      `json:"peak"`
 	// Served has the most connections that are open at one time to each service that is by a program.
 	Served map[string]int64 `json:"served,omitempty"`
+	// by is what answers for each service.
+	by map[string]scenario.Server
 }
 
 // Peak is the most there is at one time, to a second.
@@ -56,15 +58,14 @@ type forecast struct {
 	Summary
 	sessions *level
 	services map[string]*level // connections
-	servers  map[string]scenario.Server
 }
 
 func newForecast(s scenario.Scenario) *forecast {
 	length := time.Duration(s.Clock.Length)
 	return &forecast{
 		Summary: Summary{Crowd: s.Name, Seed: s.Seed, Users: s.Users, Length: length, Personas: map[string]int{},
-			Minutes: make([]Amounts, (length+time.Minute-1)/time.Minute)},
-		sessions: newLevel(length), services: map[string]*level{}, servers: s.Servers(),
+			Minutes: make([]Amounts, (length+time.Minute-1)/time.Minute), by: s.Servers()},
+		sessions: newLevel(length), services: map[string]*level{},
 	}
 }
 
@@ -147,7 +148,7 @@ func (f *forecast) summary(sum string) Summary {
 	for _, name := range scenario.Sorted(f.services) {
 		l := f.services[name]
 		all = append(all, l)
-		if f.servers[name].By == "" {
+		if f.by[name].By == "" {
 			answered = append(answered, l)
 		} else {
 			f.Served[name] = peak(0, l)

@@ -46,3 +46,20 @@ personas: {one: {share: 100%, does: {browse: 20/h, chat: 20/h}}}
 		t.Errorf("%+v", met)
 	}
 }
+
+// TestTakes: what programs take is that of each.
+func TestTakes(t *testing.T) {
+	const text = `
+crowd: operators
+users: 100
+clock: {start: "Mon 10:00", length: 5m}
+services: {SHELL}
+personas: {one: {share: 100%, does: {ssh: 20/h}}}
+`
+	_, without := drawn(t, parse(t, strings.Replace(text, "SHELL", "", 1)))
+	_, with := drawn(t, parse(t, strings.Replace(text, "SHELL", "shell: {by: openssh}", 1)))
+	open := with.Served["shell"]
+	if got, want := with.Memory()-without.Memory(), 9<<20+open*2300<<10; got != want || open == 0 {
+		t.Errorf("%d bytes for %d connections; expected %d", got, open, want)
+	}
+}

@@ -37,7 +37,7 @@ func TestNginxFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	users, services := seats(t, 8, "web")
-	secure, running := byNginx(t, services["web"], authority, false)
+	secure, running := byProgram(t, services["web"], "nginx", program.Setting{Authority: authority})
 	search := secure
 	search.Speaks = until{secure.Speaks, new(atomic.Int64), running.Close}
 	services["search"] = search

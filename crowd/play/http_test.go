@@ -1,46 +1,13 @@
 package play
 
 import (
-	"context"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/heddle-network/heddle/crowd/container"
 	"github.com/heddle-network/heddle/crowd/diary"
 	"github.com/heddle-network/heddle/crowd/program"
-	"github.com/heddle-network/heddle/test/poll"
 )
-
-// byNginx puts nginx in the place of a service, in the namespace of the seats.
-func byNginx(t *testing.T, seat Seat, a *program.Authority, http2 bool) (Seat, *container.Container) {
-	t.Helper()
-	found, err := program.Find("nginx")
-	if err != nil {
-		t.Fatal(err)
-	}
-	runs, speaks, err := found.Prepare(program.Setting{Service: "web", Host: "crowd-web", Addrs: seat.Addrs, Admits: seat.Addrs, Connections: 100, Authority: a, HTTP2: http2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := container.Start(seat.Namespace, runs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	for _, a := range seat.Addrs {
-		poll.For(t, time.Minute, 5*time.Millisecond, "nginx listens", func() bool {
-			probe, err := seat.Namespace.Dial(context.Background(), netip.AddrPortFrom(a, speaks.Port()), func(netip.AddrPort) {})
-			if err == nil {
-				probe.Close()
-			}
-			return err == nil
-		})
-	}
-	seat.Speaks = speaks
-	return seat, c
-}
 
 const surfers = `
 crowd: surfers
@@ -82,26 +49,7 @@ func TestNginx(t *testing.T) {
 	for name, a := range map[string]*program.Authority{"http": nil, "https": authority} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			users, services := seats(t, 8, "web")
-			one, _ := byNginx(t, services["web"], a, false)
-			for _, name := range []string{"web", "search", "files", "video"} {
-				services[name] = one
-			}
-			var book strings.Builder
-			r, starts := recorded(t, surfers, users, services, 30*time.Second, &diary.Recorder{To: &book})
-			var achieved int64
-			for name, s := range r.Behaviours {
-				if s.Intended == 0 || s.Achieved != s.Intended {
-					t.Errorf("%s: %+v", name, s)
-				}
-				achieved += s.Achieved
-			}
-			if int(achieved) != starts || len(r.Failures) > 0 {
-				t.Errorf("%d of %d, %v", achieved, starts, r.Failures)
-			}
-			if opened, want := strings.Count(book.String(), `{"flow":{`), connections(t, surfers); opened != want {
-				t.Errorf("%d connections were opened, and %d planned", opened, want)
-			}
+			r := happens(t, surfers, "nginx", program.Setting{Authority: a}, "web", "search", "files", "video")
 			if v := r.Videos; v.Count != r.Behaviours["watch"].Intended {
 				t.Errorf("%+v", v)
 			}
@@ -117,7 +65,7 @@ func TestHTTP2(t *testing.T) {
 		t.Fatal(err)
 	}
 	users, services := seats(t, 8, "web")
-	one, _ := byNginx(t, services["web"], authority, true)
+	one, _ := byProgram(t, services["web"], "nginx", program.Setting{Authority: authority, HTTP2: true})
 	for _, name := range []string{"web", "search", "files", "video"} {
 		services[name] = one
 	}

@@ -1,7 +1,6 @@
 package program
 
 import (
-	"crypto/tls"
 	"fmt"
 	"io"
 	"net/netip"
@@ -33,8 +32,6 @@ const (
 	nginxConf    = "/etc/nginx.conf"
 	nginxPeople  = "/etc/people.conf"
 	nginxContent = "/srv/content"
-	nginxCert    = "/etc/cert.pem"
-	nginxKey     = "/etc/key.pem"
 	nginxRun     = "/run/nginx"
 )
 
@@ -42,13 +39,8 @@ func (n nginx) configured(s Setting) (p container.Program, speaks protocol.Proto
 	h := protocol.HTTP{Host: s.Host}
 	p = container.Program{Args: []string{"-c", nginxConf, "-e", "stderr"}, Folders: []string{nginxRun},
 		Size: protocol.Content + int64(len(s.Admits))*perAdmitted + spare}
-	if s.Authority != nil {
-		cert, key, err := s.Authority.Issue(s.Host, s.Addrs)
-		if err != nil {
-			return p, nil, err
-		}
-		p.Files = append(p.Files, text(nginxCert, cert), text(nginxKey, key))
-		h.TLS = &tls.Config{RootCAs: s.Authority.Pool, ServerName: s.Host}
+	if p.Files, h.TLS, err = s.secured(); err != nil {
+		return p, nil, err
 	}
 	speaks = h
 	if s.HTTP2 {
@@ -69,7 +61,7 @@ const (
 	spare       = 1 << 20 // all else
 )
 
-// connections is how many each process of nginx takes: all may come to one of them, and as people wait longer on a slow
+// connections is how many each process of a program takes: all may come to one of them, and as people wait longer on a slow
 // network than planned, twice as many. It never takes more than a process may have files.
 func (s Setting) connections() int64 {
 	c := max(512, 2*s.Connections)
@@ -96,7 +88,7 @@ func (nginx) conf(s Setting, port uint16) string {
 		if s.HTTP2 {
 			how = " ssl http2"
 		}
-		more = fmt.Sprintf("\n    ssl_certificate %s;\n    ssl_certificate_key %s;", nginxCert, nginxKey)
+		more = fmt.Sprintf("\n    ssl_certificate %s;\n    ssl_certificate_key %s;", certFile, keyFile)
 	}
 	for _, a := range s.Addrs {
 		fmt.Fprintf(&listen, "\n    listen %s%s;", netip.AddrPortFrom(a, port), how)

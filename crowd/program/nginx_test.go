@@ -130,3 +130,19 @@ func TestFind(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestKnown: each program that a scenario may name is found here, with its version, and is in the guide.
+func TestKnown(t *testing.T) {
+	guide, err := os.ReadFile("../../docs/guides/crowd.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range scenario.KnownPrograms() {
+		if found, err := program.Find(name); err != nil || strings.Trim(found.Version, "0123456789.p") != "" {
+			t.Errorf("%s %q: %v", name, found.Version, err)
+		}
+		if !strings.Contains(string(guide), "| `"+name+"` |") {
+			t.Errorf("%s is not in the guide", name)
+		}
+	}
+}

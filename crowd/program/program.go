@@ -17,7 +17,8 @@ import (
 
 // Installed is a program of this host.
 type Installed struct {
-	Name, Path, Version string
+	// Path has no links, As is how it is called: redis-server and others are several programs in one file.
+	Name, Path, As, Version string
 	kind
 }
 
@@ -47,8 +48,13 @@ type kind interface {
 }
 
 func kindOf(name string) kind {
-	if name == "nginx" {
+	switch name {
+	case "nginx":
 		return nginx{}
+	case "openssh":
+		return openssh{}
+	case "redis":
+		return redis{}
 	}
 	return nil
 }
@@ -69,6 +75,7 @@ func Find(name string) (Installed, error) {
 			path, err = other, nil
 		}
 	}
+	as := path
 	if err == nil {
 		path, err = filepath.EvalSymlinks(path)
 	}
@@ -81,18 +88,18 @@ func Find(name string) (Installed, error) {
 			"install it below /usr (Debian: "+pack+")")
 	}
 	args, read := k.version()
-	said, err := exec.Command(path, args...).CombinedOutput()
+	said, err := (&exec.Cmd{Path: path, Args: append([]string{as}, args...)}).CombinedOutput()
 	if err != nil {
 		return Installed{}, heddle.Wrap(heddle.NoTool, "ask for the version of", path,
-			fmt.Errorf("%w: %s", err, strings.TrimSpace(string(said))), "install it anew (Debian: "+pack+")")
+			fmt.Errorf("%w: %s", err, strings.TrimSpace(string(said))), "install it anew, or a later version (Debian: "+pack+")")
 	}
-	return Installed{name, path, cmp.Or(read(string(said)), "of an unknown version"), k}, nil
+	return Installed{name, path, as, cmp.Or(read(string(said)), "of an unknown version"), k}, nil
 }
 
 // Prepare returns the program as it is to run, and how users talk to it.
 func (i Installed) Prepare(s Setting) (container.Program, protocol.Protocol, error) {
 	p, speaks, err := i.configured(s)
-	p.Path = i.Path
+	p.Path, p.As = i.Path, i.As
 	return p, speaks, err
 }
 

@@ -2,6 +2,7 @@ package program_test
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/netip"
 	"testing"
@@ -20,7 +21,7 @@ var (
 	stranger = netip.MustParseAddr("127.0.0.2")
 )
 
-// running is an nginx of these tests.
+// running is a program of these tests.
 type running struct {
 	socket.Namespace
 	*container.Container
@@ -29,14 +30,14 @@ type running struct {
 
 // start starts nginx in a namespace of its own. It admits who comes from own.
 func start(t *testing.T, a *program.Authority) running {
-	return startWith(t, program.Setting{Authority: a})
+	return startWith(t, "nginx", program.Setting{Authority: a})
 }
 
-// startWith starts nginx with more of a setting.
-func startWith(t *testing.T, set program.Setting) running {
+// startWith starts a program with more of a setting, and waits until it answers.
+func startWith(t *testing.T, by string, set program.Setting) running {
 	t.Helper()
 	n := namespace.New(t)
-	found, err := program.Find("nginx")
+	found, err := program.Find(by)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,18 +53,34 @@ func startWith(t *testing.T, set program.Setting) running {
 	}
 	t.Cleanup(c.Close)
 	r := running{n, c, speaks}
-	poll.For(t, time.Minute, 5*time.Millisecond, "nginx listens", func() bool {
-		probe, err := r.dial()
-		if err == nil {
-			probe.Close()
-		}
-		return err == nil
-	})
+	if _, err := poll.Until(time.Minute, 5*time.Millisecond, r.answers); err != nil {
+		t.Fatal(err)
+	}
 	return r
 }
 
 func (r running) dial() (net.Conn, error) {
 	return r.Dial(context.Background(), netip.AddrPortFrom(own, r.Port()), func(netip.AddrPort) {})
+}
+
+// answers makes a whole request.
+func (r running) answers() error {
+	select {
+	case <-r.Ended():
+		return errors.New(r.How())
+	default:
+	}
+	c, err := r.dial()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(time.Minute))
+	ready, err := r.Begin(context.Background(), c)
+	if err == nil {
+		err = r.Ask(ready, protocol.Request{Site: 1})
+	}
+	return err
 }
 
 // begin is a connection that is ready.
@@ -80,6 +97,23 @@ func (r running) begin(t *testing.T) *counter {
 	}
 	t.Cleanup(func() { ready.Close() })
 	return &counter{Conn: ready}
+}
+
+// wire is a connection that is ready, and what counts below it.
+func (r running) wire(t *testing.T) (net.Conn, *counter) {
+	t.Helper()
+	c, err := r.dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.SetDeadline(time.Now().Add(time.Minute))
+	count := &counter{Conn: c}
+	ready, err := r.Begin(context.Background(), count)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ready.Close() })
+	return ready, count
 }
 
 // counter counts what passes a connection.

@@ -4,12 +4,10 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	"sync"
 
 	"github.com/heddle-network/heddle/crowd/payload"
 )
@@ -48,70 +46,41 @@ func (h HTTP) Port() uint16 {
 
 // Begin makes the TLS handshake, if there is one.
 func (h HTTP) Begin(ctx context.Context, c net.Conn) (net.Conn, error) {
-	if h.TLS == nil {
-		return c, nil
-	}
-	secure := tls.Client(c, h.TLS)
-	if err := secure.HandshakeContext(ctx); err != nil {
-		c.Close()
-		return nil, fmt.Errorf("make TLS connection: %w", known(err))
-	}
-	return secure, nil
-}
-
-// known is what is wrong with a certificate, without names.
-func known(err error) error {
-	if unknown := (x509.UnknownAuthorityError{}); errors.As(err, &unknown) {
-		return errors.New("certificate of an unknown authority")
-	}
-	if other := (x509.HostnameError{}); errors.As(err, &other) {
-		return errors.New("certificate of another name")
-	}
-	return err
+	return secured(ctx, c, h.TLS)
 }
 
 // Streams: HTTP/1.1 answers one request after the other.
 func (HTTP) Streams() bool { return false }
 
-// readers are shared by all connections: one that waits holds none.
-var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 4<<10) }}
-
 // Ask makes the request. One that is larger than a head is a PUT, whose body the server drops, and a GET for the answer: a
 // server may answer a PUT before it has the body (RFC 9112, 9.3), but not what comes after it on the connection.
 func (h HTTP) Ask(c net.Conn, r Request) error {
-	in := readers.Get().(*bufio.Reader)
 	from := &io.LimitedReader{R: c}
-	in.Reset(from)
-	defer func() {
-		in.Reset(nil)
-		readers.Put(in)
-	}()
-	all := h.messages(r)
-	now, more := all()
-	if err := h.send(c, now); err != nil {
-		return err
-	}
-	for more {
-		var next message
-		if next, more = all(); more { // the server has it when it is done with this one
-			if err := h.send(c, next); err != nil {
-				return err
-			}
-		}
-		from.N = answerHead + now.answer
-		err := now.read(in)
-		if err != nil && from.N <= 0 {
-			err = errors.New("read answer: its head is too large")
-		}
-		if err != nil {
+	return inTurn(from, func(in *bufio.Reader) error {
+		all := h.messages(r)
+		now, more := all()
+		if err := h.send(c, now); err != nil {
 			return err
 		}
-		now = next
-	}
-	if in.Buffered() > 0 {
-		return errors.New("read answer: more than was asked for")
-	}
-	return nil
+		for more {
+			var next message
+			if next, more = all(); more { // the server has it when it is done with this one
+				if err := h.send(c, next); err != nil {
+					return err
+				}
+			}
+			from.N = answerHead + now.answer
+			err := now.read(in)
+			if err != nil && from.N <= 0 {
+				err = errors.New("read answer: its head is too large")
+			}
+			if err != nil {
+				return err
+			}
+			now = next
+		}
+		return nil
+	})
 }
 
 func (h HTTP) send(c net.Conn, m message) error {

@@ -15,7 +15,7 @@ type Request struct {
 	Site, Page, Object int
 	// Sends and Receives are the sizes of request and answer, in bytes.
 	Sends, Receives int64
-	// Refused: the password is wrong, and the service says so.
+	// Refused: the password is wrong, and the service says so. Plans have no other request on that connection.
 	Refused bool
 }
 

@@ -27,13 +27,28 @@ const MaxHead = 4 << 10
 // channels between its processes. No source: a guess.
 const FilesOfProgram = 64
 
-// serves lists for each program the services that may be by it.
-var serves = map[string][]string{"nginx": {"files", "search", "video", "web"}}
+// ability is what a program can do.
+type ability struct {
+	// services may be by it.
+	services []string
+	// http: people speak HTTP with it, and choose the version. tls: they may be secured by TLS.
+	http, tls bool
+}
+
+// abilities are those of each program.
+var abilities = map[string]ability{
+	"nginx":   {services: []string{"files", "search", "video", "web"}, http: true, tls: true},
+	"openssh": {services: []string{"shell"}},
+	"redis":   {services: []string{"chat", "domain", "print"}, tls: true},
+}
+
+// KnownPrograms lists the programs that services may be by.
+func KnownPrograms() []string { return Sorted(abilities) }
 
 // programsOf lists the programs that a service may be by.
 func programsOf(service string) (all []string) {
-	for _, program := range Sorted(serves) {
-		if slices.Contains(serves[program], service) {
+	for _, program := range KnownPrograms() {
+		if slices.Contains(abilities[program].services, service) {
 			all = append(all, program)
 		}
 	}
@@ -44,9 +59,9 @@ func programsOf(service string) (all []string) {
 func (s *Server) read(key string, value *yaml.Node) error {
 	text := resolve(value).Value // "" of what is no value
 	if key == "by" {
-		if serves[text] == nil {
+		if _, known := abilities[text]; !known {
 			return yamlfile.Refuse(value, "%q is no program that heddle knows; give %s, or leave by out for the built-in service",
-				heddle.Clip(text), heddle.List(Sorted(serves)))
+				heddle.Clip(text), heddle.List(KnownPrograms()))
 		}
 		s.By = text
 		return nil
@@ -71,9 +86,13 @@ func (s Server) check(service string) *problem {
 		return wrong("this service is always the built-in one; take by out", "services", service, "by")
 	case s.By != "" && !slices.Contains(can, s.By):
 		return wrong("it cannot be by "+s.By+"; choose from "+heddle.List(can), "services", service, "by")
+	case s.By != "" && s.HTTP != 0 && !abilities[s.By].http:
+		return wrong(s.By+" does not speak HTTP; take http out", "services", service, "http")
+	case s.By != "" && s.TLS && !abilities[s.By].tls:
+		return wrong(s.By+" encrypts by itself, without TLS; take tls out", "services", service, "tls")
 	case s.HTTP == 2 && !s.TLS:
 		return wrong("HTTP/2 is over TLS alone; add tls: true, or take http out", "services", service, "http")
-	case s.By == "" && s.TLS && can != nil:
+	case s.By == "" && s.TLS && can != nil && abilities[can[0]].tls:
 		return wrong("the built-in service has no TLS; add by: "+can[0], "services", service, "tls")
 	case s.By == "" && s.TLS:
 		return wrong("the built-in service has no TLS; take it out", "services", service, "tls")

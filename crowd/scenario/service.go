@@ -79,7 +79,7 @@ func (s Service) check(name string) *problem {
 	case s.Between > 0 && s.Zipf > 0:
 		return wrong("groups of users have no popularity; take out zipf or between", "services", name, "zipf")
 	case s.Between > 0 && s.By != "":
-		return wrong("a program has sites, no groups of users; take out by or between", "services", name, "by")
+		return wrong("a program has sites, no groups of users; give sites, or take out by", "services", name, "by")
 	}
 	return s.Server.check(name)
 }

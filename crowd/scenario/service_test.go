@@ -38,11 +38,16 @@ func TestServices(t *testing.T) {
 func TestServers(t *testing.T) {
 	for text, want := range map[string]scenario.Server{
 		"web: {by: nginx}": {By: "nginx"}, "web: {by: nginx, tls: true}": {By: "nginx", TLS: true}, "web: {by: nginx, tls: false}": {By: "nginx"},
-		"web: {tls: false}": {}, "files: {by: nginx}": {},
+		"web: {tls: false}": {}, "files: {by: nginx}": {By: "nginx"}, "print: {by: redis, tls: true}": {By: "redis", TLS: true},
+		"shell: {by: openssh, tls: false}": {By: "openssh"},
 	} {
 		s, err := scenario.Parse([]byte(strings.Replace(good, "personas:", "services: {"+text+"}\npersonas:", 1)))
-		if got := s.Services["web"]; err != nil || got.Server != want || got.Sites != 200 || got.Zipf != 1 {
+		name, _, _ := strings.Cut(text, ":")
+		if got := s.Services[name]; err != nil || got.Server != want {
 			t.Errorf("%s: %+v, %v; expected %+v", text, got, err, want)
+		}
+		if web := s.Services["web"]; web.Sites != 200 || web.Zipf != 1 {
+			t.Errorf("%s: %+v", text, web)
 		}
 	}
 }

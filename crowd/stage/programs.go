@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/netip"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -12,7 +13,8 @@ import (
 	"github.com/heddle-network/heddle/crowd/scenario"
 )
 
-// startPrograms starts the programs that answer for services, once everybody has an address: they answer nobody else.
+// startPrograms starts the programs that answer for services, once everybody has an address: they answer users alone, and the
+// request from their own addresses that shows that they are ready.
 func (s *Stage) startPrograms(ctx context.Context) error {
 	var admits []netip.Addr
 	for _, u := range s.users {
@@ -30,7 +32,7 @@ func (s *Stage) startPrograms(ctx context.Context) error {
 				return heddle.Wrap(heddle.CrowdFailed, "make certificates for", "a crowd", err, "report it")
 			}
 		}
-		set := program.Setting{Service: name, Host: cmp.Or(s.Services[name].Name, "crowd-"+name), Addrs: s.Services[name].Addrs, Admits: admits,
+		set := program.Setting{Service: name, Host: cmp.Or(s.Services[name].Name, "crowd-"+name), Addrs: s.Services[name].Addrs, Admits: slices.Concat(admits, s.Services[name].Addrs),
 			Connections: s.options.Connections[name], Files: mayOpen(), Seed: s.options.Seed, HTTP2: of.HTTP == 2}
 		if of.TLS {
 			set.Authority = authority
@@ -60,7 +62,7 @@ func (s *Stage) startProgram(ctx context.Context, by string, set program.Setting
 	runs, speaks, err := found.Prepare(set)
 	if err == nil {
 		runs.Nice = s.options.Nice
-		p := &programServer{round: ctx, program: runs, seat: seat, port: speaks.Port(), ended: func(how string) {
+		p := &programServer{round: ctx, program: runs, seat: seat, speaks: speaks, ended: func(how string) {
 			if s.options.Ended != nil {
 				s.options.Ended(set.Service, by+" ended: "+how)
 			}

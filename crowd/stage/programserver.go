@@ -11,6 +11,7 @@ import (
 
 	"github.com/heddle-network/heddle/crowd/container"
 	"github.com/heddle-network/heddle/crowd/play"
+	"github.com/heddle-network/heddle/crowd/protocol"
 	"github.com/heddle-network/heddle/crowd/service"
 )
 
@@ -30,7 +31,7 @@ type programServer struct {
 	round   context.Context
 	program container.Program
 	seat    play.Seat
-	port    uint16
+	speaks  protocol.Protocol
 	// ended is told how the program ended, if nobody has ended it.
 	ended func(how string)
 
@@ -40,7 +41,7 @@ type programServer struct {
 	closed bool
 }
 
-// start starts the program, and waits until it takes connections.
+// start starts the program, and waits until it answers.
 func (p *programServer) start(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -49,7 +50,7 @@ func (p *programServer) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := answers(ctx, p.seat, p.port, c); err != nil {
+	if err := answers(ctx, p.seat, p.speaks, c); err != nil {
 		c.Close()
 		return err
 	}
@@ -120,18 +121,17 @@ func (p *programServer) Close() {
 	p.stop()
 }
 
-// startTime is how long a program may take until it listens.
+// startTime is how long a program may take until it answers.
 const startTime = 30 * time.Second
 
-// answers waits until a program takes connections at all its addresses.
-func answers(ctx context.Context, at play.Seat, port uint16, c *container.Container) error {
+// answers waits until a program answers a request at all its addresses: one that is not ready may take connections.
+func answers(ctx context.Context, at play.Seat, speaks protocol.Protocol, c *container.Container) error {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	for _, a := range at.Addrs {
 		for {
-			probe, err := at.Namespace.Dial(ctx, netip.AddrPortFrom(a, port), func(netip.AddrPort) {})
+			err := probe(ctx, at, netip.AddrPortFrom(a, speaks.Port()), speaks)
 			if err == nil {
-				probe.Close()
 				break
 			}
 			select {
@@ -144,4 +144,20 @@ func answers(ctx context.Context, at play.Seat, port uint16, c *container.Contai
 		}
 	}
 	return nil
+}
+
+// probe makes a request of the least size.
+func probe(ctx context.Context, from play.Seat, to netip.AddrPort, speaks protocol.Protocol) error {
+	c, err := from.Namespace.Dial(ctx, to, func(netip.AddrPort) {})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	defer context.AfterFunc(ctx, func() { c.SetDeadline(time.Unix(1, 0)) })()
+	ready, err := speaks.Begin(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer ready.Close()
+	return speaks.Ask(ready, protocol.Request{Site: 1})
 }

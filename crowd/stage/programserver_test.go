@@ -3,6 +3,7 @@ package stage
 import (
 	"context"
 	"errors"
+	"net"
 	"net/netip"
 	"os"
 	"testing"
@@ -17,35 +18,50 @@ import (
 	"github.com/heddle-network/heddle/test/namespace"
 )
 
-// TestProgramServer: a program refuses connections while it is down, and answers nothing while it is silent; it answers
-// afterwards. It is told if it ends by itself, and not if it is ended.
+// TestProgramServer: a program refuses connections while it is down, and answers nothing while it is silent, also who has been
+// connected before; it answers afterwards. It is told if it ends by itself, and not if it is ended.
 func TestProgramServer(t *testing.T) {
+	for _, by := range []string{"nginx", "openssh"} {
+		t.Run(by, func(t *testing.T) { testProgramServer(t, by) })
+	}
+}
+
+func testProgramServer(t *testing.T, by string) {
 	n := namespace.New(t)
-	nginx, err := program.Find("nginx")
+	found, err := program.Find(by)
 	if err != nil {
 		t.Fatal(err)
 	}
 	here := netip.MustParseAddr("127.0.0.1")
-	runs, speaks, err := nginx.Prepare(program.Setting{Service: "web", Host: "crowd-web", Addrs: []netip.Addr{here}, Admits: []netip.Addr{here}, Connections: 10, Seed: 1})
+	runs, speaks, err := found.Prepare(program.Setting{Service: "web", Host: "crowd-web", Addrs: []netip.Addr{here}, Admits: []netip.Addr{here}, Connections: 10, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan string, 10)
 	round, breakOff := context.WithCancel(t.Context())
-	p := &programServer{round: round, program: runs, seat: play.Seat{Namespace: n, Addrs: []netip.Addr{here}}, port: speaks.Port(), ended: func(how string) { ended <- how }}
+	p := &programServer{round: round, program: runs, seat: play.Seat{Namespace: n, Addrs: []netip.Addr{here}}, speaks: speaks, ended: func(how string) { ended <- how }}
 	if err := p.start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	ask := func(patience time.Duration) error {
-		t.Helper()
+	dial := func() (net.Conn, error) {
 		c, err := n.Dial(t.Context(), netip.AddrPortFrom(here, speaks.Port()), func(netip.AddrPort) {}) // the kernel answers, or refuses
+		if err != nil {
+			return nil, err
+		}
+		return speaks.Begin(t.Context(), c)
+	}
+	askOn := func(c net.Conn, patience time.Duration) error {
+		c.SetDeadline(time.Now().Add(patience))
+		return speaks.Ask(c, protocol.Request{Site: 1, Sends: 200, Receives: 1000})
+	}
+	ask := func(patience time.Duration) error {
+		c, err := dial()
 		if err != nil {
 			return err
 		}
 		defer c.Close()
-		c.SetDeadline(time.Now().Add(patience))
-		return speaks.Ask(c, protocol.Request{Site: 1, Sends: 200, Receives: 1000})
+		return askOn(c, patience)
 	}
 	set := func(to service.State) {
 		t.Helper()
@@ -57,7 +73,18 @@ func TestProgramServer(t *testing.T) {
 		if err := ask(time.Minute); err != nil {
 			t.Errorf("a sound one: %v", err)
 		}
+		before, err := dial()
+		if err == nil {
+			defer before.Close()
+			err = askOn(before, time.Minute)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 		set(service.Silent)
+		if err := askOn(before, 300*time.Millisecond); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("a silent one, on a connection from before: %v", err)
+		}
 		if err := ask(300 * time.Millisecond); !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a silent one: %v", err)
 		}
