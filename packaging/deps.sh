@@ -28,5 +28,6 @@ fi
 rm -f "$log"
 # Debian has what is installed start with the next boot. Nobody who tests asked to be logged in to.
 case " $missing " in *" openssh-server "*)
-	! command -v systemctl >/dev/null || systemctl --quiet disable ssh.service ssh.socket
+	! command -v systemctl >/dev/null || systemctl --quiet disable ssh.service ssh.socket ||
+		echo "an SSH server may start with the next boot: 'systemctl disable ssh' forbids it" >&2
 esac
