@@ -10,9 +10,10 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
 
-// The programs pass the verifiers of Debian's kernels too.
+// The programs pass the verifiers of Debian's kernels too. In make test, 6.1 has what carries
+// packets on each path; why the programs leave others to the stack, no kernel changes.
 func TestInGuests(t *testing.T) {
 	const all = "Test[^I]"
-	g := vm.Guest{Small: map[string]string{"6.1": all, "6.12": "^TestLoad$"}}
+	g := vm.Guest{Small: map[string]string{"6.1": "^Test(Load|Carry|ECNOut|ECNIn|Model|Full|Steer)$", "6.12": "^TestLoad$"}}
 	g.RunEverywhere(t, all)
 }

@@ -185,9 +185,11 @@ func network(t testing.TB, w *world.World, name string, change func(*heddle.Netw
 
 func addr(s string) netip.Addr { return netip.MustParseAddr(s) }
 
-// TestInGuests repeats the proofs under Debian's kernels.
+// TestInGuests repeats the proofs under Debian's kernels. In make test, the container dies in one way,
+// and nothing is refused: that is the agent's work alone.
 func TestInGuests(t *testing.T) {
-	vm.RunInGuest(t, "6.1", "^Test(RoundTrip|Refused|Death)$")
+	g := vm.Guest{Small: map[string]string{"6.1": "^TestRoundTrip$|^TestDeath$/^its_namespace_is_deleted,_agent_dead$"}}
+	g.RunEverywhere(t, "^Test(RoundTrip|Refused|Death)$")
 }
 
 func prefixes(texts ...string) (all []netip.Prefix) {
