@@ -13,10 +13,10 @@ func newCrowdDown(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "down", Args: withArgs(),
 		Short: "End a crowd that plays",
-		Long: `down ends a 'heddle crowd run' that goes on, as Ctrl-C does there: it reports what was measured
-so far, and its users, services and lab are removed. The command waits until that is
-done, for thousands of users a minute or more. When it is interrupted, the run ends all the same.
-'heddle crowd run --resume' plays what is missing then.
+		Long: `down ends a 'heddle crowd run' that goes on, as Ctrl-C does there: the run reports what was
+measured so far, and removes its users, services and lab. The command waits until that is done,
+which takes a minute or more with thousands of users. If the command is interrupted, the run ends
+all the same. 'heddle crowd run --resume' plays the missing rounds later.
 
 A run is ended by its own user and by root. If there are several, --pid says which one.`,
 		Example: "  heddle crowd down\n  heddle crowd down -o json",

@@ -62,8 +62,9 @@ type crowdImport struct {
 	LeftOut  []string `json:"leftOut"`
 }
 
-// largestTimeline is the size of the largest timeline that is read, in bytes.
-const largestTimeline = 4 << 20
+// largestTimeline is the size of the largest timeline that is read, in bytes. The parser of comments calls itself for each level of
+// nesting, so a much larger one could fill the stack.
+const largestTimeline = 256 << 10
 
 func readTimeline(name string) ([]byte, error) {
 	f, err := os.Open(name)

@@ -33,7 +33,7 @@ func TestCrowdImport(t *testing.T) {
 		"no such file":                    {"nowhere.json"},
 		"is a directory":                  {"."},
 		"give a timeline of GHOSTS":       {file},
-		"larger than 4194304 bytes":       {"/dev/zero"},
+		"larger than 262144 bytes":        {"/dev/zero"},
 	} {
 		if bad := call(t, append([]string{"crowd", "import"}, args...)...); bad.code == 0 || bad.stdout != "" || !strings.Contains(bad.stderr, want) {
 			t.Errorf("%v: %+v, want %q", args, bad, want)

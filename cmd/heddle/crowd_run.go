@@ -138,14 +138,7 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 		return s.endRun(out, nil, "", conditions)
 	}
 	p := &crowdPlay{session: s, flags: f, read: read, out: out, control: control}
-	if p.diary, err = f.openDiary(read, out.SHA256); err != nil {
-		return err
-	}
-	if p.diary != nil {
-		defer p.diary.Close()
-		defer f.dropEmpty(p.diary)
-	}
-	if f.player == 0 {
+	if f.player == 0 { // closed last: 'heddle crowd down' waits for that
 		var end func()
 		ctx, end = context.WithCancel(ctx)
 		defer end()
@@ -156,6 +149,13 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 			defer p.shown.Close()
 		}
 	}
+	if p.diary, err = f.openDiary(read, out.SHA256); err != nil {
+		return err
+	}
+	if p.diary != nil {
+		defer p.diary.Close()
+		defer f.dropEmpty(p.diary)
+	}
 	if f.network != "" {
 		err = p.here(ctx, network)
 	} else {
@@ -164,7 +164,13 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 	if p.diary != nil && f.player == 0 && len(p.out.Rounds) > 0 {
 		s.note("the diary is in %s", f.diary)
 	}
-	return s.endRun(p.out, err, f.out, conditions)
+	ended := f.player == 0 && err != nil && ctx.Err() != nil && cmd.Context().Err() == nil
+	err = s.endRun(p.out, err, f.out, conditions)
+	if ended {
+		s.note("interrupted by 'heddle crowd down'")
+		return exitCode(exitInterrupted)
+	}
+	return err
 }
 
 // carriable refuses a scenario that this machine cannot play, and returns its plan's SHA-256.

@@ -121,8 +121,8 @@ func endsAmidScale(t *testing.T, file string) {
 	run.awaits(t, "playing for")
 	seesRun(t, "bridge")
 	amidScale(t, func() { endsCrowd(t) }, "the round ended before")
-	if err := run.cmd.Wait(); err == nil {
-		t.Error("it was not interrupted")
+	if run.cmd.Wait(); run.cmd.ProcessState.ExitCode() != exitInterrupted {
+		t.Errorf("it was not interrupted: %s", run.cmd.ProcessState)
 	}
 	if got := heddleDoes(t, "endpoint", "list", "-q"); got != "" {
 		t.Errorf("it left %s", got)

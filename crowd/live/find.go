@@ -71,22 +71,21 @@ func Tell(ctx context.Context, pid int, c event.Command) (event.Done, error) {
 	return r.Done, nil
 }
 
-// End ends the run of a process, and waits until it has ended. When the context ends, nobody waits any more; the run ends.
+// End ends the run of a process, and waits until the run says that it has ended. A run that is killed does not say so, which is an
+// error. When the context ends, nobody waits any more; the run ends all the same.
 func End(ctx context.Context, pid int) error {
 	r, err := ask(ctx, pid, request{End: true}, 0)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case err != nil && !errors.Is(err, errEnded):
-		return heddle.Wrap(heddle.CrowdFailed, "end crowd of process", strconv.Itoa(pid), err, "see 'heddle crowd status'")
+	case err != nil:
+		return heddle.Wrap(heddle.CrowdFailed, "end crowd of process", strconv.Itoa(pid), err,
+			"see 'heddle crowd status' whether it goes on; if it was killed, 'heddle lab list' shows the lab that it left")
 	case r.Error != nil:
 		return r.Error
 	}
 	return nil
 }
-
-// errEnded is why there is no reply.
-var errEnded = errors.New("it ended")
 
 // ask asks the run of a process, and waits so long for its reply; 0 is until the run ends, or the context.
 func ask(ctx context.Context, pid int, q request, wait time.Duration) (r reply, err error) {
@@ -108,7 +107,7 @@ func ask(ctx context.Context, pid int, q request, wait time.Duration) (r reply, 
 	defer context.AfterFunc(ctx, func() { c.SetReadDeadline(time.Unix(1, 0)) })()
 	text, err := io.ReadAll(io.LimitReader(c, mostReply))
 	if err == nil && len(text) == 0 {
-		err = errEnded
+		err = errors.New("it ended without a reply")
 	}
 	if err == nil {
 		err = json.Unmarshal(text, &r)

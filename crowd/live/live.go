@@ -44,12 +44,13 @@ type Server struct {
 	told     chan struct{} // has a place for each command that is being done
 	closed   chan struct{}
 
-	mu  sync.Mutex
-	run Run
+	mu     sync.Mutex
+	run    Run
+	enders []net.Conn // those who have asked for the end, and wait for it
 }
 
-// Serve shows a run of this process. What others tell it is done by do, which may be called by several at once; end ends the
-// run, after which it is closed.
+// Serve shows a run of this process. What others tell it is done by do, and end ends the run. Both may be called by several at
+// once. When the run has ended, the caller closes the server.
 func Serve(run Run, do func(event.Command) (event.Done, error), end func()) (*Server, error) {
 	run.PID, run.Began = os.Getpid(), time.Now()
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: name(run.PID)})
@@ -68,9 +69,14 @@ func (s *Server) Change(change func(*Run)) {
 	change(&s.run)
 }
 
-// Close shows the run no more. Who has ended it knows then that it has ended.
+// Close shows the run no more, and answers those who asked for its end.
 func (s *Server) Close() {
 	s.listener.Close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.enders {
+		send(c, reply{})
+	}
 	close(s.closed)
 }
 
@@ -120,6 +126,19 @@ func (s *Server) tell(c event.Command) (event.Done, error) {
 	}
 }
 
+// waits has Close answer who asks for the end. It reports whether that is still to come.
+func (s *Server) waits(c net.Conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-s.closed:
+		return false
+	default:
+		s.enders = append(s.enders, c)
+		return true
+	}
+}
+
 // answer answers a request, or says why it is none.
 func (s *Server) answer(c net.Conn, q request, err error) {
 	var r reply
@@ -130,16 +149,22 @@ func (s *Server) answer(c net.Conn, q request, err error) {
 		run := s.run
 		s.mu.Unlock()
 		r.Run = &run
-	case q.End:
+	case q.End && s.waits(c):
 		s.end()
 		<-s.closed
 		return
+	case q.End: // it has ended already
 	default:
 		r.Done, err = s.tell(*q.Command)
 	}
 	if err != nil {
 		r.Error = errorOf(err)
 	}
+	send(c, r)
+}
+
+// send sends a reply. The other end may be gone.
+func send(c net.Conn, r reply) {
 	c.SetWriteDeadline(time.Now().Add(patience))
 	json.NewEncoder(c).Encode(r)
 }

@@ -161,6 +161,28 @@ func TestEnd(t *testing.T) {
 	}
 }
 
+// TestEndOfKilled: a run that is killed while somebody ends it has not removed what it made, so that is an error.
+func TestEndOfKilled(t *testing.T) {
+	l, err := net.Listen("unix", name(os.Getpid()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		if _, err := readRequest(c); err != nil {
+			t.Error(err)
+		}
+		c.Close() // as the kernel does when the process ends
+	}()
+	if err := End(t.Context(), os.Getpid()); !errors.Is(err, heddle.CrowdFailed.Sentinel()) || !strings.Contains(err.Error(), "without a reply") {
+		t.Error(err)
+	}
+}
+
 // TestBadRequests: what is no request is refused, tells the run nothing, and harms nobody else.
 func TestBadRequests(t *testing.T) {
 	serve(t, func(c event.Command) (event.Done, error) {

@@ -18,7 +18,7 @@ type request struct {
 	Show bool `json:"show,omitempty"`
 	// Command tells the run something.
 	Command *event.Command `json:"command,omitempty"`
-	// End ends the run, as Ctrl-C does. There is no reply: the connection ends with the run.
+	// End ends the run, as Ctrl-C does. The reply comes when the run has ended, and is empty.
 	End bool `json:"end,omitempty"`
 }
 
