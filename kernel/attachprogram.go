@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The qdiscs that bear filters. Before it has one, the kernel tells the drivers of all interfaces
-// that have one already, for each of its blocks (flow_indr_dev_setup_offload): the more ports
-// there are, the longer an attach takes. So a port's has one block, and no clsact's two.
+// The qdiscs that bear filters. When one is made, the kernel searches a list of the blocks of all
+// interfaces, once for each of its own blocks (flow_indr_dev_setup_offload): the more ports there
+// are, the longer an attach takes. So a port's has one block, and no clsact's two.
 const (
 	ingressQdisc = "ingress"
 	clsactQdisc  = "clsact"

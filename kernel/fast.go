@@ -149,9 +149,9 @@ func usesFastPath(s heddle.State) bool {
 // fastAtWork returns the fast path if it has entries or attached programs, otherwise nil.
 func (k *Kernel) fastAtWork(s *session) (*bpf.Fast, error) {
 	k.fast.mu.Lock()
-	open := k.fast.fast
+	open, off := k.fast.fast, k.fast.off
 	k.fast.mu.Unlock()
-	if open != nil {
+	if open != nil && !off {
 		return open, nil
 	}
 	if ids, err := s.programs(); err != nil || len(ids) == 0 {

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -65,5 +66,40 @@ func TestFastPathFails(t *testing.T) {
 	cell.Must(t, err)
 	if d, err := next.Diff(plan, nil); err != nil || len(d) > 0 || !hangs() {
 		t.Errorf("it was not hung in: %v, %v", d, err)
+	}
+}
+
+// TestSwitchedOffWhileOpen: an open fast path that is switched off is not at work.
+func TestSwitchedOffWhileOpen(t *testing.T) {
+	r := newRoom(t)
+	r.sh(uplinkScript)
+	s := newScenario(t, "routed", routed.Mode{}, nil, 0)
+	r.apply(s.netPlan)
+	r.apply(s.endpoint(0))
+	if f, err := r.k.fastAtWork(r.k.listing()); f == nil || err != nil {
+		t.Fatalf("the fast path is not at work: %v", err)
+	}
+	cell.Must(t, r.k.SwitchOffFastPath())
+	if f, err := r.k.fastAtWork(r.k.listing()); f != nil || err != nil {
+		t.Errorf("it is at work after it was switched off: %v", err)
+	}
+}
+
+// TestOlderQdisc: a port that an older agent gave a clsact keeps it, with the program.
+func TestOlderQdisc(t *testing.T) {
+	r := newRoom(t)
+	r.sh(uplinkScript)
+	s := newScenario(t, "routed", routed.Mode{}, nil, 0)
+	plan := s.endpoint(0)
+	r.apply(s.netPlan)
+	r.apply(plan)
+	port := plan.Host.Programs[0].Link
+	r.sh("tc qdisc del dev " + port + " ingress; tc qdisc add dev " + port + " clsact")
+	r.apply(plan)
+	if out := r.sh("tc qdisc show dev " + port); !strings.Contains(out, "clsact") {
+		t.Errorf("the port has\n%s", out)
+	}
+	if d, err := r.k.Diff(plan, nil); err != nil || len(d) > 0 {
+		t.Errorf("the plan lacks %v, %v", d, err)
 	}
 }
