@@ -122,6 +122,21 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// TestOdd: numbers that are none are as if they were not there; a byte order mark is; all commands of an event are sent.
+func TestOdd(t *testing.T) {
+	for events, want := range map[[2]string]string{
+		{"Curl", `, "HandlerArgs": {"stickiness": "NaN", "stickiness-depth-max": 4, "delay-jitter": "NaN"}`}: "does: {curl: 60/h}",
+		{"Ssh", ""}: "key-81:",
+	} {
+		one := one(events[0], events[1], `{"Command": "random", "CommandArgs": ["a|b|`+strings.Repeat("ls;", 80)+`"], "DelayAfter": 59000}`)
+		one.Text = append([]byte("\ufeff"), one.Text...)
+		made, err := Import([]File{one}, 1)
+		if err != nil || !strings.Contains(string(made.Text), want) {
+			t.Errorf("%v: %v, want %q:\n%.300s", events, err, want, made.Text)
+		}
+	}
+}
+
 // TestRefused: what is no timeline, or does nothing, is refused.
 func TestRefused(t *testing.T) {
 	for _, c := range []struct {
@@ -140,6 +155,8 @@ func TestRefused(t *testing.T) {
 		{string(one("Curl", "", `{"DelayAfter": {"random": true, "min": 5, "max": 1}}`).Text), heddle.BadJSON, "is no delay of"},
 		{string(one("Curl", "", `{"DelayAfter": "soon"}`).Text), heddle.BadJSON, "is no delay"},
 		{string(one("Curl", "", "{}"+strings.Repeat(",{}", mostEvents)).Text), heddle.BadJSON, "1001 events"},
+		{string(one("Curl", "", "{}"+strings.Repeat(",{}", 189)).Text), heddle.BadArgument, "a scenario has up to 65536"},
+		{string(one("Ssh", "", `{"CommandArgs": ["a|b|`+strings.Repeat("ls;", 2000)+`"]}`).Text), heddle.BadArgument, "2001 steps"},
 		{string(one("Word", "", "{}").Text), heddle.BadArgument, "no handler of it sends anything"},
 		{string(one("Curl", "", "").Text), heddle.BadArgument, "no handler of it sends anything"},
 	} {

@@ -53,7 +53,7 @@ type document struct {
 // pass through its events. Sessions come by chance: as often as passes of a handler that loops, others once in its hours.
 func Import(files []File, users int) (made Scenario, err error) {
 	d := document{Crowd: name(files[0].Name, nil), Users: users, Personas: map[string]persona{}, Behaviours: map[string]behaviour{}}
-	starts := "10:00"
+	starts, like := "10:00", builtIn{}
 	for i, f := range files {
 		t, err := parse(f.Text)
 		if err != nil {
@@ -68,7 +68,12 @@ func Import(files []File, users int) (made Scenario, err error) {
 				continue
 			}
 			what := name(h.Type, func(n string) bool { _, taken := d.Behaviours[n]; return taken })
-			b, takes := chained(steps(h))
+			does := steps(h)
+			if len(does) > mostEvents {
+				return made, heddle.Errorf(heddle.BadArgument, "import timeline", f.Name, fmt.Sprintf("a handler %s has %d steps, and %d are the most", heddle.Clip(h.Type), len(does), mostEvents),
+					"give fewer events, or fewer commands of events")
+			}
+			b, takes := like.chained(does)
 			d.Behaviours[what], p.Does[what] = b, h.rate(takes)
 			if h.Schedule != "" || len(h.TimeBlocks) > 0 {
 				made.LeftOut = append(made.LeftOut, fmt.Sprintf("%s: the schedule of a handler %s", f.Name, h.Type))
@@ -98,8 +103,11 @@ func Import(files []File, users int) (made Scenario, err error) {
 		return made, err
 	}
 	made.Text = b.Bytes()
-	if _, err = scenario.Parse(made.Text); err != nil {
-		err = heddle.Wrap(heddle.BadArgument, "import timeline", files[0].Name, err, "give fewer events, or shorter delays")
+	if _, err = scenario.Parse(made.Text); err == nil && len(made.Text) > scenario.MaxFile {
+		err = fmt.Errorf("it would have %d bytes, and a scenario has up to %d", len(made.Text), scenario.MaxFile)
+	}
+	if err != nil {
+		err = heddle.Wrap(heddle.BadArgument, "make scenario", d.Crowd, err, "give fewer timelines, fewer events, or shorter delays")
 	}
 	return made, err
 }
@@ -129,7 +137,7 @@ func name(from string, taken func(string) bool) string {
 const expected = time.Second
 
 // chained makes a behaviour whose steps follow each other, and says how long it takes on average.
-func chained(steps []step) (b behaviour, takes time.Duration) {
+func (like builtIn) chained(steps []step) (b behaviour, takes time.Duration) {
 	b = behaviour{Patience: "1m", States: map[string]state{}} // no source: a guess
 	names := make([]string, len(steps), len(steps)+1)
 	for i, s := range steps {
@@ -138,10 +146,7 @@ func chained(steps []step) (b behaviour, takes time.Duration) {
 	names = append(names, "end")
 	b.Start = names[0]
 	for i, s := range steps {
-		is := state{}
-		for k, v := range s.state {
-			is[k] = v
-		}
+		is := like.of(s)
 		if s.after.max > 0 {
 			is["think"] = s.after.yaml()
 		}
@@ -183,7 +188,7 @@ func (h handler) rate(takes time.Duration) string {
 func hoursOf(all []handler) (hours string, same bool) {
 	var words []string
 	for _, h := range all {
-		if makers[h.Type] == nil {
+		if makers[h.Type] == nil || len(h.Events) == 0 {
 			continue
 		}
 		w := h.On.String() + "-" + h.Off.String()

@@ -2,6 +2,7 @@ package ghosts
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -14,24 +15,43 @@ type state map[string]any
 
 // step is what somebody does, and for how long nothing afterwards.
 type step struct {
-	name  string
-	state state // nil: a pause
-	after delay
+	// behaviour and name are those of the built-in state that it is like; a pause has no behaviour.
+	behaviour, name string
+	after           delay
 	// again is how often the step is repeated on average, as by links that are followed.
 	again float64
 }
 
 // a returns a step like a state of a behaviour that is built in: GHOSTS has no sizes. It makes no mistakes, as there.
 func a(behaviour, name string, after delay) step {
-	var b struct{ States map[string]state }
-	if err := yaml.Unmarshal(scenario.Text(behaviour), &b); err != nil || b.States[name] == nil {
-		panic(fmt.Sprintf("behaviour %s has no state %s: %v", behaviour, name, err)) // a test makes each
+	return step{behaviour: behaviour, name: name, after: after}
+}
+
+// builtIn are the states of built-in behaviours, by behaviour. Each is read when it is first asked for.
+type builtIn map[string]map[string]state
+
+// of returns a copy of the state that a step is like; a pause is like none.
+func (b builtIn) of(s step) state {
+	is := state{}
+	if s.behaviour == "" {
+		return is
 	}
-	s := b.States[name]
+	if b[s.behaviour] == nil {
+		var read struct{ States map[string]state }
+		if err := yaml.Unmarshal(scenario.Text(s.behaviour), &read); err != nil {
+			panic(fmt.Sprintf("built-in behaviour %s: %v", s.behaviour, err)) // a test makes each
+		}
+		b[s.behaviour] = read.States
+	}
+	from := b[s.behaviour][s.name]
+	if from == nil {
+		panic(fmt.Sprintf("behaviour %s has no state %s", s.behaviour, s.name)) // a test makes each
+	}
+	maps.Copy(is, from)
 	for _, key := range []string{"think", "next", "mistakes"} {
-		delete(s, key)
+		delete(is, key)
 	}
-	return step{name: name, state: s, after: after}
+	return is
 }
 
 // makers make steps of a handler's events, by the handler's type. Other types send nothing, or nothing that heddle knows.
@@ -82,9 +102,6 @@ func mail(h handler) []step {
 	})...)
 }
 
-// most is how many commands of an event are taken.
-const most = 50
-
 // commands are those of an event's arguments: host|credentials|command;command.
 func (e event) commands() (all []string) {
 	for _, arg := range e.Args {
@@ -93,7 +110,7 @@ func (e event) commands() (all []string) {
 			all = append(all, strings.FieldsFunc(words[2], func(r rune) bool { return r == ';' })...)
 		}
 	}
-	return all[:min(len(all), most)]
+	return all
 }
 
 // shell logs in for each event, and sends one line after the other.
@@ -110,8 +127,8 @@ func shell(h handler) []step {
 	})
 }
 
-// transfer moves a file for each command that gets or puts one. An event without commands gets one or puts one, as often as the
-// probabilities say; what is deleted counts as neither.
+// transfer moves a file for each command that gets or puts one. An event without such commands puts a file if that is more probable
+// than to get one, and otherwise gets one.
 func transfer(h handler) []step {
 	up, down := h.number("upload-probability"), h.number("download-probability")
 	return h.each(func(e event, after delay) (all []step) {

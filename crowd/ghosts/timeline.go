@@ -3,6 +3,7 @@
 package ghosts
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -38,9 +39,9 @@ type event struct {
 	Before  delay `json:"DelayBefore"`
 }
 
-// parse reads a timeline. GHOSTS takes comments, so many have some.
+// parse reads a timeline. GHOSTS takes comments, and editors on Windows begin files with a byte order mark.
 func parse(text []byte) (t timeline, err error) {
-	plain, err := hujson.Standardize(text)
+	plain, err := hujson.Standardize(bytes.TrimPrefix(text, []byte("\ufeff")))
 	if err == nil {
 		err = json.Unmarshal(plain, &t)
 	}
@@ -63,7 +64,7 @@ const mostEvents = 1000
 // number is an argument that is a number, also one in quotes; 0 if there is none.
 func (h handler) number(name string) float64 {
 	v, err := strconv.ParseFloat(fmt.Sprint(h.Args[name]), 64)
-	if err != nil || v < 0 || v > 1e9 {
+	if err != nil || !(v >= 0 && v <= 1e9) { // NaN is neither
 		return 0
 	}
 	return v

@@ -12,8 +12,8 @@ const (
 	MaxLength = 7 * 24 * time.Hour
 	// MaxSteps is how many steps a session has at most; it ends with the last of them.
 	MaxSteps = 1000
-	// maxFile is the size of a scenario's file in bytes.
-	maxFile = 64 << 10
+	// MaxFile is the size of a scenario's file in bytes.
+	MaxFile = 64 << 10
 	// maxNamed is how many personas, behaviours of its own, states of one behaviour a scenario has at most.
 	maxNamed = 200
 )
