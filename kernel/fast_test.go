@@ -8,20 +8,28 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
+	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/mode/routed"
 	"github.com/heddle-network/heddle/test/cell"
 )
 
-// TestFastPathFails: a handle that cannot open the fast path detaches the programs of the earlier
-// handle, whose maps nobody would update any more. It tries again later, and attaches its own
-// programs. A handle that only compares detaches nothing.
-func TestFastPathFails(t *testing.T) {
+// routedPort is a room with a container on a routed network, and the plan of the container.
+func routedPort(t *testing.T) (*room, heddle.Plan) {
+	t.Helper()
 	r := newRoom(t)
 	r.sh(uplinkScript)
 	s := newScenario(t, "routed", routed.Mode{}, nil, 0)
 	plan := s.endpoint(0)
 	r.apply(s.netPlan)
 	r.apply(plan)
+	return r, plan
+}
+
+// TestFastPathFails: a handle that cannot open the fast path detaches the programs of the earlier
+// handle, whose maps nobody would update any more. It tries again later, and attaches its own
+// programs. A handle that only compares detaches nothing.
+func TestFastPathFails(t *testing.T) {
+	r, plan := routedPort(t)
 	port := plan.Host.Programs[0].Link
 	hangs := func() bool {
 		t.Helper()
@@ -71,11 +79,7 @@ func TestFastPathFails(t *testing.T) {
 
 // TestSwitchedOffWhileOpen: an open fast path that is switched off is not at work.
 func TestSwitchedOffWhileOpen(t *testing.T) {
-	r := newRoom(t)
-	r.sh(uplinkScript)
-	s := newScenario(t, "routed", routed.Mode{}, nil, 0)
-	r.apply(s.netPlan)
-	r.apply(s.endpoint(0))
+	r, _ := routedPort(t)
 	if f, err := r.k.fastAtWork(r.k.listing()); f == nil || err != nil {
 		t.Fatalf("the fast path is not at work: %v", err)
 	}
@@ -87,12 +91,7 @@ func TestSwitchedOffWhileOpen(t *testing.T) {
 
 // TestOlderQdisc: a port that an older agent gave a clsact keeps it, with the program.
 func TestOlderQdisc(t *testing.T) {
-	r := newRoom(t)
-	r.sh(uplinkScript)
-	s := newScenario(t, "routed", routed.Mode{}, nil, 0)
-	plan := s.endpoint(0)
-	r.apply(s.netPlan)
-	r.apply(plan)
+	r, plan := routedPort(t)
 	port := plan.Host.Programs[0].Link
 	r.sh("tc qdisc del dev " + port + " ingress; tc qdisc add dev " + port + " clsact")
 	r.apply(plan)
