@@ -16,16 +16,16 @@ func newCrowdImport(s *session) *cobra.Command {
 	users := 20
 	cmd := &cobra.Command{
 		Use: "import TIMELINE...", Args: withArgs("TIMELINE..."),
-		Short: "Make a scenario of timelines of GHOSTS",
-		Long: `import prints a scenario that does what timelines of GHOSTS say (its client's timeline.json), to be
-checked, planned, and changed. Each timeline is a persona, all with the same share; each of its handlers is a
-behaviour: browsers, Curl, Outlook, Ssh, Ftp, Sftp, Print, Pidgin. What is left out, as it sends nothing
-that heddle knows, is said.
+		Short: "Make a scenario from timelines of GHOSTS",
+		Long: `import prints a scenario that does what timelines of GHOSTS say (timeline.json of its client). It can be
+checked, planned and changed. Each timeline becomes a persona, and all have the same share. Each handler
+becomes a behaviour: browsers, Curl, Outlook, Ssh, Ftp, Sftp, Print, Pidgin. Other handlers send nothing
+that heddle knows. The command names what it leaves out.
 
-Delays are kept. Names of hosts and files are not: people go to the crowd's services. Sizes, which
-timelines do not have, are those of the behaviours that are built in. A session is one pass through
-the events of a handler. Sessions come by chance, as often as passes of one that loops, and others
-once in the handler's hours.`,
+Delays are kept. Names of hosts and files are not: people go to the crowd's services. Timelines have no
+sizes, so sizes are those of the built-in behaviours. A session is one pass through the events of a
+handler. Sessions come by chance, while the persona is active: of a handler that loops as often as it
+passes, of others once in a time as long as the handler's hours.`,
 		Example: "  heddle crowd import timeline.json > people.yaml\n  heddle crowd import --users 200 clerk.json admin.json > office.yaml",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if users < 1 || users > scenario.MaxUsers {

@@ -19,7 +19,7 @@ func TestCrowdImport(t *testing.T) {
 	if err := os.WriteFile(file, []byte(got.stdout), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if checked := call(t, "crowd", "check", file); checked.code != 0 || !strings.Contains(checked.stdout, "7") {
+	if checked := call(t, "crowd", "check", file); checked.code != 0 || !strings.Contains(checked.stdout, "users:   7\n") {
 		t.Errorf("%+v", checked)
 	}
 	var made crowdImport

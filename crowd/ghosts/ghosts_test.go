@@ -154,7 +154,7 @@ func TestRefused(t *testing.T) {
 		{string(one("Curl", "", `{"DelayAfter": 1e300}`).Text), heddle.BadJSON, "is no delay of"},
 		{string(one("Curl", "", `{"DelayAfter": {"random": true, "min": 5, "max": 1}}`).Text), heddle.BadJSON, "is no delay of"},
 		{string(one("Curl", "", `{"DelayAfter": "soon"}`).Text), heddle.BadJSON, "is no delay"},
-		{string(one("Curl", "", "{}"+strings.Repeat(",{}", mostEvents)).Text), heddle.BadJSON, "1001 events"},
+		{string(one("Curl", "", "{}"+strings.Repeat(",{}", scenario.MaxSteps)).Text), heddle.BadJSON, "1001 events"},
 		{string(one("Curl", "", "{}"+strings.Repeat(",{}", 189)).Text), heddle.BadArgument, "a scenario has up to 65536"},
 		{string(one("Ssh", "", `{"CommandArgs": ["a|b|`+strings.Repeat("ls;", 2000)+`"]}`).Text), heddle.BadArgument, "2001 steps"},
 		{string(one("Word", "", "{}").Text), heddle.BadArgument, "no handler of it sends anything"},

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -49,70 +47,90 @@ type document struct {
 	Behaviours map[string]behaviour `yaml:"behaviours"`
 }
 
-// Import makes a scenario of timelines: each is a persona, all with the same share. A handler is a behaviour, whose session is one
-// pass through its events. Sessions come by chance: as often as passes of a handler that loops, others once in its hours.
+// Import makes a scenario from one or more timelines: each is a persona, all with the same share. A handler is a behaviour, whose
+// session is one pass through its events. Sessions come by chance while the persona is active: of a handler that loops as often as
+// it passes, of others once in a time as long as the handler's hours.
 func Import(files []File, users int) (made Scenario, err error) {
-	d := document{Crowd: name(files[0].Name, nil), Users: users, Personas: map[string]persona{}, Behaviours: map[string]behaviour{}}
-	starts, like := "10:00", builtIn{}
+	d := document{Crowd: name(files[0].Name, nil), Users: users, Clock: map[string]string{"start": "Mon 10:00", "length": "10m"},
+		Personas: map[string]persona{}, Behaviours: map[string]behaviour{}}
+	like := builtIn{}
 	for i, f := range files {
 		t, err := parse(f.Text)
 		if err != nil {
 			return made, heddle.Wrap(heddle.BadJSON, "read timeline", f.Name, err, "give a timeline of GHOSTS, such as its client's config/timeline.json")
 		}
-		who := name(f.Name, func(n string) bool { return d.Personas[n].Does != nil })
-		p := persona{Share: strconv.FormatFloat(100/float64(len(files)), 'g', 10, 64) + "%", Does: map[string]string{}}
-		for _, h := range t.Handlers {
-			steps := makers[h.Type]
-			if steps == nil || len(h.Events) == 0 {
-				made.LeftOut = append(made.LeftOut, fmt.Sprintf("%s: a handler %s, which sends nothing that heddle knows", f.Name, heddle.Clip(h.Type)))
-				continue
-			}
-			what := name(h.Type, func(n string) bool { _, taken := d.Behaviours[n]; return taken })
-			does := steps(h)
-			if len(does) > mostEvents {
-				return made, heddle.Errorf(heddle.BadArgument, "import timeline", f.Name, fmt.Sprintf("a handler %s has %d steps, and %d are the most", heddle.Clip(h.Type), len(does), mostEvents),
-					"give fewer events, or fewer commands of events")
-			}
-			b, takes := like.chained(does)
-			d.Behaviours[what], p.Does[what] = b, h.rate(takes)
-			if h.Schedule != "" || len(h.TimeBlocks) > 0 {
-				made.LeftOut = append(made.LeftOut, fmt.Sprintf("%s: the schedule of a handler %s", f.Name, h.Type))
-			}
-		}
-		if len(p.Does) == 0 {
-			return made, heddle.Errorf(heddle.BadArgument, "import timeline", f.Name, "no handler of it sends anything that heddle knows", "give one with a browser, mail, Ssh, Ftp or the like")
+		p := persona{Share: strconv.FormatFloat(100/float64(len(files)), 'g', 10, 64) + "%"}
+		var left []string
+		if p.Does, left, err = d.behaviours(f.Name, t, like); err != nil {
+			return made, err
 		}
 		hours, kept := hoursOf(t.Handlers)
+		if !kept {
+			left = append(left, "that its handlers have other hours than each other; all have all of them")
+		}
 		if hours != "" {
 			p.Schedule = map[string]string{"hours": hours}
-			if i == 0 {
-				starts, _, _ = strings.Cut(hours, "-")
-			}
 		}
-		if !kept {
-			made.LeftOut = append(made.LeftOut, f.Name+": that its handlers have other hours than each other; all have all of them")
+		if from, _, given := strings.Cut(hours, "-"); given && i == 0 {
+			d.Clock["start"] = "Mon " + from
 		}
-		d.Personas[who] = p
+		for _, what := range left {
+			made.LeftOut = append(made.LeftOut, f.Name+": "+what)
+		}
+		d.Personas[name(f.Name, func(n string) bool { return d.Personas[n].Does != nil })] = p
 	}
-	d.Clock = map[string]string{"start": "Mon " + starts, "length": "10m"}
-	var b bytes.Buffer
-	b.WriteString("# made of timelines of GHOSTS; sizes are those of the built-in behaviours\n")
-	e := yaml.NewEncoder(&b)
-	e.SetIndent(2)
-	if err := e.Encode(d); err != nil {
-		return made, err
-	}
-	made.Text = b.Bytes()
-	if _, err = scenario.Parse(made.Text); err == nil && len(made.Text) > scenario.MaxFile {
-		err = fmt.Errorf("it would have %d bytes, and a scenario has up to %d", len(made.Text), scenario.MaxFile)
-	}
-	if err != nil {
+	if made.Text, err = d.text(); err != nil {
 		err = heddle.Wrap(heddle.BadArgument, "make scenario", d.Crowd, err, "give fewer timelines, fewer events, or shorter delays")
 	}
 	return made, err
 }
 
-// name makes a name of a file's or a handler's that is not taken.
+// behaviours adds those of a timeline, and returns how often they are done, and what of the timeline is left out.
+func (d document) behaviours(file string, t timeline, like builtIn) (does map[string]string, left []string, err error) {
+	does = map[string]string{}
+	for _, h := range t.Handlers {
+		if !h.known() {
+			left = append(left, fmt.Sprintf("a handler %s, which sends nothing that heddle knows", heddle.Clip(h.Type)))
+			continue
+		}
+		steps := makers[h.Type](h)
+		if len(steps) > scenario.MaxSteps {
+			return nil, nil, heddle.Errorf(heddle.BadArgument, "import timeline", file, fmt.Sprintf("a handler %s has %d steps, and %d are the most", h.Type, len(steps), scenario.MaxSteps),
+				"give fewer events, or fewer commands of events")
+		}
+		what := name(h.Type, func(n string) bool { _, taken := d.Behaviours[n]; return taken })
+		b, takes := like.chained(steps)
+		d.Behaviours[what], does[what] = b, h.rate(takes)
+		if h.Schedule != "" || len(h.TimeBlocks) > 0 {
+			left = append(left, "the schedule of a handler "+h.Type)
+		}
+	}
+	if len(does) == 0 {
+		return nil, nil, heddle.Errorf(heddle.BadArgument, "import timeline", file, "no handler of it sends anything that heddle knows", "give one with a browser, mail, Ssh, Ftp or the like")
+	}
+	return does, left, nil
+}
+
+// known reports whether the handler does something that heddle knows.
+func (h handler) known() bool { return makers[h.Type] != nil && len(h.Events) > 0 }
+
+// text is the document as YAML. It is an error if it is no scenario, or a larger one than is read.
+func (d document) text() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteString("# made from timelines of GHOSTS; sizes are those of the built-in behaviours\n")
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	err := e.Encode(d)
+	if err == nil {
+		_, err = scenario.Parse(b.Bytes())
+	}
+	if err == nil && b.Len() > scenario.MaxFile {
+		err = fmt.Errorf("it would have %d bytes, and a scenario has up to %d", b.Len(), scenario.MaxFile)
+	}
+	return b.Bytes(), err
+}
+
+// name makes a name for a scenario from that of a file or a handler. One that is taken gets a number.
 func name(from string, taken func(string) bool) string {
 	base := strings.ToLower(strings.TrimSuffix(filepath.Base(from), ".json"))
 	base = strings.Trim(strings.Map(func(r rune) rune {
@@ -131,84 +149,4 @@ func name(from string, taken func(string) bool) string {
 		}
 		n = fmt.Sprintf("%s-%d", base, i)
 	}
-}
-
-// expected is how long a step takes beside its pauses, roughly.
-const expected = time.Second
-
-// chained makes a behaviour whose steps follow each other, and says how long it takes on average.
-func (like builtIn) chained(steps []step) (b behaviour, takes time.Duration) {
-	b = behaviour{Patience: "1m", States: map[string]state{}} // no source: a guess
-	names := make([]string, len(steps), len(steps)+1)
-	for i, s := range steps {
-		names[i] = fmt.Sprintf("%s-%d", s.name, i+1)
-	}
-	names = append(names, "end")
-	b.Start = names[0]
-	for i, s := range steps {
-		is := like.of(s)
-		if s.after.max > 0 {
-			is["think"] = s.after.yaml()
-		}
-		on := 1 / (1 + s.again) // so it is repeated again times on average
-		is["next"] = map[string]float64{names[i+1]: on}
-		if s.again > 0 {
-			is["next"] = map[string]float64{names[i+1]: on, names[i]: 1 - on}
-		}
-		b.States[names[i]] = is
-		takes += time.Duration((1 + s.again) * float64(s.after.mean()+expected))
-	}
-	return b, takes
-}
-
-// yaml is the delay in the words of a scenario.
-func (d delay) yaml() any {
-	if d.min == d.max {
-		return seconds(d.min)
-	}
-	return map[string]any{"uniform": []string{seconds(d.min), seconds(d.max)}}
-}
-
-func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + "s" }
-
-func milliseconds(v float64) time.Duration { return time.Duration(v) * time.Millisecond }
-
-// rate is how often sessions of a handler come, each of which takes so long.
-func (h handler) rate(takes time.Duration) string {
-	if !h.Loop {
-		takes = time.Duration((h.Off.hour-h.On.hour)*60+h.Off.minute-h.On.minute) * time.Minute
-		if takes <= 0 {
-			takes += 24 * time.Hour
-		}
-	}
-	return strconv.FormatFloat(min(time.Hour.Seconds()/takes.Seconds(), 3600), 'g', 6, 64) + "/h"
-}
-
-// hoursOf are the hours in which any of the handlers does something, "" is around the clock, and whether all have the same.
-func hoursOf(all []handler) (hours string, same bool) {
-	var words []string
-	for _, h := range all {
-		if makers[h.Type] == nil || len(h.Events) == 0 {
-			continue
-		}
-		w := h.On.String() + "-" + h.Off.String()
-		if h.On == h.Off {
-			w = ""
-		}
-		words = append(words, w)
-	}
-	slices.Sort(words)
-	words = slices.Compact(words)
-	if len(words) == 1 {
-		return words[0], true
-	}
-	first, last := "24:00", "00:00"
-	for _, w := range words {
-		on, off, _ := strings.Cut(w, "-")
-		if w == "" || off <= on { // around the clock, or past midnight
-			return "", false
-		}
-		first, last = min(first, on), max(last, off)
-	}
-	return first + "-" + last, false
 }

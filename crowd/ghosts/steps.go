@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -38,7 +39,7 @@ func (b builtIn) of(s step) state {
 	}
 	if b[s.behaviour] == nil {
 		var read struct{ States map[string]state }
-		if err := yaml.Unmarshal(scenario.Text(s.behaviour), &read); err != nil {
+		if err := yaml.Unmarshal(scenario.BehaviourText(s.behaviour), &read); err != nil {
 			panic(fmt.Sprintf("built-in behaviour %s: %v", s.behaviour, err)) // a test makes each
 		}
 		b[s.behaviour] = read.States
@@ -115,7 +116,7 @@ func (e event) commands() (all []string) {
 
 // shell logs in for each event, and sends one line after the other.
 func shell(h handler) []step {
-	between := delay{milliseconds(h.number("TimeBetweenCommandsMin")), milliseconds(h.number("TimeBetweenCommandsMax"))}
+	between := delay{time.Duration(h.number("TimeBetweenCommandsMin")) * time.Millisecond, time.Duration(h.number("TimeBetweenCommandsMax")) * time.Millisecond}
 	between.max = max(between.min, between.max)
 	return h.each(func(e event, after delay) []step {
 		all := []step{a("ssh", "login", between)}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/tailscale/hujson"
+
+	"github.com/heddle-network/heddle/crowd/scenario"
 )
 
 // timeline is what one client does (Ghosts.Domain, Messages/Timeline.cs).
@@ -52,14 +54,11 @@ func parse(text []byte) (t timeline, err error) {
 	for _, h := range t.Handlers {
 		events += len(h.Events)
 	}
-	if err == nil && events > mostEvents {
-		err = fmt.Errorf("it has %d events, and %d are the most", events, mostEvents)
+	if err == nil && events > scenario.MaxSteps {
+		err = fmt.Errorf("it has %d events, and %d are the most", events, scenario.MaxSteps)
 	}
 	return t, err
 }
-
-// mostEvents is how many events a timeline may have: a session has no more steps.
-const mostEvents = 1000
 
 // number is an argument that is a number, also one in quotes; 0 if there is none.
 func (h handler) number(name string) float64 {
@@ -70,14 +69,14 @@ func (h handler) number(name string) float64 {
 	return v
 }
 
-// delay is how long somebody waits: as long, or anything in between.
+// delay is how long somebody waits: any time from min to max, all equally likely.
 type delay struct{ min, max time.Duration }
 
 // longestDelay is longer than any that has a use here, in milliseconds.
 const longestDelay = 30 * 24 * 3600 * 1000
 
-// UnmarshalJSON reads milliseconds, or {"random": true, "min": …, "max": …} (Ghosts.Domain, Code/DelayExtensions.cs). One that
-// is not random is none, as there.
+// UnmarshalJSON reads milliseconds, or {"random": true, "min": …, "max": …} (Ghosts.Domain, Code/DelayExtensions.cs). As in GHOSTS,
+// an object that is not random is no delay.
 func (d *delay) UnmarshalJSON(text []byte) error {
 	var random struct {
 		Random   boolean
@@ -98,7 +97,7 @@ func (d *delay) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// jittered is the delay with a jitter in percent (delay-jitter): so much shorter, or longer.
+// jittered is the delay, up to so many percent shorter or longer (delay-jitter).
 func (d delay) jittered(percent float64) delay {
 	by := min(percent, 100) / 100
 	return delay{time.Duration(float64(d.min) * (1 - by)), time.Duration(float64(d.max) * (1 + by))}
@@ -119,7 +118,7 @@ func (b *boolean) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// timeOfDay is a .NET TimeSpan: 09:30:00. A day and more, such as 24:00:00 and 24.00:00:00, is midnight.
+// timeOfDay is a .NET TimeSpan: 09:30:00. 24:00:00 is midnight, and so are days, such as 24.00:00:00.
 type timeOfDay struct{ hour, minute int }
 
 // UnmarshalJSON reads it.

@@ -108,8 +108,8 @@ func decodeBuiltIn(file string, into any) error {
 // BuiltInBehaviours lists the behaviours that every scenario may name.
 func BuiltInBehaviours() []string { return names("behaviours") }
 
-// Text returns the YAML of a behaviour that is built in, or nothing.
-func Text(behaviour string) []byte {
+// BehaviourText returns the YAML of a behaviour that is built in, or nothing.
+func BehaviourText(behaviour string) []byte {
 	text, _ := builtIn.ReadFile(path.Join("behaviours", behaviour+".yaml"))
 	return text
 }
