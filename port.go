@@ -45,6 +45,11 @@ type PortMapping struct {
 // IsOpen reports whether the request leaves the choice of the host's port to the agent.
 func (p PortMapping) IsOpen() bool { return p.HostPort == 0 || p.HostPortEnd > p.HostPort }
 
+// IsAt reports whether the port is published at an address of the host, if the host has it.
+func (p PortMapping) IsAt(a netip.Addr) bool {
+	return !p.HostIP.IsValid() || p.HostIP == a || p.HostIP.IsUnspecified() && FamilyOf(p.HostIP) == FamilyOf(a)
+}
+
 // Admits reports whether the mapping q, whose host port is chosen, is what p asks for.
 func (p PortMapping) Admits(q PortMapping) bool {
 	fits := p.HostPort == 0 || q.HostPort >= p.HostPort && q.HostPort <= max(p.HostPort, p.HostPortEnd)

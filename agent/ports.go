@@ -112,9 +112,7 @@ func collide(p, q heddle.PortMapping) bool {
 // shareAddress reports whether some address of the host is meant by both. An invalid one means all of
 // both families, an unspecified one all of its family.
 func shareAddress(a, b netip.Addr) bool {
-	covers := func(a, b netip.Addr) bool {
-		return !a.IsValid() || a == b || a.IsUnspecified() && heddle.FamilyOf(a) == heddle.FamilyOf(b)
-	}
+	covers := func(a, b netip.Addr) bool { return heddle.PortMapping{HostIP: a}.IsAt(b) }
 	return covers(a, b) || covers(b, a)
 }
 

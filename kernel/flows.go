@@ -15,14 +15,15 @@ import (
 // port would stay with a container that is gone, or with the host if it began before the port was
 // published. A connection that left the host by the port would still be answered there. Flows that
 // would be sent to the same destination today stay: published reports whether the host's port leads
-// to the container's port at an address. HostIP of the mapping that it gets is not set.
+// to the container's port at an address. HostIP of the mapping that it gets is not set. Flows to the
+// same port of another machine stay as well: a masqueraded one would end.
 //
 // All connections of the host are read, which takes a second for a million.
 func (k *Kernel) ForgetFlows(e heddle.Endpoint, published func(p heddle.PortMapping, to netip.Addr) bool) error {
 	if len(e.Ports) == 0 {
 		return nil
 	}
-	return k.forgetFlows(e.ID.String(), flowsOf{e, published})
+	return k.forgetFlows(e.ID.String(), flowsOf{e, published, k.hostsOwn()})
 }
 
 // ForgetShadows deletes the entries of connections that have left the host by one of the ports.
@@ -30,6 +31,20 @@ func (k *Kernel) ForgetFlows(e heddle.Endpoint, published func(p heddle.PortMapp
 // at the port.
 func (k *Kernel) ForgetShadows(at []heddle.Socket) error {
 	return k.forgetFlows("the host's ports", shadowsOf(at))
+}
+
+// hostsOwn returns a function that reports whether an address is the host's own. The function asks
+// the kernel once for each address. An address for which there is no route is not the host's.
+func (k *Kernel) hostsOwn() func(netip.Addr) bool {
+	known := map[netip.Addr]bool{}
+	return func(a netip.Addr) bool {
+		own, asked := known[a]
+		if !asked {
+			own, _ = k.listRt.isLocal(a, 0)
+			known[a] = own
+		}
+		return own
+	}
 }
 
 func (k *Kernel) forgetFlows(whose string, which netlink.CustomConntrackFilter) error {
@@ -52,11 +67,12 @@ func (k *Kernel) forgetFlows(whose string, which netlink.CustomConntrackFilter) 
 }
 
 // flowsOf matches three kinds of flows: those that are translated to the endpoint and would not be
-// today, those that go to its published ports without translation, and those that left the host by
-// these ports.
+// today, those that go to its published ports of the host without translation, and those that left
+// the host by these ports.
 type flowsOf struct {
 	heddle.Endpoint
 	published func(p heddle.PortMapping, to netip.Addr) bool
+	hostsOwn  func(netip.Addr) bool
 }
 
 // MatchConntrackFlow implements netlink.CustomConntrackFilter.
@@ -68,7 +84,8 @@ func (e flowsOf) MatchConntrackFlow(f *netlink.ConntrackFlow) bool {
 		return !e.published(heddle.PortMapping{HostPort: f.Forward.DstPort, ContainerPort: f.Reverse.SrcPort, Protocol: protocol}, answers.Unmap())
 	}
 	return slices.ContainsFunc(e.Ports, func(p heddle.PortMapping) bool {
-		return p.Protocol == protocol && answers == asked && p.HostPort == f.Forward.DstPort || leftBy(f, heddle.Socket{Protocol: p.Protocol, Port: p.HostPort})
+		toHost := p.Protocol == protocol && p.HostPort == f.Forward.DstPort && answers == asked && p.IsAt(asked.Unmap()) && e.hostsOwn(asked.Unmap())
+		return toHost || leftBy(f, heddle.Socket{Protocol: p.Protocol, Port: p.HostPort})
 	})
 }
 

@@ -45,16 +45,20 @@ func (l localAddress) await(s *settling) {
 func rest() { unix.Nanosleep(&unix.Timespec{Nsec: 100_000}, nil) }
 
 // taken reports whether the kernel would accept a packet to the address.
-func (l localAddress) taken() (bool, error) {
+func (l localAddress) taken() (bool, error) { return l.s.rt.isLocal(l.addr, l.index) }
+
+// isLocal reports whether the kernel would accept a packet to the address as the host's own. With an
+// index other than 0 the packet comes in by that interface.
+func (c *conn) isLocal(addr netip.Addr, index int) (local bool, err error) {
 	// Asked for the route that fits (RTM_F_FIB_MATCH), the kernel does not look for a source among all
 	// addresses of the namespace (ip6_route_get_saddr).
-	r := request(unix.RTM_GETROUTE, 0, &nl.RtMsg{RtMsg: unix.RtMsg{Family: unix.AF_INET6, Dst_len: 128, Flags: unix.RTM_F_FIB_MATCH}})
-	r.AddData(nl.NewRtAttr(unix.RTA_DST, l.addr.AsSlice()))
-	if l.index != 0 {
-		r.AddData(numberAttr(unix.RTA_OIF, uint32(l.index)))
+	header := unix.RtMsg{Family: uint8(familyOf(addr)), Dst_len: uint8(addr.BitLen()), Flags: unix.RTM_F_FIB_MATCH}
+	r := request(unix.RTM_GETROUTE, 0, &nl.RtMsg{RtMsg: header})
+	r.AddData(nl.NewRtAttr(unix.RTA_DST, addr.AsSlice()))
+	if index != 0 {
+		r.AddData(numberAttr(unix.RTA_OIF, uint32(index)))
 	}
-	local := false
-	err := l.s.rt.get(r, func(_ uint16, payload []byte) {
+	err = c.get(r, func(_ uint16, payload []byte) {
 		local = len(payload) >= unix.SizeofRtMsg && nl.DeserializeRtMsg(payload).Type == unix.RTN_LOCAL
 	})
 	return local, err

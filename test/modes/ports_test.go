@@ -1,7 +1,6 @@
 package modes_test
 
 import (
-	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
@@ -125,71 +124,6 @@ func TestPortElsewhere(t *testing.T) {
 		w.Outside.Serve(t, 7000, all(outsideAddrs, beyondAddrs)...)
 		b.Gets(t, "outside", 7000, all(outsideAddrs, beyondAddrs)...)
 		w.Host.Gets(t, "outside", 7000, all(outsideAddrs, beyondAddrs)...)
-	})
-}
-
-// answers waits until a server answers a client that goes on asking: old connections
-// are forgotten soon after the port is published.
-func answers(t *testing.T, server, what string, ask func() (world.Answer, error)) {
-	t.Helper()
-	world.Within(t, 4*world.Patience, server+" answers "+what, func() error {
-		got, err := ask()
-		if err == nil && got.Server != server {
-			err = fmt.Errorf("%s answers", got.Server)
-		}
-		return err
-	})
-}
-
-// TestUDPAfterReattach: a client that goes on sending from the same port
-// reaches the container that publishes the port now, with its new address.
-func TestUDPAfterReattach(t *testing.T) {
-	each(t, func(t *testing.T, mode string) {
-		w := world.New(t)
-		w.Network(t, "net", mode)
-		publish := world.Publish("5353:53/udp")
-		first := w.Pod(t, "first", "net", publish)
-		first.Serve(t, 53, first.Addrs()...)
-		callers := map[string]world.Netns{"outside": w.Outside, "host": w.Host}
-		ask := func(want string) {
-			t.Helper()
-			for name, caller := range callers {
-				for _, to := range hostAddrs {
-					from := netip.AddrPortFrom(map[bool]netip.Addr{true: netip.IPv4Unspecified(), false: netip.IPv6Unspecified()}[to.Is4()], 4444)
-					answers(t, want, fmt.Sprintf("%s at %s", name, to), func() (world.Answer, error) {
-						return caller.AskFrom("udp", from, netip.AddrPortFrom(to, 5353), world.Refusal)
-					})
-				}
-			}
-		}
-		ask("first")
-		first.Leave(t)
-		second := w.Pod(t, "second", "net", publish)
-		second.Serve(t, 53, second.Addrs()...)
-		ask("second")
-	})
-}
-
-// TestUDPBeforeAttach: a client that was already sending to the port before it
-// was published reaches the container from then on.
-func TestUDPBeforeAttach(t *testing.T) {
-	each(t, func(t *testing.T, mode string) {
-		w := world.New(t)
-		w.Network(t, "net", mode)
-		for _, to := range hostAddrs {
-			from := netip.AddrPortFrom(map[bool]netip.Addr{true: world.Outside4, false: world.Outside6}[to.Is4()], 4445)
-			if _, err := w.Outside.AskFrom("udp", from, netip.AddrPortFrom(to, 5353), world.Refusal); err == nil {
-				t.Fatalf("port 5353 of %s answers before it is published", to)
-			}
-		}
-		a := w.Pod(t, "a", "net", world.Publish("5353:53/udp"))
-		a.Serve(t, 53, a.Addrs()...)
-		for _, to := range hostAddrs {
-			from := netip.AddrPortFrom(map[bool]netip.Addr{true: world.Outside4, false: world.Outside6}[to.Is4()], 4445)
-			answers(t, "a", "at "+to.String(), func() (world.Answer, error) {
-				return w.Outside.AskFrom("udp", from, netip.AddrPortFrom(to, 5353), world.Refusal)
-			})
-		}
 	})
 }
 
