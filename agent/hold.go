@@ -165,8 +165,8 @@ func (a *Agent) detachIfDead(id heddle.EndpointID) (back bool, err error) {
 	defer a.endpointLocks.Lock(id)()
 	r, known := a.records.get(id)
 	switch {
-	case !known || a.records.pendingOf(id) == intentAttach || r.offered():
-		return false, nil
+	case !known || r.Endpoint.NIC == nil || a.records.pendingOf(id) == intentAttach || r.offered():
+		return false, nil // it may have left the NIC meanwhile, and be on another network
 	case a.holds.pathIsCurrent(r):
 		return false, a.holds.holdAgain(r)
 	}
