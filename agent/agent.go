@@ -77,14 +77,20 @@ type Agent struct {
 	// adopted signals that the host has followed a new view. viewAgain asks the host to follow the
 	// view once more. Both channels have a capacity of one.
 	adopted, viewAgain chan struct{}
+	// compared is closed when the host has been compared with its plans for the first time.
+	compared <-chan struct{}
 	// compareSoon asks for a comparison with the plans; its capacity is one.
 	compareSoon chan struct{}
 	// peerPaths is what is known about the paths to other hosts; nil without a cluster.
 	peerPaths *peerPaths
 }
 
-// New opens the ledger, finishes or undoes what the previous agent left unfinished, and brings the
-// kernel in line with the record.
+// Compared is closed when the agent has compared the host with its plans for the first time, has
+// repaired what differed, and has removed what no plan wants.
+func (a *Agent) Compared() <-chan struct{} { return a.compared }
+
+// New opens the ledger, finishes or undoes what the previous agent left unfinished, and begins to
+// bring the kernel in line with the record (Compared).
 func New(opt Options) (*Agent, error) {
 	a := &Agent{opt: opt, log: opt.Log, started: time.Now(), trip: opt.Tripwire, modes: opt.Modes,
 		wanted: newWantedObjects(), removals: newRemovals(),

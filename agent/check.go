@@ -83,12 +83,18 @@ func (r record) gone() heddle.Finding {
 // hasPod reports whether the endpoint is in a container's namespace.
 func (r record) hasPod() bool { return len(r.Plan.Pod.Links) > 0 || r.Endpoint.Handover }
 
-// auditTime is how long an audit waits for operations under way that concern no endpoint.
-const auditTime = 5 * time.Second
+const (
+	// auditTime is how long an audit waits for operations under way that concern no endpoint.
+	auditTime = 5 * time.Second
+	// comparedTime is how long it waits for the first comparison after a start. With 10,000 endpoints that takes
+	// some seconds.
+	comparedTime = time.Minute
+)
 
 // Audit compares everything with the kernel. It reports our objects that no plan wants, wanted
 // objects that are missing, endpoints without a container, and unfinished operations.
 func (a *Agent) Audit() ([]heddle.Finding, error) {
+	awaitAll(context.Background(), comparedTime, []<-chan struct{}{a.compared})
 	a.removals.await("")
 	// wait: an object that is being made is not missing, and one that is being removed is not left
 	// over
@@ -200,9 +206,7 @@ func (a *Agent) GC(ctx context.Context, owner string, keep []heddle.EndpointID) 
 	if owner != "" {
 		return removed, errors.Join(errs...)
 	}
-	swept, err := a.holds.removeStrays()
-	removed, errs = append(removed, swept...), append(errs, err)
-	pruned, err := a.kernel.Prune(a.wanted.has)
+	pruned, err := a.prune()
 	if err == nil {
 		err = a.ledger.setUnclaimed(false)
 	}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -9,10 +10,9 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// recover reads the ledger, undoes unfinished operations, repairs what is recorded as made, and
-// prunes what no plan wants. It does not disturb the traffic of complete endpoints: applying a
-// plan again changes nothing. It reads everything before it changes anything: if a record cannot
-// be read, nothing changes.
+// recover reads the ledger, undoes unfinished operations, and starts firstComparison. It does not
+// disturb the traffic of complete endpoints: applying a plan again changes nothing. It reads
+// everything before it changes anything: if a record cannot be read, nothing changes.
 func (a *Agent) recover() error {
 	was, err := a.ledger.all()
 	if err != nil {
@@ -61,20 +61,8 @@ func (a *Agent) recover() error {
 		a.blocks.returnUnused()
 	}
 	a.handovers.completeHandovers(0)
-	// one comparison of the whole host finds everything that has to be repaired
-	for _, repaired := range a.repairer.reconcile() {
-		<-repaired
-	}
-	a.defaults.settleAll(was.intents)
-	removed, err := a.prune(was.unclaimed)
-	if err != nil {
-		return err
-	}
 	if err := a.ledger.forgetPlans(a.networks.names()); err != nil {
 		return err
-	}
-	if len(removed) > 0 {
-		a.log.Info("removed what nobody wants", "objects", removed)
 	}
 	if a.networks.none() {
 		// another firewall that does not answer must not prevent the start
@@ -82,7 +70,38 @@ func (a *Agent) recover() error {
 			a.log.Error("rules in other firewalls not withdrawn", "error", err)
 		}
 	}
+	unclaimed, err := a.hasUnclaimed(was.unclaimed)
+	if err != nil {
+		return err
+	}
+	a.otherFirewalls.open()
+	a.compared = a.repairJobs.start("first comparison", work{what: "compare the host with its plans"}, func(t *task) {
+		t.waitFor("the kernel")
+		a.firstComparison(was.intents, unclaimed)
+	})
 	return nil
+}
+
+// firstComparison repairs what is recorded as made, and prunes what no plan wants, unless the
+// records of endpoints in use are lost (unclaimed). With thousands of endpoints it takes seconds.
+// The agent serves meanwhile: the patrol and GC do the same at any time.
+func (a *Agent) firstComparison(intents map[string]string, unclaimed bool) {
+	// one comparison of the whole host finds everything that has to be repaired
+	for _, repaired := range a.repairer.reconcile() {
+		<-repaired
+	}
+	a.defaults.settleAll(intents)
+	if unclaimed {
+		a.log.Warn("endpoints without a record are left alone; 'heddle audit' shows them, 'heddle gc' removes them")
+		return
+	}
+	removed, err := a.prune()
+	if err != nil {
+		a.log.Error("what nobody wants is not all removed; 'heddle gc' tries again", "error", err)
+	}
+	if len(removed) > 0 {
+		a.log.Info("removed what nobody wants", "objects", removed)
+	}
 }
 
 // undoable returns the intent if its operation is undone after a crash, and "" if its operation is
@@ -108,29 +127,24 @@ func checkNetworksKnown(was ledgerContents) error {
 	return nil
 }
 
-// prune removes what no plan wants, unless the records of endpoints in use are lost: this is known
-// already, or found now.
-func (a *Agent) prune(unclaimed bool) (removed []string, err error) {
-	if a.ledger.fresh && !unclaimed {
-		if unclaimed, err = a.hasPorts(); err != nil {
-			return nil, err
-		}
-		if unclaimed {
-			if err := a.ledger.setUnclaimed(true); err != nil {
-				return nil, err
-			}
-		}
+// hasUnclaimed reports whether the records of endpoints in use are lost: this is known already, or
+// found now.
+func (a *Agent) hasUnclaimed(known bool) (bool, error) {
+	if known || !a.ledger.fresh {
+		return known, nil
 	}
-	if unclaimed {
-		a.log.Warn("endpoints without a record are left alone; 'heddle audit' shows them, 'heddle gc' removes them")
-		return nil, nil
+	found, err := a.hasPorts()
+	if err == nil && found {
+		err = a.ledger.setUnclaimed(true)
 	}
-	swept, err := a.holds.removeStrays()
-	if err != nil { // one NIC must not prevent the start
-		a.log.Error("what is left of NICs is not all removed", "error", err)
-	}
+	return found, err
+}
+
+// prune removes what no plan wants. One NIC that cannot be removed does not prevent the rest.
+func (a *Agent) prune() (removed []string, err error) {
+	swept, errNIC := a.holds.removeStrays()
 	pruned, err := a.kernel.Prune(a.wanted.has)
-	return append(swept, pruned...), err
+	return append(swept, pruned...), errors.Join(errNIC, err)
 }
 
 // hasPorts reports whether the kernel has a link to a container that is ours, or a route to one.

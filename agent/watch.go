@@ -46,6 +46,7 @@ func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
 	defer tick.Stop()
 	var due, soonest time.Time // when the next full comparison is due without an event, and with one
 	var missing map[heddle.EndpointID]time.Time
+	<-a.compared // the jobs end with the agent
 	for {
 		select {
 		case <-ctx.Done():

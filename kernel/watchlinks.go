@@ -1,6 +1,9 @@
 package kernel
 
 import (
+	"os"
+	"strings"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle"
@@ -11,12 +14,24 @@ import (
 // only by index. On a busy LAN the kernel deletes neighbours all the time.
 type ourLinks struct{ index map[int]bool }
 
-// learn reads the links that exist, and forgets all others.
+// learn reads the links that exist, and forgets all others. It reads their names only: in a listing
+// by rtnetlink the kernel looks among all namespaces for that of each veth's far end (listedLinks).
 func (o *ourLinks) learn(k *Kernel) error {
-	all, err := k.listing().links()
 	clear(o.index)
-	for _, l := range all {
-		o.index[l.index] = prefixed(l.name)
+	var text []byte
+	err := k.home.Do(func() (err error) {
+		text, err = os.ReadFile("/proc/thread-self/net/dev") // proc_pid_net(5): two lines of titles, then "name: counters"
+		return err
+	})
+	s := k.listing()
+	for line := range strings.Lines(string(text)) {
+		name, _, _ := strings.Cut(strings.TrimSpace(line), ":")
+		if !prefixed(name) {
+			continue
+		}
+		if index, gone := s.ifindex(name); gone == nil {
+			o.index[index] = true
+		}
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -67,6 +68,46 @@ func conversation(t *testing.T, from world.Netns, to netip.AddrPort) func(word s
 			t.Errorf("over a kept connection: %q, %v", got, err)
 		}
 	}
+}
+
+// TestServesWhileComparing: an agent that starts serves before it has compared the host with its plans; it
+// puts right what it finds in the end, and an audit waits for that.
+func TestServesWhileComparing(t *testing.T) {
+	w := world.New(t, world.Watching)
+	w.Network(t, "net", "bridge")
+	a := w.Pod(t, "a", "net")
+	cell.Must(t, w.Close())
+	const stray = heddle.PrefixPort + "0123456789"
+	cell.Sh(t, "ip link add %s group %d type bridge", stray, heddle.GroupBase)
+	var once sync.Once
+	found, goOn := make(chan struct{}), make(chan struct{})
+	w.TripAt(func(step string) error {
+		if strings.Contains(step, stray) {
+			once.Do(func() { close(found) })
+			<-goOn
+		}
+		return nil
+	})
+	w.Begin(t)
+	select {
+	case <-found:
+	case <-time.After(world.Patience):
+		t.Fatal("a link that nobody wants is not found")
+	}
+	b := w.Pod(t, "b", "net")
+	a.Reaches(t, b.Addrs()...)
+	audited := make(chan struct{})
+	go func() {
+		w.AuditEmpty(t)
+		close(audited)
+	}()
+	select {
+	case <-audited:
+		t.Error("an audit does not wait for the first comparison")
+	case <-time.After(world.Refusal):
+	}
+	close(goOn)
+	<-audited
 }
 
 // reboot lets the system say that it has been started anew.

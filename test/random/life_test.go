@@ -107,7 +107,7 @@ func newWorld(t *rapid.T, done *counts) *world {
 	return w
 }
 
-// begin begins a life, which is killed after so many steps.
+// begin begins a life, which is killed after so many steps. The first comparison belongs to its beginning.
 func (w *world) begin(killedAfter int) error {
 	l := &life{opening: true, left: killedAfter}
 	open := func(h agent.Hooks) (agent.Machine, error) {
@@ -118,6 +118,9 @@ func (w *world) begin(killedAfter int) error {
 	}
 	a, err := agent.New(agent.Options{StateDir: filepath.Join(w.dir, "state"), RunDir: filepath.Join(w.dir, "run"), Root: w.dir,
 		Modes: w.modes, Machine: open, Patrol: patrol, Untried: true, Tripwire: l.step})
+	if err == nil {
+		<-a.Compared()
+	}
 	l.mu.Lock()
 	l.opening = false
 	l.mu.Unlock()

@@ -68,8 +68,16 @@ func New(t testing.TB, options ...func(*agent.Options)) *World {
 // check does not run during a test.
 func Watching(o *agent.Options) { o.Patrol = time.Hour }
 
-// Start starts an agent on the world's folders.
+// Start starts an agent on the world's folders, and waits until it has compared the host with its
+// plans.
 func (w *World) Start(t testing.TB) {
+	t.Helper()
+	w.Begin(t)
+	<-w.Compared()
+}
+
+// Begin starts an agent, and does not wait.
+func (w *World) Begin(t testing.TB) {
 	t.Helper()
 	a, err := agent.New(w.options)
 	if err != nil {
