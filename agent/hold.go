@@ -20,6 +20,9 @@ import (
 // holds are the namespaces that the agent holds as files, and the NICs that NIC managers are
 // told to ignore. They exist only on disk; the endpoint's lock guards each of them.
 type holds struct {
+	// files serializes the making and removal of a file: what is left of no endpoint has no endpoint's
+	// lock, and one of its ID may be attached at that moment.
+	files      keyed[atHolds, string]
 	namespaces Namespaces
 	lost       LostNICs
 	log        *slog.Logger
@@ -81,7 +84,7 @@ func (h *holds) hold(r record, pod kernel.Pod) error {
 		return err
 	}
 	if !r.offered() {
-		if err := pod.Hold(h.file(r.Endpoint.ID)); err != nil {
+		if err := h.holdAt(h.file(r.Endpoint.ID), pod); err != nil {
 			return err
 		}
 	}
@@ -89,6 +92,16 @@ func (h *holds) hold(r record, pod kernel.Pod) error {
 		return err
 	}
 	return h.managers().Keep(*r.Endpoint.NIC)
+}
+
+func (h *holds) holdAt(file string, pod kernel.Pod) error {
+	defer h.files.Lock(file)()
+	return pod.Hold(file)
+}
+
+func (h *holds) releaseAt(file string) error {
+	defer h.files.Lock(file)()
+	return h.lost.Release(file)
 }
 
 // release undoes hold. The NIC is already back on the host.
@@ -99,7 +112,7 @@ func (h *holds) release(r record) error {
 	if err := h.trip.step("release namespace"); err != nil {
 		return err
 	}
-	if err := h.lost.Release(h.file(r.Endpoint.ID)); err != nil {
+	if err := h.releaseAt(h.file(r.Endpoint.ID)); err != nil {
 		return err
 	}
 	if err := h.trip.step("let managers"); err != nil {
@@ -131,7 +144,7 @@ func (h *holds) holdAgain(r record) error {
 		return nil // it has ended meanwhile; the next check finds that
 	}
 	defer pod.Close()
-	return pod.Hold(h.file(r.Endpoint.ID))
+	return h.holdAt(h.file(r.Endpoint.ID), pod)
 }
 
 // watchNICs looks after the containers that have a NIC. When one has ended, its NIC is brought

@@ -30,28 +30,29 @@ type (
 	atNetworkLock     [4]struct{}  // a network, by ID, while the kernel makes, changes, repairs or removes it
 	atHostPathsUpdate [5]struct{}  // the paths to other hosts are made, repaired or removed
 	atLinks           [6]struct{}  // a link, by name, that several endpoints or networks want
-	atTrial           [7]struct{}  // a mode that is tried on this kernel
-	atFlowListing     [8]struct{}  // the host's connections are listed
-	atView            [9]struct{}  // the cluster's newest view is adopted
-	atReservations    [10]struct{} // leases and pools, with their records on disk
-	atBlocks          [11]struct{} // the blocks of shared networks, and addresses taken from them
-	atNetworks        [12]struct{} // the networks in memory; the tables in memory follow
-	atHost            [13]struct{}
-	atHostPaths       [14]struct{}
-	atRecords         [15]struct{}
-	atNICs            [16]struct{}
-	atQuarantine      [17]struct{}
-	atRemovals        [18]struct{}
-	atDefaults        [19]struct{}
-	atPorts           [20]struct{}
-	atIdentities      [21]struct{}
-	atProblems        [22]struct{}
-	atTrials          [23]struct{}
-	atStatusParts     [24]struct{}
-	atWanted          [25]struct{}
-	atJobs            [26]struct{}
-	atTasks           [27]struct{}
-	atOldFlows        [28]struct{}
-	atPeerPaths       [29]struct{}
-	atNames           [30]struct{}
+	atHolds           [7]struct{}  // a file that holds the namespace of an endpoint with a NIC
+	atTrial           [8]struct{}  // a mode that is tried on this kernel
+	atFlowListing     [9]struct{}  // the host's connections are listed
+	atView            [10]struct{} // the cluster's newest view is adopted
+	atReservations    [11]struct{} // leases and pools, with their records on disk
+	atBlocks          [12]struct{} // the blocks of shared networks, and addresses taken from them
+	atNetworks        [13]struct{} // the networks in memory; the tables in memory follow
+	atHost            [14]struct{}
+	atHostPaths       [15]struct{}
+	atRecords         [16]struct{}
+	atNICs            [17]struct{}
+	atQuarantine      [18]struct{}
+	atRemovals        [19]struct{}
+	atDefaults        [20]struct{}
+	atPorts           [21]struct{}
+	atIdentities      [22]struct{}
+	atProblems        [23]struct{}
+	atTrials          [24]struct{}
+	atStatusParts     [25]struct{}
+	atWanted          [26]struct{}
+	atJobs            [27]struct{}
+	atTasks           [28]struct{}
+	atOldFlows        [29]struct{}
+	atPeerPaths       [30]struct{}
+	atNames           [31]struct{}
 )

@@ -14,19 +14,25 @@ import (
 func (h *holds) strayHolds() []string {
 	// listed first: a namespace is held after its endpoint is recorded
 	entries, _ := os.ReadDir(h.folder()) // the folder may not exist
-	wanted := map[string]bool{}
-	h.records.each(func(r record, _ string) {
-		if r.Endpoint.NIC != nil {
-			wanted[filepath.Base(h.file(r.Endpoint.ID))] = true
-		}
-	})
+	wanted := h.wantedFiles()
 	var all []string
 	for _, e := range entries {
-		if !wanted[e.Name()] && strings.HasPrefix(e.Name(), holdPrefix) {
-			all = append(all, filepath.Join(h.folder(), e.Name()))
+		if path := filepath.Join(h.folder(), e.Name()); !wanted[path] && strings.HasPrefix(e.Name(), holdPrefix) {
+			all = append(all, path)
 		}
 	}
 	return all
+}
+
+// wantedFiles are those of the recorded endpoints.
+func (h *holds) wantedFiles() map[string]bool {
+	wanted := map[string]bool{}
+	h.records.each(func(r record, _ string) {
+		if r.Endpoint.NIC != nil {
+			wanted[h.file(r.Endpoint.ID)] = true
+		}
+	})
+	return wanted
 }
 
 // strayFiles lists the NICs that managers are told to ignore and that no endpoint has.
@@ -91,14 +97,8 @@ func (h *holds) inTransit(l kernel.MarkedNIC) bool {
 func (h *holds) removeStrays() (removed []string, err error) {
 	var errs []error
 	for _, path := range h.strayHolds() {
-		nics, err := h.lost.Rescue(path)
-		for _, name := range nics {
-			h.log.Warn("a NIC without a record is back under its name, without its addresses and routes", "nic", name)
-		}
-		if err == nil {
-			err = h.lost.Release(path)
-		}
-		if err == nil {
+		done, err := h.endStrayHold(path)
+		if done {
 			removed = append(removed, "hold/"+path)
 		}
 		errs = append(errs, err)
@@ -106,10 +106,11 @@ func (h *holds) removeStrays() (removed []string, err error) {
 	lost, err := h.lost.MarkedNICs()
 	errs = append(errs, err)
 	for _, l := range lost {
-		if l.Endpoint != "" && !h.inTransit(l) {
-			errs = append(errs, h.lost.RescueHere(l))
+		done, err := h.bringHome(l)
+		if done {
 			removed = append(removed, "nic/"+l.Name)
 		}
+		errs = append(errs, err)
 	}
 	for _, mac := range h.strayFiles() {
 		err := h.managers().Free(mac)
@@ -119,4 +120,34 @@ func (h *holds) removeStrays() (removed []string, err error) {
 		errs = append(errs, err)
 	}
 	return removed, errors.Join(errs...)
+}
+
+// endStrayHold ends a hold, unless an endpoint has been attached whose hold it is now.
+func (h *holds) endStrayHold(path string) (done bool, err error) {
+	defer h.files.Lock(path)()
+	if h.wantedFiles()[path] {
+		return false, nil
+	}
+	nics, err := h.lost.Rescue(path)
+	for _, name := range nics {
+		h.log.Warn("a NIC without a record is back under its name, without its addresses and routes", "nic", name)
+	}
+	if err == nil {
+		err = h.lost.Release(path)
+	}
+	return err == nil, err
+}
+
+// bringHome completes the return of a NIC of no endpoint. An endpoint that is being attached by the same ID
+// holds its namespace first, and waits for this.
+func (h *holds) bringHome(l kernel.MarkedNIC) (done bool, err error) {
+	if l.Endpoint == "" {
+		return false, nil // its name was taken when it came back
+	}
+	id, _ := heddle.ParseEndpointID(l.Endpoint)
+	defer h.files.Lock(h.file(id))()
+	if h.inTransit(l) {
+		return false, nil
+	}
+	return true, h.lost.RescueHere(l)
 }
