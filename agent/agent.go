@@ -79,6 +79,8 @@ type Agent struct {
 	adopted, viewAgain chan struct{}
 	// compared is closed when the host has been compared with its plans for the first time.
 	compared <-chan struct{}
+	// unpruned says that what no plan wants could not be removed at the start.
+	unpruned atomic.Bool
 	// compareSoon asks for a comparison with the plans; its capacity is one.
 	compareSoon chan struct{}
 	// peerPaths is what is known about the paths to other hosts; nil without a cluster.
@@ -86,7 +88,7 @@ type Agent struct {
 }
 
 // Compared is closed when the agent has compared the host with its plans for the first time, has
-// repaired what differed, and has removed what no plan wants.
+// repaired what differed, and has removed what no plan wants, as far as it could; or when it is closed.
 func (a *Agent) Compared() <-chan struct{} { return a.compared }
 
 // New opens the ledger, finishes or undoes what the previous agent left unfinished, and begins to

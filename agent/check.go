@@ -206,11 +206,11 @@ func (a *Agent) GC(ctx context.Context, owner string, keep []heddle.EndpointID) 
 	if owner != "" {
 		return removed, errors.Join(errs...)
 	}
-	pruned, err := a.prune()
+	pruned, ofNICs, err := a.prune()
 	if err == nil {
 		err = a.ledger.setUnclaimed(false)
 	}
-	return append(removed, pruned...), errors.Join(append(errs, err)...)
+	return append(removed, pruned...), errors.Join(append(errs, ofNICs, err)...)
 }
 
 // beingAttached returns the IDs, as text, of endpoints whose attach is under way.

@@ -18,10 +18,10 @@ import (
 // it.
 
 // holds are the namespaces that the agent holds as files, and the NICs that NIC managers are
-// told to ignore. They exist only on disk; the endpoint's lock guards each of them.
+// told to ignore. They exist only on disk. The endpoint's lock guards what an endpoint has.
 type holds struct {
-	// files serializes the making and removal of a file: what is left of no endpoint has no endpoint's
-	// lock, and one of its ID may be attached at that moment.
+	// files guards what is left of no endpoint as well: the file of a namespace, and by its MAC address what managers are told
+	// of a NIC. An endpoint may be attached at that moment that has the same.
 	files      keyed[atHolds, string]
 	namespaces Namespaces
 	lost       LostNICs
@@ -83,20 +83,23 @@ func (h *holds) hold(r record, pod kernel.Pod) error {
 	if err := h.trip.step("hold namespace"); err != nil {
 		return err
 	}
-	if !r.offered() {
-		if err := h.holdAt(h.file(r.Endpoint.ID), pod); err != nil {
-			return err
-		}
+	if err := h.holdAt(r, pod); err != nil {
+		return err
 	}
 	if err := h.trip.step("keep managers off"); err != nil {
 		return err
 	}
+	defer h.files.Lock(string(r.Endpoint.NIC.MAC))()
 	return h.managers().Keep(*r.Endpoint.NIC)
 }
 
-func (h *holds) holdAt(file string, pod kernel.Pod) error {
-	defer h.files.Lock(file)()
-	return pod.Hold(file)
+// holdAt holds the namespace, unless the NIC stays on the host until its engine takes it.
+func (h *holds) holdAt(r record, pod kernel.Pod) error {
+	defer h.files.Lock(h.file(r.Endpoint.ID))() // also then: bringHome may be at an earlier NIC of the ID
+	if r.offered() {
+		return nil
+	}
+	return pod.Hold(h.file(r.Endpoint.ID))
 }
 
 func (h *holds) releaseAt(file string) error {
@@ -118,6 +121,7 @@ func (h *holds) release(r record) error {
 	if err := h.trip.step("let managers"); err != nil {
 		return err
 	}
+	defer h.files.Lock(string(r.Endpoint.NIC.MAC))()
 	return h.managers().Free(r.Endpoint.NIC.MAC)
 }
 
@@ -144,7 +148,7 @@ func (h *holds) holdAgain(r record) error {
 		return nil // it has ended meanwhile; the next check finds that
 	}
 	defer pod.Close()
-	return h.holdAt(h.file(r.Endpoint.ID), pod)
+	return h.holdAt(r, pod)
 }
 
 // watchNICs looks after the containers that have a NIC. When one has ended, its NIC is brought

@@ -9,7 +9,7 @@ package agent
 // is not recorded yet, so nobody waits for its lock. TryLock does not wait, and may be called
 // against the order.
 //
-// While the kernel or the store works, only locks of the network, container, endpoint or link in
+// While the kernel or the store works, only locks of the network, container, endpoint, link or NIC in
 // question are held, so that no other operation waits. From atView on no lock is held then, except
 // for records on disk. underway.go keeps networks that conflict apart without a lock.
 //
@@ -30,7 +30,7 @@ type (
 	atNetworkLock     [4]struct{}  // a network, by ID, while the kernel makes, changes, repairs or removes it
 	atHostPathsUpdate [5]struct{}  // the paths to other hosts are made, repaired or removed
 	atLinks           [6]struct{}  // a link, by name, that several endpoints or networks want
-	atHolds           [7]struct{}  // a file that holds the namespace of an endpoint with a NIC
+	atHolds           [7]struct{}  // the file of a namespace with a NIC, and what managers are told of a NIC
 	atTrial           [8]struct{}  // a mode that is tried on this kernel
 	atFlowListing     [9]struct{}  // the host's connections are listed
 	atView            [10]struct{} // the cluster's newest view is adopted

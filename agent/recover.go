@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -84,7 +83,7 @@ func (a *Agent) recover() error {
 
 // firstComparison repairs what is recorded as made, and prunes what no plan wants, unless the
 // records of endpoints in use are lost (unclaimed). With thousands of endpoints it takes seconds.
-// The agent serves meanwhile: the patrol and GC do the same at any time.
+// The agent serves meanwhile: the patrol repairs, and GC prunes, at any time.
 func (a *Agent) firstComparison(intents map[string]string, unclaimed bool) {
 	// one comparison of the whole host finds everything that has to be repaired
 	for _, repaired := range a.repairer.reconcile() {
@@ -95,10 +94,19 @@ func (a *Agent) firstComparison(intents map[string]string, unclaimed bool) {
 		a.log.Warn("endpoints without a record are left alone; 'heddle audit' shows them, 'heddle gc' removes them")
 		return
 	}
-	removed, err := a.prune()
-	if err != nil {
-		a.log.Error("what nobody wants is not all removed; 'heddle gc' tries again", "error", err)
+	a.pruneAtStart()
+}
+
+// pruneAtStart removes what no plan wants. If it fails, the patrol calls it again.
+func (a *Agent) pruneAtStart() {
+	removed, ofNICs, err := a.prune()
+	if ofNICs != nil {
+		a.log.Error("what is left of NICs is not all removed; 'heddle gc' tries again", "error", ofNICs)
 	}
+	if err != nil {
+		a.log.Error("what nobody wants is not all removed; it is tried again", "error", err)
+	}
+	a.unpruned.Store(err != nil)
 	if len(removed) > 0 {
 		a.log.Info("removed what nobody wants", "objects", removed)
 	}
@@ -140,11 +148,11 @@ func (a *Agent) hasUnclaimed(known bool) (bool, error) {
 	return found, err
 }
 
-// prune removes what no plan wants. One NIC that cannot be removed does not prevent the rest.
-func (a *Agent) prune() (removed []string, err error) {
-	swept, errNIC := a.holds.removeStrays()
-	pruned, err := a.kernel.Prune(a.wanted.has)
-	return append(swept, pruned...), errors.Join(errNIC, err)
+// prune removes what no plan wants. What is left of NICs may not be removable, which does not prevent the rest.
+func (a *Agent) prune() (removed []string, ofNICs, ofRest error) {
+	swept, ofNICs := a.holds.removeStrays()
+	pruned, ofRest := a.kernel.Prune(a.wanted.has)
+	return append(swept, pruned...), ofNICs, ofRest
 }
 
 // hasPorts reports whether the kernel has a link to a container that is ours, or a route to one.
@@ -190,6 +198,7 @@ func (a *Agent) restoreNetwork(recorded heddle.Network, mode heddle.Mode, was ne
 	}
 	if _, err := a.kernel.Apply(plan, nil); err != nil {
 		a.log.Error("network cannot be made", "network", n.Name, "error", err)
+		a.kernel.Mend(plan.Host) // all that can be made is there before anybody is attached; the first comparison tells of the rest
 	}
 	a.reservations.restoreLeases(n)
 	a.networks.put(n)

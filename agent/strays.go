@@ -37,13 +37,8 @@ func (h *holds) wantedFiles() map[string]bool {
 
 // strayFiles lists the NICs that managers are told to ignore and that no endpoint has.
 func (h *holds) strayFiles() []heddle.MAC {
-	kept := h.managers().Kept()
-	wanted := map[heddle.MAC]bool{}
-	h.records.each(func(r record, _ string) {
-		if r.Endpoint.NIC != nil {
-			wanted[r.Endpoint.NIC.MAC] = true
-		}
-	})
+	kept := h.managers().Kept() // listed first: managers are told after the endpoint is recorded
+	wanted := h.wantedNICs()
 	var all []heddle.MAC
 	for _, mac := range kept {
 		if !wanted[mac] {
@@ -51,6 +46,17 @@ func (h *holds) strayFiles() []heddle.MAC {
 		}
 	}
 	return all
+}
+
+// wantedNICs are those of the recorded endpoints.
+func (h *holds) wantedNICs() map[heddle.MAC]bool {
+	wanted := map[heddle.MAC]bool{}
+	h.records.each(func(r record, _ string) {
+		if r.Endpoint.NIC != nil {
+			wanted[r.Endpoint.NIC.MAC] = true
+		}
+	})
+	return wanted
 }
 
 // listStrays finds what is left of endpoints that had a NIC.
@@ -113,8 +119,8 @@ func (h *holds) removeStrays() (removed []string, err error) {
 		errs = append(errs, err)
 	}
 	for _, mac := range h.strayFiles() {
-		err := h.managers().Free(mac)
-		if err == nil {
+		done, err := h.freeStray(mac)
+		if done {
 			removed = append(removed, "managers/"+string(mac))
 		}
 		errs = append(errs, err)
@@ -138,8 +144,18 @@ func (h *holds) endStrayHold(path string) (done bool, err error) {
 	return err == nil, err
 }
 
-// bringHome completes the return of a NIC of no endpoint. An endpoint that is being attached by the same ID
-// holds its namespace first, and waits for this.
+// freeStray tells managers of a NIC that they may have it, unless an endpoint has been attached that has it now.
+func (h *holds) freeStray(mac heddle.MAC) (done bool, err error) {
+	defer h.files.Lock(string(mac))()
+	if h.wantedNICs()[mac] {
+		return false, nil
+	}
+	err = h.managers().Free(mac)
+	return err == nil, err
+}
+
+// bringHome completes the return of a NIC of no endpoint. An endpoint that is being attached by the same ID is
+// recorded first, and then waits for this (hold).
 func (h *holds) bringHome(l kernel.MarkedNIC) (done bool, err error) {
 	if l.Endpoint == "" {
 		return false, nil // its name was taken when it came back
@@ -149,5 +165,6 @@ func (h *holds) bringHome(l kernel.MarkedNIC) (done bool, err error) {
 	if h.inTransit(l) {
 		return false, nil
 	}
-	return true, h.lost.RescueHere(l)
+	err = h.lost.RescueHere(l)
+	return err == nil, err
 }

@@ -46,7 +46,7 @@ func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
 	defer tick.Stop()
 	var due, soonest time.Time // when the next full comparison is due without an event, and with one
 	var missing map[heddle.EndpointID]time.Time
-	<-a.compared // the jobs end with the agent
+	awaitAll(ctx, patrolEvery, []<-chan struct{}{a.compared}) // a repair may take long, and others are not to wait for it
 	for {
 		select {
 		case <-ctx.Done():
@@ -76,6 +76,9 @@ func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
 		began := time.Now()
 		a.repairJobs.start("housekeeping", work{what: "look after what is over"}, func(t *task) {
 			t.waitFor("the kernel")
+			if a.unpruned.Load() {
+				a.pruneAtStart()
+			}
 			a.saveCursors()
 			missing = a.collectVanished(missing)
 			a.reservations.cleanUp()

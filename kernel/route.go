@@ -133,6 +133,9 @@ func (routeKind) own(v *inventory) error {
 	}
 	live, err := v.s.routes()
 	for _, r := range live {
+		if r.index != 0 && names[r.index] == "" {
+			continue // its link was made after the links were listed: it belongs to who makes that now
+		}
 		r.Link = names[r.index]
 		v.found.Routes = append(v.found.Routes, plain(r.Route))
 	}

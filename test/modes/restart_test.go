@@ -80,11 +80,13 @@ func TestServesWhileComparing(t *testing.T) {
 	const stray = heddle.PrefixPort + "0123456789"
 	cell.Sh(t, "ip link add %s group %d type bridge", stray, heddle.GroupBase)
 	var once sync.Once
-	found, goOn := make(chan struct{}), make(chan struct{})
+	found, held := make(chan struct{}), make(chan struct{})
+	goOn := sync.OnceFunc(func() { close(held) })
+	t.Cleanup(goOn) // the world is closed after it, and waits for the comparison
 	w.TripAt(func(step string) error {
 		if strings.Contains(step, stray) {
 			once.Do(func() { close(found) })
-			<-goOn
+			<-held
 		}
 		return nil
 	})
@@ -106,7 +108,7 @@ func TestServesWhileComparing(t *testing.T) {
 		t.Error("an audit does not wait for the first comparison")
 	case <-time.After(world.Refusal):
 	}
-	close(goOn)
+	goOn()
 	<-audited
 }
 
