@@ -72,8 +72,11 @@ type crowdSchedule struct {
 type crowdBehaviour struct {
 	Name    string `json:"name"`
 	BuiltIn bool   `json:"builtIn"`
-	States  int    `json:"states"`
-	// Steps that a session has on average.
+	// Script: a script draws its sessions, of so many steps at most. It has no states.
+	Script bool `json:"script,omitempty"`
+	Most   int  `json:"most,omitempty"`
+	States int  `json:"states"`
+	// Steps that a session has on average; 0 of a script, which is not asked.
 	Steps    float64  `json:"steps"`
 	Services []string `json:"services"`
 }
@@ -103,23 +106,38 @@ func crowdOf(s scenario.Scenario) crowd {
 		}
 		c.Personas = append(c.Personas, one)
 	}
-	used := map[string]bool{}
 	for _, name := range sortedKeys(s.Behaviours) {
-		b := s.Behaviours[name]
-		mine := map[string]bool{}
-		for _, state := range b.States {
-			if state.Do != "" {
-				mine[state.Do.Service()], used[state.Do.Service()] = true, true
-			}
-		}
-		c.Behaviours = append(c.Behaviours, crowdBehaviour{name, b.BuiltIn, len(b.States), b.MeanSteps(),
-			sortedKeys(mine)})
+		c.Behaviours = append(c.Behaviours, behaviourOf(name, s.Behaviours[name]))
 	}
-	for _, name := range sortedKeys(used) {
+	for _, name := range s.Uses() {
 		v := s.Services[name]
 		c.Services = append(c.Services, crowdService{name, int(v.Sites), float64(v.Zipf), int(v.Between), v.By, v.TLS, v.HTTP})
 	}
 	return c
+}
+
+func behaviourOf(name string, b scenario.Behaviour) crowdBehaviour {
+	of := crowdBehaviour{Name: name, BuiltIn: b.BuiltIn, Services: b.Services()}
+	if of.Script = b.Script != ""; of.Script {
+		of.Most = int(b.Steps)
+	} else {
+		of.States, of.Steps = len(b.States), b.MeanSteps()
+	}
+	return of
+}
+
+func (b crowdBehaviour) states() string {
+	if b.Script {
+		return "a script"
+	}
+	return strconv.Itoa(b.States)
+}
+
+func (b crowdBehaviour) steps() string {
+	if b.Script {
+		return fmt.Sprintf("up to %d", b.Most)
+	}
+	return shortNumber(b.Steps)
 }
 
 // shortNumber writes a number to three digits, or all that are before the point.
@@ -182,8 +200,8 @@ func (s *session) crowdScreen(w io.Writer, c crowd) error {
 	if err := writeColumns(w, s.width(), []tableColumn[crowdBehaviour]{
 		{"behaviour", func(b crowdBehaviour) string { return b.Name }},
 		{"from", func(b crowdBehaviour) string { return map[bool]string{true: "heddle", false: "the file"}[b.BuiltIn] }},
-		{"states", func(b crowdBehaviour) string { return strconv.Itoa(b.States) }},
-		{"steps", func(b crowdBehaviour) string { return shortNumber(b.Steps) }},
+		{"states", func(b crowdBehaviour) string { return b.states() }},
+		{"steps", func(b crowdBehaviour) string { return b.steps() }},
 		{"services", func(b crowdBehaviour) string { return strings.Join(b.Services, ", ") }}}, c.Behaviours); err != nil {
 		return err
 	}

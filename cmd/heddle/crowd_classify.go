@@ -13,6 +13,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/crowd/classifier"
 	"github.com/heddle-network/heddle/crowd/scenario"
+	"github.com/heddle-network/heddle/crowd/script"
 	"github.com/heddle-network/heddle/crowd/tally"
 )
 
@@ -55,8 +56,10 @@ trials, at least. -o wide says how often each is.`,
 
 func (s *session) classify(cmd *cobra.Command, file string, f classifyFlags) error {
 	ctx := cmd.Context()
+	author := script.NewAuthor(ctx)
+	defer author.Close()
 	stop := s.showProgress("reading " + file)
-	played, err := classifier.Read(ctx, file, f.mode, f.round)
+	played, err := classifier.Read(ctx, file, f.mode, f.round, author)
 	stop()
 	if err != nil {
 		return err

@@ -78,7 +78,7 @@ func classified(t *testing.T) (file string) {
 	r.Write(diary.Line{Run: &run})
 	r.Begin(diary.Round{Number: 1, Mode: "bridge"})
 	for user := 1; user <= read.Users; user++ {
-		d, err := plan.New(read).User(t.Context(), user)
+		d, err := plan.New(read, nil).User(t.Context(), user)
 		if err != nil {
 			t.Fatal(err)
 		}

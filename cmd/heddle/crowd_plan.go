@@ -14,6 +14,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/crowd/plan"
 	"github.com/heddle-network/heddle/crowd/scenario"
+	"github.com/heddle-network/heddle/crowd/script"
 	"github.com/heddle-network/heddle/durable"
 )
 
@@ -39,7 +40,10 @@ What the plan needs is compared with the limits of this machine. If one is too l
 in one of the --modes, the command says which, and how to raise it, and ends with
 exit code 1 (HDL-9001); the plan is written all the same.
 
-With --user, the diary of one user is printed, and nothing else.`,
+With --user, the diary of one user is printed, and nothing else.
+
+A behaviour that is a script is asked for each of its sessions. The script runs in a
+container without a network, as nobody; to make the container takes root.`,
 		Example: "  heddle crowd plan small.yaml\n  heddle crowd plan small.yaml --users 50 --seed 2 --out plan.jsonl\n" +
 			"  heddle crowd plan small.yaml --user 7",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -143,11 +147,13 @@ func (s *session) crowdPlan(ctx context.Context, read scenario.Scenario, f planF
 // drawPlan draws the plan, and writes it to the file, if one is named.
 func (s *session) drawPlan(ctx context.Context, read scenario.Scenario, file string) (drawn plan.Summary, err error) {
 	defer s.showProgress(fmt.Sprintf("planning %d users", read.Users))()
+	author := script.NewAuthor(ctx)
+	defer author.Close()
 	if file == "" {
-		return plan.New(read).Write(ctx, io.Discard)
+		return plan.New(read, author).Write(ctx, io.Discard)
 	}
 	err = durable.Stream(file, 0o644, func(w io.Writer) (err error) {
-		drawn, err = plan.New(read).Write(ctx, w)
+		drawn, err = plan.New(read, author).Write(ctx, w)
 		return err
 	})
 	if err != nil {
@@ -161,7 +167,9 @@ func (s *session) crowdDiary(ctx context.Context, read scenario.Scenario, user i
 	if err := checkUser(read.Users, user); err != nil {
 		return err
 	}
-	d, err := plan.New(read).User(ctx, user)
+	author := script.NewAuthor(ctx)
+	defer author.Close()
+	d, err := plan.New(read, author).User(ctx, user)
 	if err != nil {
 		return err
 	}

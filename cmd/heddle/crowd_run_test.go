@@ -18,6 +18,7 @@ import (
 	"github.com/heddle-network/heddle/crowd/classifier"
 	"github.com/heddle-network/heddle/crowd/live"
 	"github.com/heddle-network/heddle/crowd/report"
+	"github.com/heddle-network/heddle/crowd/script"
 	"github.com/heddle-network/heddle/test/poll"
 )
 
@@ -28,8 +29,16 @@ users: 12
 clock: {start: "Mon 09:00", length: 3s}
 services: {chat: {sites: 1}, web: {by: nginx, tls: true}}
 personas:
-  player: {share: 100%, does: {read: 20/m, talk: 15/m, write: 15/m, watch: 10/m}}
+  player: {share: 100%, does: {read: 20/m, talk: 15/m, write: 15/m, watch: 10/m, ask: 15/m}}
 behaviours:
+  ask:
+    actions: [search.query]
+    steps: 2
+    script: |
+      #!/bin/sh
+      while read -r question
+      do echo '{"steps": [{"do": "search.query", "sends": 100, "receives": [2000, 500], "expect": 5000000}]}'
+      done
   read:
     start: page
     patience: 1m
@@ -93,7 +102,7 @@ func checkRound(t *testing.T, r report.Round) {
 			t.Errorf("%s: %s: %+v", r.Mode, name, s)
 		}
 	}
-	if len(r.Behaviours) != 4 || len(r.Failures) > 0 || r.Calls.Count == 0 || r.Calls.MOSP50 <= 1 || r.Videos.Count == 0 ||
+	if len(r.Behaviours) != 5 || r.Actions["search.query"].Count == 0 || len(r.Failures) > 0 || r.Calls.Count == 0 || r.Calls.MOSP50 <= 1 || r.Videos.Count == 0 ||
 		r.Actions["web.page"].Planned.P50 <= 0 || r.Actions["dns.query"].Count == 0 || r.Actions["dns.query"].Failed > 0 || r.Attached <= 0 || r.Detached <= 0 || r.Users != 12 {
 		t.Errorf("%+v", r)
 	}
@@ -128,7 +137,9 @@ func seesRun(t *testing.T, mode string) {
 // There are too few sessions for a verdict.
 func checkClassified(t *testing.T, r report.Round, file string) {
 	t.Helper()
-	p, err := classifier.Read(t.Context(), file, r.Mode, 1)
+	author := script.NewAuthor(t.Context())
+	defer author.Close()
+	p, err := classifier.Read(t.Context(), file, r.Mode, 1, author)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -107,8 +107,8 @@ func (p *crowdPlay) carries(ctx context.Context, users int, mode string) error {
 		return err
 	}
 	limits := machineLimits()
-	limits.Memory += plan.New(there).Idle().Memory()
-	if err := tooMany(plan.New(read).Idle().Needs(limits), mode, users); err != nil {
+	limits.Memory += plan.New(there, nil).Idle().Memory()
+	if err := tooMany(plan.New(read, nil).Idle().Needs(limits), mode, users); err != nil {
 		return err
 	}
 	drawn, err := p.drawPlan(ctx, read, "")

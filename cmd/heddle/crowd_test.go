@@ -43,11 +43,11 @@ func TestCrowdScreens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	drawn, err := plan.New(read).Write(t.Context(), &strings.Builder{})
+	drawn, err := plan.New(read, nil).Write(t.Context(), &strings.Builder{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	diary, err := plan.New(read).User(t.Context(), 3)
+	diary, err := plan.New(read, nil).User(t.Context(), 3)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/heddle-network/heddle/crowd/diary"
 	"github.com/heddle-network/heddle/crowd/plan"
 	"github.com/heddle-network/heddle/crowd/scenario"
+	"github.com/heddle-network/heddle/crowd/script"
 )
 
 // readWhy reads the diary of a user in a round. Without a mode or a number, any will do.
@@ -85,7 +86,9 @@ func plannedDiary(ctx context.Context, r diary.Run, user int) (d plan.Diary, err
 	if err := checkUser(scenario.MaxUsers, user); err != nil {
 		return d, err
 	}
-	return plan.New(read).User(ctx, user)
+	author := script.NewAuthor(ctx)
+	defer author.Close()
+	return plan.New(read, author).User(ctx, user)
 }
 
 // checkUser refuses a user that a crowd of so many does not have.

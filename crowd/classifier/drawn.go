@@ -106,13 +106,13 @@ func opens(p plan.Step, to scenario.Service, kept map[string]bool) int {
 // Draw draws a crowd of the scenario with a seed, as the network of the round would have treated it. With the run's own seed it
 // is what was planned.
 func (p Played) Draw(ctx context.Context, seed uint64) ([]Session, error) {
-	return p.network.draw(ctx, p.Scenario, seed)
+	return p.network.draw(ctx, p.Scenario, seed, p.author)
 }
 
 // draw draws a crowd with a seed, as this network would have treated it.
-func (n network) draw(ctx context.Context, s scenario.Scenario, seed uint64) (all []Session, err error) {
+func (n network) draw(ctx context.Context, s scenario.Scenario, seed uint64, author plan.Author) (all []Session, err error) {
 	s.Seed = seed
-	drawn := plan.New(s)
+	drawn := plan.New(s, author)
 	for number := 1; number <= s.Users; number++ {
 		d, err := drawn.User(ctx, number)
 		if err != nil {

@@ -43,7 +43,7 @@ func parsed(t *testing.T, text string) scenario.Scenario {
 // drawn are the sessions of a crowd that is never late, on a sound network.
 func drawn(t *testing.T, s scenario.Scenario, seed uint64) []Session {
 	t.Helper()
-	all, err := network{}.draw(t.Context(), s, seed)
+	all, err := network{}.draw(t.Context(), s, seed, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func acted(t *testing.T, s scenario.Scenario, change func(*happened)) (file stri
 	r.Write(diary.Line{Run: &diary.Run{Crowd: s.Name, Seed: s.Seed, Users: s.Users, Scenario: string(s.Text)}})
 	r.Begin(diary.Round{Number: 1, Mode: "bridge"})
 	for number := 1; number <= s.Users; number++ {
-		d, err := plan.New(s).User(t.Context(), number)
+		d, err := plan.New(s, nil).User(t.Context(), number)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +100,7 @@ func acted(t *testing.T, s scenario.Scenario, change func(*happened)) (file stri
 // read reads a diary's round.
 func read(t *testing.T, file string) Played {
 	t.Helper()
-	p, err := Read(t.Context(), file, "", 0)
+	p, err := Read(t.Context(), file, "", 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,11 +139,11 @@ func judged(t *testing.T, file string, behaviours ...string) Verdict {
 // TestRead: what is read from a diary is what was laid out; other plans, and rounds that were broken off, are refused.
 func TestRead(t *testing.T) {
 	s := parsed(t, strings.Replace(busy, "users: 120", "users: 10", 1))
-	p, err := Read(t.Context(), acted(t, s, nil), "bridge", 1)
+	p, err := Read(t.Context(), acted(t, s, nil), "bridge", 1, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := network{}.draw(t.Context(), s, s.Seed)
+	want, err := network{}.draw(t.Context(), s, s.Seed, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestRead(t *testing.T) {
 			}
 		}, want: "another plan"},
 	} {
-		if _, err := Read(t.Context(), acted(t, s, x.change), x.mode, 0); err == nil || !strings.Contains(err.Error(), x.want) {
+		if _, err := Read(t.Context(), acted(t, s, x.change), x.mode, 0, nil); err == nil || !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -206,7 +206,7 @@ func TestScaled(t *testing.T) {
 	if r.Err() != nil {
 		t.Fatal(r.Err())
 	}
-	if _, err := Read(t.Context(), file, "", 0); err == nil || !strings.Contains(err.Error(), "came or went by hand") {
+	if _, err := Read(t.Context(), file, "", 0, nil); err == nil || !strings.Contains(err.Error(), "came or went by hand") {
 		t.Error(err)
 	}
 }

@@ -21,11 +21,14 @@ type Played struct {
 	// Lag is how late steps began, at most in 99 of a hundred.
 	Lag     time.Duration
 	network network
+	author  plan.Author
 }
 
 // Read reads a round of a diary's file: the first one of a mode or a number; without them, any will do. It refuses a round
-// that was broken off or scaled, and a diary of another plan than this heddle draws.
-func Read(ctx context.Context, file, mode string, number int) (p Played, err error) {
+// that was broken off or scaled, and a diary of another plan than this heddle draws. The author is of behaviours that are scripts, also in what
+// is drawn of it later.
+func Read(ctx context.Context, file, mode string, number int, author plan.Author) (p Played, err error) {
+	p.author = author
 	found, inside := false, false
 	var now lines
 	for l, err := range diary.Read(file) {
@@ -108,7 +111,7 @@ func (p *Played) take(ctx context.Context, file string, all lines) error {
 		return heddle.Errorf(heddle.BadArgument, "read diary", file, fmt.Sprintf("in round %d in mode %s, users came or went by hand", p.Round.Number, p.Round.Mode),
 			"give another --mode or --round, or play again")
 	}
-	drawn, planned, missing, known := plan.New(p.Scenario), 0, 0, 0
+	drawn, planned, missing, known := plan.New(p.Scenario, p.author), 0, 0, 0
 	for number := 1; number <= p.Scenario.Users; number++ {
 		d, err := drawn.User(ctx, number)
 		if err != nil {

@@ -33,6 +33,9 @@ type Program struct {
 	Folders []string
 	// Size is how much its files take at most, in bytes.
 	Size int64
+	// Input and Output are its standard input and output. Without the one it has an empty input; without the other, what it says there
+	// is among its last words, as what it says of errors always is.
+	Input, Output *os.File
 	// Nice is its niceness, from -20 to 19, whatever that of this process is. Where it may not be less, it is that of this process.
 	Nice int
 }
@@ -129,6 +132,12 @@ func (c *Container) start() error {
 	c.cmd.Args[0] = cmp.Or(c.program.As, c.program.Path)
 	c.cmd.Env, c.cmd.Dir = []string{"PATH=/usr/sbin:/usr/bin", "LANG=C.UTF-8"}, "/"
 	c.cmd.Stdout, c.cmd.Stderr = &c.said, &c.said
+	if c.program.Input != nil {
+		c.cmd.Stdin = c.program.Input
+	}
+	if c.program.Output != nil {
+		c.cmd.Stdout = c.program.Output
+	}
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL, Setsid: true,
 		Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	if err := c.cmd.Start(); err != nil {
@@ -158,6 +167,9 @@ func (c *Container) How() string {
 	<-c.ended
 	return c.how
 }
+
+// Words are what the program has said last.
+func (c *Container) Words() string { return c.said.String() }
 
 // Close ends the program, and all that it has started, and waits until they have ended.
 func (c *Container) Close() {

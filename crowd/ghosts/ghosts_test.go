@@ -50,7 +50,7 @@ func TestImport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	did, drawn := map[string]int{}, plan.New(read)
+	did, drawn := map[string]int{}, plan.New(read, nil)
 	for user := 1; user <= read.Users; user++ {
 		diary, err := drawn.User(t.Context(), user)
 		if err != nil {

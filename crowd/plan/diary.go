@@ -18,11 +18,12 @@ type Plan struct {
 	personas, behaviours []string // in the order of their names
 	// popularity has the law of each service that has sites.
 	popularity map[string]draw.Zipf
+	author     Author
 }
 
-// New returns the plan of a scenario that has been read and checked.
-func New(s scenario.Scenario) *Plan {
-	p := &Plan{scenario: s, automata: map[string]*automaton{}, personas: scenario.Sorted(s.Personas),
+// New returns the plan of a scenario that has been read and checked. The author may be nil if no behaviour is a script.
+func New(s scenario.Scenario, author Author) *Plan {
+	p := &Plan{scenario: s, author: author, automata: map[string]*automaton{}, personas: scenario.Sorted(s.Personas),
 		behaviours: scenario.Sorted(s.Behaviours),
 		popularity: map[string]draw.Zipf{}}
 	for name, b := range s.Behaviours {
@@ -44,26 +45,27 @@ type Diary struct {
 }
 
 // User draws the diary of a user, from 1. It depends on nobody else's, nor on how many users there are. The error is
-// that of a context that ended.
+// that of a context that ended, or of a script.
 func (p *Plan) User(ctx context.Context, number int) (Diary, error) {
 	d := Diary{User: number, Persona: p.Persona(number), Sessions: []Session{}}
 	persona := p.scenario.Personas[d.Persona]
 	user := userName(number)
 	shift := persona.Schedule.Shift(draw.NewStream(p.scenario.Seed, user, "hours"))
 	begun, own := map[string]int{}, map[string]habits{}
-	add := func(s Session) {
+	add := func(s Session) error {
 		h, is := own[s.Behaviour]
 		if !is {
 			h = p.automata[s.Behaviour].habitsOf(p.scenario.Seed, user)
 			own[s.Behaviour] = h
 		}
-		s, cut := p.session(s, h)
+		s, cut, err := p.session(ctx, s, h)
 		if cut {
 			d.Cut++
 		}
 		if len(s.Steps) > 0 { // it may begin with a pause that outlasts the crowd
 			d.Sessions = append(d.Sessions, s)
 		}
+		return err
 	}
 	for _, does := range scenario.Sorted(persona.Does) {
 		if err := ctx.Err(); err != nil {
@@ -74,22 +76,30 @@ func (p *Plan) User(ctx context.Context, number int) (Diary, error) {
 				return Diary{}, err
 			}
 			begun[does]++
-			add(Session{User: number, Persona: d.Persona, Behaviour: does, Number: begun[does], Start: start})
+			if err := add(Session{User: number, Persona: d.Persona, Behaviour: does, Number: begun[does], Start: start}); err != nil {
+				return Diary{}, err
+			}
 		}
 	}
 	for _, s := range p.gathered(number, d.Persona, begun) {
-		add(s)
+		if err := add(s); err != nil {
+			return Diary{}, err
+		}
 	}
 	slices.SortStableFunc(d.Sessions, func(a, b Session) int { return cmp.Compare(a.Start, b.Start) })
 	return d, nil
 }
 
 // session draws the steps of a session that has none yet, and whether it was cut off.
-func (p *Plan) session(s Session, h habits) (Session, bool) {
+func (p *Plan) session(ctx context.Context, s Session, h habits) (Session, bool, error) {
 	w := walk{automaton: p.automata[s.Behaviour], plan: p, habits: h, session: &s, targets: map[string]int{},
 		limit: time.Duration(p.scenario.Clock.Length), stream: p.stream(s)}
+	if p.scenario.Behaviours[s.Behaviour].Script != "" {
+		err := w.ask(ctx, p.author)
+		return s, false, err
+	}
 	cut := w.cut()
-	return s, cut
+	return s, cut, nil
 }
 
 // userName is a user's in the names of random streams.

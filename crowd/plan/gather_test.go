@@ -114,7 +114,7 @@ func TestGatherAlone(t *testing.T) {
 // TestGatherForecast: gathered sessions are in the forecast, in the starts, and in needs. Faults and links change no plan.
 func TestGatherForecast(t *testing.T) {
 	write := func(text string) plan.Summary {
-		s, err := plan.New(parse(t, text)).Write(context.Background(), io.Discard)
+		s, err := plan.New(parse(t, text), nil).Write(context.Background(), io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,14 +132,14 @@ func TestGatherForecast(t *testing.T) {
 	if same := write(gathering + "events:\n  - {at: 1m, for: 10m, service: print, fault: down}\n  - {at: 1m, for: 10m, persona: one, link: {loss: 1%}}\n"); same.SHA256 != before.SHA256 {
 		t.Error("faults and links are another plan")
 	}
-	p := plan.New(parse(t, all))
+	p := plan.New(parse(t, all), nil)
 	starts, err := p.Starts(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
 	var drawn []plan.Session
 	for _, at := range starts {
-		drawn = append(drawn, p.Session(at))
+		drawn = append(drawn, again(t, p, at))
 	}
 	if again, _ := apart(drawn); len(again) != len(gathered) || !reflect.DeepEqual(byUser(again), byUser(gathered)) {
 		t.Error("sessions that are drawn again are others")

@@ -176,7 +176,7 @@ clock: {start: "Mon 10:00", length: 10m}
 personas: {near: {share: 50%, does: {mail: 20/h}}, far: {share: 50%, link: {delay: 30ms}, does: {mail: 20/h}}}
 `)
 	_, sum := drawn(t, s)
-	idle := plan.New(s).Idle()
+	idle := plan.New(s, nil).Idle()
 	if idle.Users != 40 || idle.Linked == 0 || idle.Linked != sum.Linked || idle.Memory() <= 0 || idle.Memory() >= sum.Memory() {
 		t.Errorf("%d links and %d bytes, of %d and %d", idle.Linked, idle.Memory(), sum.Linked, sum.Memory())
 	}

@@ -11,7 +11,7 @@ import (
 
 // sessions are those of all users.
 func sessions(t *testing.T, s scenario.Scenario) (all []plan.Session) {
-	p := plan.New(s)
+	p := plan.New(s, nil)
 	for user := 1; user <= s.Users; user++ {
 		all = append(all, diary(t, p, user).Sessions...)
 	}
@@ -60,7 +60,7 @@ users: 4000
 clock: {start: "Mon 10:00", length: 1h}
 personas: {only: {share: 1, does: {print: 9/h}}}
 `)
-	p, sum, squares, gaps, longer := plan.New(s), 0.0, 0.0, 0.0, 0.0
+	p, sum, squares, gaps, longer := plan.New(s, nil), 0.0, 0.0, 0.0, 0.0
 	for user := 1; user <= s.Users; user++ {
 		all := diary(t, p, user).Sessions
 		n := float64(len(all))
@@ -169,7 +169,7 @@ behaviours:
       see: {do: web.page, receives: {uniform: [900, 1100], per-user: 1}, expect: 1s, next: {end: 1}}
 `
 	means, within := []float64{}, 0.0
-	p := plan.New(parse(t, text))
+	p := plan.New(parse(t, text), nil)
 	for user := 1; user <= 300; user++ {
 		sum, n, low, high := 0.0, 0.0, math.Inf(1), 0.0
 		for _, s := range diary(t, p, user).Sessions {

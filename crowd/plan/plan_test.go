@@ -48,7 +48,7 @@ func diary(t *testing.T, p *plan.Plan, user int) plan.Diary {
 func drawn(t *testing.T, s scenario.Scenario) (string, plan.Summary) {
 	t.Helper()
 	var b bytes.Buffer
-	sum, err := plan.New(s).Write(t.Context(), &b)
+	sum, err := plan.New(s, nil).Write(t.Context(), &b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestSumIsOfText(t *testing.T) {
 	if err := d.Decode(&s); err != nil {
 		t.Fatal(err)
 	}
-	if want := diary(t, plan.New(example(t, "small")), s.User).Sessions[0]; !reflect.DeepEqual(s, want) {
+	if want := diary(t, plan.New(example(t, "small"), nil), s.User).Sessions[0]; !reflect.DeepEqual(s, want) {
 		t.Errorf("the first line is %+v, and not %+v", s, want)
 	}
 }
@@ -111,12 +111,12 @@ func TestOneMoreBehaviour(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := plan.New(parse(t, string(text)))
+	before := plan.New(parse(t, string(text)), nil)
 	for old, changed := range map[string]string{
 		"print: 1/h":  "print: 1/h, transfer: 4/h, video: 2/h",
 		"length: 10m": "length: 30m",
 	} {
-		after := plan.New(parse(t, strings.Replace(string(text), old, changed, 1)))
+		after := plan.New(parse(t, strings.Replace(string(text), old, changed, 1)), nil)
 		grown := 0
 		for user := range 20 {
 			var kept []plan.Session
@@ -166,7 +166,7 @@ crowd: idle
 users: 2000
 clock: {start: "Mon 10:00", length: 1m}
 personas: {clerk: {share: 65%}, remote: {share: 25%}, engineer: {share: 8%}, machine: {share: 2%}}
-`))
+`), nil)
 	shares, count := map[string]float64{"clerk": 0.65, "remote": 0.25, "engineer": 0.08, "machine": 0.02}, map[string]int{}
 	for user := 1; user <= 2000; user++ {
 		count[diary(t, p, user).Persona]++
@@ -181,13 +181,13 @@ personas: {clerk: {share: 65%}, remote: {share: 25%}, engineer: {share: 8%}, mac
 func TestStop(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if _, err := plan.New(example(t, "small")).Write(ctx, &bytes.Buffer{}); !errors.Is(err, context.Canceled) {
+	if _, err := plan.New(example(t, "small"), nil).Write(ctx, &bytes.Buffer{}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if _, err := plan.New(example(t, "small")).User(ctx, 3); !errors.Is(err, context.Canceled) {
+	if _, err := plan.New(example(t, "small"), nil).User(ctx, 3); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if _, err := plan.New(example(t, "small")).Write(t.Context(), full{}); !errors.Is(err, errFull) {
+	if _, err := plan.New(example(t, "small"), nil).Write(t.Context(), full{}); !errors.Is(err, errFull) {
 		t.Error(err)
 	}
 }

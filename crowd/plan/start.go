@@ -3,8 +3,11 @@ package plan
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
+
+	"github.com/heddle-network/heddle"
 )
 
 // Start says when a session begins. It is small, so that all those of a crowd have room in memory at once; what the
@@ -15,6 +18,8 @@ type Start struct {
 	Number    int32
 	behaviour int16 // in Plan.behaviours
 	event     int16 // Session.Event
+	// mark is the session's, if it is drawn by a script; or 0.
+	mark uint32
 }
 
 // Starts lists when the sessions of all users begin, in the order of time.
@@ -35,19 +40,42 @@ func (p *Plan) StartsOf(ctx context.Context, first, last int) (all []Start, err 
 		}
 		for _, s := range d.Sessions {
 			i, _ := slices.BinarySearch(p.behaviours, s.Behaviour)
-			all = append(all, Start{At: s.Start, User: int32(number), Number: int32(s.Number), behaviour: int16(i), event: int16(s.Event)})
+			start := Start{At: s.Start, User: int32(number), Number: int32(s.Number), behaviour: int16(i), event: int16(s.Event)}
+			if p.scenario.Behaviours[s.Behaviour].Script != "" {
+				start.mark = s.mark()
+			}
+			all = append(all, start)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Start) int { return cmp.Compare(a.At, b.At) })
-	return all, nil
+	return all, p.drawsAgain(ctx, all)
 }
 
-// Session draws the session of a Start.
-func (p *Plan) Session(at Start) Session {
+// drawsAgain finds scripts that do not draw the same again, by a session of each: before anybody is attached.
+func (p *Plan) drawsAgain(ctx context.Context, all []Start) error {
+	drawn := map[int16]bool{}
+	for _, at := range all {
+		if at.mark == 0 || drawn[at.behaviour] {
+			continue
+		}
+		drawn[at.behaviour] = true
+		if _, err := p.Session(ctx, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Session draws the session of a Start. The error is that of a script, or of a context that ended.
+func (p *Plan) Session(ctx context.Context, at Start) (Session, error) {
 	name, user := p.behaviours[at.behaviour], int(at.User)
-	s, _ := p.session(Session{User: user, Persona: p.Persona(user), Behaviour: name, Number: int(at.Number), Event: int(at.event), Start: at.At},
+	s, _, err := p.session(ctx, Session{User: user, Persona: p.Persona(user), Behaviour: name, Number: int(at.Number), Event: int(at.event), Start: at.At},
 		p.automata[name].habitsOf(p.scenario.Seed, userName(user)))
-	return s
+	if err == nil && at.mark != 0 && at.mark != s.mark() {
+		err = heddle.Errorf(heddle.BadArgument, "have a session drawn again by the script of behaviour", name,
+			fmt.Sprintf("session %d of user %d is another than when it was planned", s.Number, user), "have the script draw by the question alone: its seed, and no clock")
+	}
+	return s, err
 }
 
 // Behaviour is the name of the session's behaviour.

@@ -13,7 +13,7 @@ import (
 // TestStarts: sessions that are drawn one by one, as they begin, are those of the diaries.
 func TestStarts(t *testing.T) {
 	s := example(t, "small")
-	p := plan.New(s)
+	p := plan.New(s, nil)
 	starts, err := p.Starts(context.Background())
 	if err != nil {
 		t.Fatal(err)
@@ -30,7 +30,7 @@ func TestStarts(t *testing.T) {
 		t.Fatalf("%d sessions, and %d in the diaries; or they are not in the order of time", len(starts), len(want))
 	}
 	for _, at := range starts {
-		s := p.Session(at)
+		s := again(t, p, at)
 		i := slices.IndexFunc(want, func(w plan.Session) bool {
 			return w.User == s.User && w.Behaviour == s.Behaviour && w.Number == s.Number
 		})
@@ -47,7 +47,7 @@ func TestStartsOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	small, large := plan.New(s), plan.New(larger)
+	small, large := plan.New(s, nil), plan.New(larger, nil)
 	ctx := context.Background()
 	want, err0 := large.Starts(ctx)
 	some, err1 := small.Starts(ctx)
@@ -59,7 +59,7 @@ func TestStartsOf(t *testing.T) {
 		t.Fatalf("%d and %d sessions, not %d", len(some), len(more), len(want))
 	}
 	for _, at := range slices.Concat(some, more) {
-		if !slices.Contains(want, at) || !reflect.DeepEqual(small.Session(at), large.Session(at)) {
+		if !slices.Contains(want, at) || !reflect.DeepEqual(again(t, small, at), again(t, large, at)) {
 			t.Errorf("in a larger crowd, %+v is another session", at)
 		}
 	}
@@ -68,4 +68,14 @@ func TestStartsOf(t *testing.T) {
 	if _, err := small.StartsOf(ended, 1, s.Users); !errors.Is(err, context.Canceled) {
 		t.Errorf("the context has ended: %v", err)
 	}
+}
+
+// again draws the session of a start.
+func again(t *testing.T, p *plan.Plan, at plan.Start) plan.Session {
+	t.Helper()
+	s, err := p.Session(t.Context(), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }

@@ -90,7 +90,11 @@ func connections(t *testing.T, text string) (all int) {
 	_, p, starts, _ := planned(t, text)
 	reused := 0
 	for _, at := range starts {
-		for _, step := range p.Session(at).Steps {
+		one, err := p.Session(t.Context(), at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range one.Steps {
 			all += step.Connections
 			if step.Connections == 0 {
 				reused++

@@ -52,7 +52,7 @@ func planned(t *testing.T, text string) (scenario.Scenario, *plan.Plan, []plan.S
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := plan.New(s)
+	p := plan.New(s, nil)
 	starts, err := p.Starts(context.Background())
 	if err != nil {
 		t.Fatal(err)

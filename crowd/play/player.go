@@ -80,7 +80,7 @@ func (p *Player) Play(ctx context.Context) {
 		if one != nil {
 			running.Go(func() {
 				defer p.finish(one)
-				p.session(one, p.Plan.Session(at)).run(mine)
+				p.play(mine, one, at)
 			})
 			continue
 		}
@@ -92,6 +92,16 @@ func (p *Player) Play(ctx context.Context) {
 		}
 	}
 	p.close()
+}
+
+// play draws a session, and plays it. One that cannot be drawn does not begin.
+func (p *Player) play(ctx context.Context, one *part, at plan.Start) {
+	s, err := p.Plan.Session(ctx, at)
+	if err == nil {
+		p.session(one, s).run(ctx)
+	} else if ctx.Err() == nil {
+		p.fail(err)
+	}
 }
 
 // close has nobody join any more.

@@ -20,6 +20,8 @@ type roster struct {
 	stays bool
 	over  bool
 	look  chan struct{} // what is due next may be another session
+	// failed says why the first session that could not be drawn was not.
+	failed error
 }
 
 // part is a session that goes on.
@@ -75,6 +77,22 @@ func (p *Player) finish(one *part) {
 	if len(p.going) == 0 {
 		p.wake()
 	}
+}
+
+// fail says that a session could not be drawn.
+func (r *roster) fail(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.failed == nil {
+		r.failed = err
+	}
+}
+
+// Failed says why the first session that could not be drawn was not; nil if all were.
+func (r *roster) Failed() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.failed
 }
 
 // Stay has the crowd play for its length, at least, though nobody may have anything to do: others may join.

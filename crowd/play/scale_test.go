@@ -44,7 +44,7 @@ behaviours:
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := plan.New(s)
+	p := plan.New(s, nil)
 	starts := func(first, last int) []plan.Start {
 		all, err := p.StartsOf(context.Background(), first, last)
 		if err != nil {
@@ -144,7 +144,7 @@ events:
 	}
 	w := newTown(t, s.Uses()...)
 	w.Link("one", *s.Personas["one"].Link)
-	p := plan.New(s)
+	p := plan.New(s, nil)
 	starts, err := p.Starts(context.Background())
 	if err != nil {
 		t.Fatal(err)
@@ -189,7 +189,7 @@ func TestStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	player := func() *Player {
-		return New(Options{Plan: plan.New(s), Users: make([]Seat, 1), Length: time.Second, Tally: tally.New(nil)}, nil)
+		return New(Options{Plan: plan.New(s, nil), Users: make([]Seat, 1), Length: time.Second, Tally: tally.New(nil)}, nil)
 	}
 	p := player()
 	p.Play(context.Background())

@@ -16,6 +16,7 @@ import (
 	"github.com/heddle-network/heddle/crowd/plan"
 	"github.com/heddle-network/heddle/crowd/play"
 	"github.com/heddle-network/heddle/crowd/scenario"
+	"github.com/heddle-network/heddle/crowd/script"
 	"github.com/heddle-network/heddle/crowd/stage"
 	"github.com/heddle-network/heddle/crowd/tally"
 	"github.com/heddle-network/heddle/door/client"
@@ -92,7 +93,9 @@ const grace = 30 * time.Second
 // Play plays a round. If it fails, or the context ends, what was made is removed; with the context's end, the figures
 // until then are returned with the error.
 func Play(ctx context.Context, o Options) (r Round, err error) {
-	drawn := plan.New(o.Scenario)
+	author := script.NewAuthor(ctx)
+	defer author.Close()
+	drawn := plan.New(o.Scenario, author)
 	starts, err := drawn.Starts(ctx)
 	if err != nil {
 		return r, err
@@ -151,6 +154,8 @@ func Play(ctx context.Context, o Options) (r Round, err error) {
 		r.Invalid = "it was broken off"
 	case failed != nil:
 		r.Invalid = "its events were others than planned: " + failed.Error()
+	case player.Failed() != nil:
+		r.Invalid = "it was played otherwise than planned: " + player.Failed().Error()
 	}
 	s.Links.Close()
 	o.Progress("detaching all")

@@ -12,6 +12,12 @@ func (b Behaviour) check(name string) *problem {
 	if p := badName(name, at()...); p != nil {
 		return p
 	}
+	if b.Script != "" {
+		return b.checkScript(at)
+	}
+	if len(b.Actions) > 0 || b.Steps > 0 {
+		return wrong("its states say what is done; take actions and steps out, or give script instead of states", at()...)
+	}
 	if len(b.States) == 0 || len(b.States) > maxNamed {
 		return wrong(fmt.Sprintf("it has %d states; give 1 to %d", len(b.States), maxNamed), at("states")...)
 	}
@@ -47,7 +53,7 @@ func (s State) check(all map[string]State, keys []string) *problem {
 		return wrong("a step either lasts, or is expected to take a time; give one of lasts and expect", keys...)
 	case s.Every.Given() && !s.Lasts.Given():
 		return wrong("what is repeated by the clock must end; give lasts", at("every")...)
-	case s.Every.Given() && s.Every.Least < minEvery:
+	case s.Every.Given() && s.Every.Least < float64(MinEvery):
 		return wrong("it may be drawn too short; give a value or a min of 1ms at least", at("every")...)
 	case s.Every.Given() && s.More.Count.Given():
 		return wrong("requests come by the clock, or all at once; take out every or more", at("every")...)
@@ -58,7 +64,7 @@ func (s State) check(all map[string]State, keys []string) *problem {
 	case s.Lasts.Given() && len(s.Mistakes) > 0:
 		return wrong("a step that lasts cannot fail at once; take out mistakes, or give expect instead of lasts",
 			at("mistakes")...)
-	case s.Connections != nil && *s.Connections > 100:
+	case s.Connections != nil && *s.Connections > MaxConnections:
 		return wrong("a step opens up to 100 connections; give fewer", at("connections")...)
 	}
 	for _, kind := range Sorted(s.Mistakes) {
@@ -74,9 +80,6 @@ func (s State) check(all map[string]State, keys []string) *problem {
 	}
 	return nil
 }
-
-// minEvery is the shortest time between two requests by the clock, in nanoseconds.
-const minEvery = 1e6
 
 // checkWays refuses states that nothing leads to, and states from which no way leads to the end.
 func (b Behaviour) checkWays(at func(...string) []string) *problem {

@@ -12,6 +12,14 @@ const (
 	MaxLength = 7 * 24 * time.Hour
 	// MaxSteps is how many steps a session has at most; it ends with the last of them.
 	MaxSteps = 1000
+	// MaxTime bounds each time of a step, MaxSize each request and answer, in bytes, MaxMore how many requests follow the first one,
+	// and MaxConnections how many connections it opens.
+	MaxTime        = 24 * time.Hour
+	MaxSize        = 16 << 30
+	MaxMore        = 1000
+	MaxConnections = 100
+	// MinEvery is the shortest time between two requests by the clock.
+	MinEvery = time.Millisecond
 	// MaxFile is the size of a scenario's file in bytes.
 	MaxFile = 64 << 10
 	// maxNamed is how many personas, behaviours of its own, states of one behaviour a scenario has at most.
@@ -44,13 +52,18 @@ type Persona struct {
 	Link *Link           `yaml:"link"` // nil: the network's own
 }
 
-// Behaviour is a state machine by which a session goes.
+// Behaviour is a state machine by which a session goes, or a script that draws it.
 type Behaviour struct {
 	// Start is the state in which a session begins.
 	Start string `yaml:"start"`
 	// Patience is how long a person waits for a step, before giving up; 0 is for ever.
 	Patience Time             `yaml:"patience"`
 	States   map[string]State `yaml:"states"`
+	// Script draws the sessions, instead of states: a program's text, the first line of which names its interpreter (#!).
+	// Actions are all that its steps may do. Steps is how many a session has at most.
+	Script  string   `yaml:"script"`
+	Actions []Action `yaml:"actions"`
+	Steps   Count    `yaml:"steps"`
 
 	// BuiltIn says that the behaviour is heddle's own.
 	BuiltIn bool `yaml:"-"`

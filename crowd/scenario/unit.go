@@ -20,9 +20,9 @@ type unit struct {
 }
 
 var (
-	duration = unit{parseDuration, float64(24 * time.Hour), "a duration such as 12s or 1.5m, up to 24h"}
-	size     = unit{parseSize, 16 << 30, "a number of bytes such as 328, 12KB, 2MiB, up to 16GiB"}
-	number   = unit{parseNumber, 1000, "a number, up to 1000"}
+	duration = unit{parseDuration, float64(MaxTime), "a duration such as 12s or 1.5m, up to 24h"}
+	size     = unit{parseSize, MaxSize, "a number of bytes such as 328, 12KB, 2MiB, up to 16GiB"}
+	number   = unit{parseNumber, MaxMore, "a number, up to 1000"}
 	// logDeviation is for standard deviations of a logarithm.
 	logDeviation = unit{parseNumber, 10, "a standard deviation of the logarithm, up to 10"}
 	perUser      = unit{parseNumber, 3, "a standard deviation of the logarithm, up to 3"}

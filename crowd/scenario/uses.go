@@ -4,10 +4,8 @@ package scenario
 func (s Scenario) Uses() []string {
 	all := map[string]bool{}
 	for _, does := range s.Done() {
-		for _, state := range s.Behaviours[does].States {
-			if state.Do != "" {
-				all[state.Do.Service()] = true
-			}
+		for _, name := range s.Behaviours[does].Services() {
+			all[name] = true
 		}
 	}
 	return Sorted(all)
@@ -18,10 +16,14 @@ func (s Scenario) Uses() []string {
 func (s Scenario) Actions() []string {
 	all := map[string]bool{"dns.query": true}
 	for _, does := range s.Done() {
-		for _, state := range s.Behaviours[does].States {
-			if state.Do != "" {
-				all[string(state.Do)] = true
-			}
+		b := s.Behaviours[does]
+		for a := range b.does() {
+			all[string(a)] = true
+		}
+		if b.Script != "" { // which may have them make any mistake
+			all["mistake."+MistakeName], all["mistake."+MistakePassword] = true, true
+		}
+		for _, state := range b.States {
 			for kind := range state.Mistakes {
 				all["mistake."+kind] = true
 			}
