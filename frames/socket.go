@@ -12,6 +12,7 @@ import (
 	"time"
 	"unsafe"
 
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle/impair"
@@ -28,6 +29,24 @@ func Open(device string) (*Socket, error) {
 	return open(device, func(fd int) error {
 		return os.NewSyscallError("setsockopt", unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1))
 	})
+}
+
+// OpenAll opens a socket for the frames that arrive on a device of the thread's namespace, and those that leave it.
+func OpenAll(device string) (*Socket, error) {
+	return open(device, func(int) error { return nil })
+}
+
+// closing is how many sockets are closed at once: each waits until the kernel is sure that nobody uses it.
+const closing = 64
+
+// Close closes sockets, many at once.
+func Close(all ...*Socket) {
+	var closed errgroup.Group
+	closed.SetLimit(closing)
+	for _, one := range all {
+		closed.Go(one.Close)
+	}
+	closed.Wait()
 }
 
 // OpenMarked opens a socket for the frames with a mark that leave a device of the thread's namespace. Those that the socket

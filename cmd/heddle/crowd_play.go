@@ -27,6 +27,8 @@ type crowdPlay struct {
 	read  scenario.Scenario
 	out   report.Report
 	diary *os.File // nil if there is none
+	// capture is nil if there is none.
+	capture *os.File
 	// control has the round of a network here do what it is told, lab has the player of a lab do it.
 	control *event.Control
 	lab     atomic.Pointer[rig.Rig]
@@ -98,9 +100,13 @@ func (p *crowdPlay) here(ctx context.Context, n heddle.Network) error {
 			p.say("round %d of %d", number, p.flags.rounds)
 		}
 		p.begin()
-		played, err := round.Play(ctx, round.Options{Scenario: p.read, Agent: p.client(), Network: n, Diary: d, Number: number,
+		o := round.Options{Scenario: p.read, Agent: p.client(), Network: n, Diary: d, Number: number, Most: p.flags.most,
 			Free:     func() int64 { return machineLimits().Memory },
-			Progress: func(step string) { p.say("%s", step) }, Live: p.now, Control: p.control})
+			Progress: func(step string) { p.say("%s", step) }, Live: p.now, Control: p.control}
+		if p.capture != nil {
+			o.Capture = p.capture
+		}
+		played, err := round.Play(ctx, o)
 		failed := d.Err()
 		if failed != nil {
 			failed = heddle.Wrap(heddle.BadArgument, "write diary", p.flags.diary, failed, "make room there")
@@ -131,7 +137,7 @@ func (p *crowdPlay) add(number int, played round.Round) error {
 // modes plays in a lab, each mode once in each round.
 func (p *crowdPlay) modes(ctx context.Context) error {
 	r, err := rig.New(ctx, rig.Options{Name: fmt.Sprintf("crowd-%d", os.Getpid()), Modes: p.flags.modes, Users: p.read.Users, Text: p.read.Text,
-		Seed: p.read.Seed, Diary: p.diary, Live: p.now, Notes: func(line string) { p.say("%s", line) }})
+		Seed: p.read.Seed, Diary: p.diary, Capture: p.capture, Most: p.flags.most, Live: p.now, Notes: func(line string) { p.say("%s", line) }})
 	if err != nil {
 		return err
 	}

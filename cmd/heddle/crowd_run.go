@@ -28,6 +28,8 @@ type runFlags struct {
 	resume  bool
 	failIf  string
 	diary   string
+	capture string
+	most    int
 	player  int // the round's number for a rig's player, or 0
 }
 
@@ -65,7 +67,9 @@ Events of the scenario happen in each round: services fail, links change, people
 'heddle crowd fault' does the like by hand.
 
 With --diary, each step of each user is written down when it has ended, and each flow when
-it is opened and closed; 'heddle crowd why USER FILE' reads that.
+it is opened and closed; 'heddle crowd why USER FILE' reads that. With --capture, the packets
+of all users are written beside it, as each user's own interface has them: pcapng, with an
+interface for each user. 'heddle crowd labels FILE --check CAPTURE' holds one against the other.
 
 ` + crowdFailIfHelp,
 		Example: "  heddle crowd run small.yaml\n  heddle crowd run small.yaml --modes bridge,routed --rounds 3 --out report.json\n" +
@@ -82,6 +86,8 @@ it is opened and closed; 'heddle crowd why USER FILE' reads that.
 	g.BoolVar(&f.resume, "resume", false, "play only the rounds that the report of --out lacks, or has as not valid")
 	g.StringVar(&f.failIf, "fail-if", "", "fail when a figure crosses a limit")
 	g.StringVar(&f.diary, "diary", "", "write what each user does, and the flows of it, to the new `FILE`")
+	g.StringVar(&f.capture, "capture", "", "write the packets of all users to the new `FILE`, as pcapng; with --diary")
+	g.IntVar(&f.most, "snaplen", 0, "write up to so many `bytes` of each packet (default: all)")
 	g.IntVar(&f.player, "player", 0, "be a rig's player in the round of that `number`: tell remarks beside documents, and play until descriptor 3 ends")
 	g.MarkHidden("player")
 	cmd.RegisterFlagCompletionFunc("modes", cobra.FixedCompletions(crowdModes(), cobra.ShellCompDirectiveNoFileComp))
@@ -156,6 +162,12 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 		defer p.diary.Close()
 		defer f.dropEmpty(p.diary)
 	}
+	if p.capture, err = f.openCapture(); err != nil {
+		return err
+	}
+	if p.capture != nil {
+		defer p.capture.Close()
+	}
 	if f.network != "" {
 		err = p.here(ctx, network)
 	} else {
@@ -163,6 +175,7 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 	}
 	if p.diary != nil && f.player == 0 && len(p.out.Rounds) > 0 {
 		s.note("the diary is in %s", f.diary)
+		f.noteCapture(s, p.out)
 	}
 	ended := f.player == 0 && err != nil && ctx.Err() != nil && cmd.Context().Err() == nil
 	err = s.endRun(p.out, err, f.out, conditions)
@@ -194,6 +207,12 @@ func (f runFlags) check(cmd *cobra.Command) error {
 		return heddle.Errorf(heddle.BadArgument, "read flag", "--rounds", fmt.Sprintf("%d is none of 1 to 1000", f.rounds), "give 1 or more")
 	case f.diary != "" && f.diary == f.out:
 		return heddle.Errorf(heddle.BadArgument, "read flag", "--diary", "it is the file of --out", "name two files")
+	case f.capture != "" && f.diary == "":
+		return heddle.Errorf(heddle.BadArgument, "read flag", "--capture", "there is no --diary, which says whose each packet is", "name one with --diary, or leave --capture out")
+	case f.capture != "" && (f.capture == f.out || f.capture == f.diary):
+		return heddle.Errorf(heddle.BadArgument, "read flag", "--capture", "it is another output's file", "name a file of its own")
+	case f.most < 0 || f.most > 0 && f.capture == "":
+		return heddle.Errorf(heddle.BadArgument, "read flag", "--snaplen", "it is negative, or there is no --capture", "give bytes, and --capture")
 	case f.resume && f.out == "":
 		return heddle.Errorf(heddle.BadArgument, "read flag", "--resume", "there is no --out", "name the earlier report with --out")
 	case f.network != "" && cmd.Flags().Changed("modes"):

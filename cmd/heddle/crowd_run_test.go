@@ -16,6 +16,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/crowd/classifier"
+	"github.com/heddle-network/heddle/crowd/label"
 	"github.com/heddle-network/heddle/crowd/live"
 	"github.com/heddle-network/heddle/crowd/report"
 	"github.com/heddle-network/heddle/crowd/script"
@@ -65,9 +66,10 @@ func TestCrowdRun(t *testing.T) {
 	if !alone(t) {
 		return
 	}
-	file, out, book := scenarioFile(t, players), filepath.Join(t.TempDir(), "report.json"), filepath.Join(t.TempDir(), "diary.jsonl")
+	file, folder := scenarioFile(t, players), t.TempDir()
+	out, book, seen := filepath.Join(folder, "report.json"), filepath.Join(folder, "diary.jsonl"), filepath.Join(folder, "seen.pcapng")
 	modes := []string{"bridge", "routed", "macvlan", "overlay"}
-	run := runCrowd(t, file, "--modes", strings.Join(modes, ","), "--out", out, "--diary", book, "-o", "json")
+	run := runCrowd(t, file, "--modes", strings.Join(modes, ","), "--out", out, "--diary", book, "--capture", seen, "-o", "json")
 	run.ends(t)
 	r, err := report.Read(out)
 	if err != nil {
@@ -86,6 +88,7 @@ func TestCrowdRun(t *testing.T) {
 	if !slices.Equal(played, modes) {
 		t.Errorf("played were %v", played)
 	}
+	checkCaptured(t, r, book, seen)
 	shown := call(t, "crowd", "report", out, "-o", "json")
 	want, _ := os.ReadFile(out)
 	if !sameDocument(t, shown.stdout, run.stdout.String()) || !sameDocument(t, shown.stdout, string(want)) {
@@ -105,6 +108,28 @@ func checkRound(t *testing.T, r report.Round) {
 	if len(r.Behaviours) != 5 || r.Actions["search.query"].Count == 0 || len(r.Failures) > 0 || r.Calls.Count == 0 || r.Calls.MOSP50 <= 1 || r.Videos.Count == 0 ||
 		r.Actions["web.page"].Planned.P50 <= 0 || r.Actions["dns.query"].Count == 0 || r.Actions["dns.query"].Failed > 0 || r.Attached <= 0 || r.Detached <= 0 || r.Users != 12 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// checkCaptured: each user's interface had the packets of all flows that have a label, and of no others of the users'.
+func checkCaptured(t *testing.T, r report.Report, book, seen string) {
+	t.Helper()
+	var c label.Coverage
+	if err := json.Unmarshal([]byte(heddleDoes(t, "crowd", "labels", book, "--check", seen, "-o", "json")), &c); err != nil || c.Flows < 100 || c.Unseen+len(c.Unlabelled)+len(c.Twice) > 0 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	packets, dropped := uint64(0), uint64(0)
+	for _, one := range r.Rounds {
+		if one.Captured == nil || one.Captured.Packets == 0 {
+			t.Fatalf("%s: nothing was captured", one.Mode)
+		}
+		packets, dropped = packets+one.Captured.Packets, dropped+one.Captured.Dropped
+	}
+	if packets < uint64(c.Packets) || dropped != c.Dropped {
+		t.Errorf("%d packets, %d dropped; %+v", packets, dropped, c)
+	}
+	if is, err := os.Stat(seen); err != nil || is.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", is, err)
 	}
 }
 

@@ -21,44 +21,57 @@ type source interface {
 	ReadPacketData() ([]byte, gopacket.CaptureInfo, error)
 }
 
-// eachPacket passes the packets of TCP and UDP on. Fragments other than the first have no ports, and are left out. A
-// last packet that is not whole ends a capture: tcpdump was killed.
-func eachPacket(capture io.Reader, do func(at time.Time, key ends)) error {
-	in := bufio.NewReaderSize(capture, 1<<16)
+// reader reads a capture.
+type reader struct {
+	source
+	link func(gopacket.CaptureInfo) layers.LinkType
+	// dropped are packets that the capture says were dropped for it; pcapng alone says that.
+	dropped uint64
+}
+
+func newReader(capture io.Reader) (*reader, error) {
+	r, in := &reader{}, bufio.NewReaderSize(capture, 1<<16)
 	magic, err := in.Peek(len(ngMagic))
 	if err != nil {
-		return fmt.Errorf("it is no capture: %w", err)
+		return nil, fmt.Errorf("it is no capture: %w", err)
 	}
-	var from source
-	var link func(gopacket.CaptureInfo) layers.LinkType
-	if string(magic) == ngMagic {
-		ng, err := pcapgo.NewNgReader(in, pcapgo.NgReaderOptions{WantMixedLinkType: true})
-		if err != nil {
-			return fmt.Errorf("read pcapng: %w", err)
-		}
-		from = ng
-		link = func(ci gopacket.CaptureInfo) layers.LinkType {
-			if one, err := ng.Interface(ci.InterfaceIndex); err == nil {
-				return one.LinkType
-			}
-			return 0
-		}
-	} else {
+	if string(magic) != ngMagic {
 		old, err := pcapgo.NewReader(in)
 		if err != nil {
-			return fmt.Errorf("it is neither pcap nor pcapng: %w", err)
+			return nil, fmt.Errorf("it is neither pcap nor pcapng: %w", err)
 		}
-		from, link = old, func(gopacket.CaptureInfo) layers.LinkType { return old.LinkType() }
+		r.source, r.link = old, func(gopacket.CaptureInfo) layers.LinkType { return old.LinkType() }
+		return r, nil
 	}
+	ng, err := pcapgo.NewNgReader(in, pcapgo.NgReaderOptions{WantMixedLinkType: true, StatisticsCallback: func(_ int, of pcapgo.NgInterfaceStatistics) {
+		if of.PacketsDropped != pcapgo.NgNoValue64 {
+			r.dropped += of.PacketsDropped
+		}
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("read pcapng: %w", err)
+	}
+	r.source, r.link = ng, func(ci gopacket.CaptureInfo) layers.LinkType {
+		if one, err := ng.Interface(ci.InterfaceIndex); err == nil {
+			return one.LinkType
+		}
+		return 0
+	}
+	return r, nil
+}
+
+// each passes the packets of TCP and UDP on. Fragments other than the first have no ports, and are left out. A
+// last packet that is not whole ends a capture: who wrote it was killed.
+func (r *reader) each(do func(at time.Time, key ends)) error {
 	for {
-		data, ci, err := from.ReadPacketData()
+		data, ci, err := r.ReadPacketData()
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("read packet: %w", err)
 		}
-		if key, is := keyOf(gopacket.NewPacket(data, link(ci), gopacket.DecodeOptions{Lazy: true, NoCopy: true})); is {
+		if key, is := keyOf(gopacket.NewPacket(data, r.link(ci), gopacket.DecodeOptions{Lazy: true, NoCopy: true})); is {
 			do(ci.Timestamp, key)
 		}
 	}

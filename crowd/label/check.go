@@ -16,6 +16,8 @@ type Coverage struct {
 	// Unlabelled are flows of users that have no label, Twice those that have more than one.
 	Unlabelled []string `json:"unlabelled,omitempty"`
 	Twice      []string `json:"twice,omitempty"`
+	// Dropped are packets that were dropped for the capture, if it says so.
+	Dropped uint64 `json:"dropped"`
 	// Unseen are labels without a packet: where it was captured, they did not pass, or the capture lost them.
 	Unseen int `json:"unseen"`
 }
@@ -38,7 +40,11 @@ func Check(labels []Label, capture io.Reader) (c Coverage, err error) {
 		users[l.From.Addr()] = true
 	}
 	missing := map[ends]bool{}
-	err = eachPacket(capture, func(at time.Time, key ends) {
+	packets, err := newReader(capture)
+	if err != nil {
+		return c, err
+	}
+	err = packets.each(func(at time.Time, key ends) {
 		if !users[key.a.Addr()] && !users[key.b.Addr()] {
 			return
 		}
@@ -59,7 +65,7 @@ func Check(labels []Label, capture io.Reader) (c Coverage, err error) {
 		c.Unlabelled = append(c.Unlabelled, key.String())
 	}
 	slices.Sort(c.Unlabelled)
-	c.Flows, c.Unseen = len(seen), len(labels)-len(seen)
+	c.Flows, c.Unseen, c.Dropped = len(seen), len(labels)-len(seen), packets.dropped
 	return c, err
 }
 

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/vishvananda/netlink"
-	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle"
@@ -169,9 +168,6 @@ func (l *Links) Take(users ...int) {
 	closeAll(all)
 }
 
-// closing is how many sockets are closed at once: each waits until the kernel is sure that nobody uses it.
-const closing = 64
-
 // Close takes all links away: frames go straight from then on. Those that are under way are lost.
 func (l *Links) Close() {
 	if l.open != nil {
@@ -184,14 +180,13 @@ func (l *Links) Close() {
 
 // closeAll closes relays and their sockets.
 func closeAll(them []relays) {
-	var all errgroup.Group
-	all.SetLimit(closing)
+	var sockets []*frames.Socket
 	for _, r := range them {
 		r.out.Close()
 		r.in.Close()
-		all.Go(r.socket.Close)
+		sockets = append(sockets, r.socket)
 	}
-	all.Wait()
+	frames.Close(sockets...)
 }
 
 // Check refuses a kernel that has not what links need. It looks by putting one into a namespace that ends at once.

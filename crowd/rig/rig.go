@@ -24,6 +24,8 @@ import (
 const (
 	LeaveFD = 3 // a pipe that ends when it shall leave; until then, each line is an Order
 	DiaryFD = 4 // where it writes the diary, with --diary
+	// CaptureFD is where it writes the packets, with --capture, and so with --diary.
+	CaptureFD = 5
 )
 
 // Rig is a lab of one host.
@@ -47,6 +49,9 @@ type Options struct {
 	Seed uint64
 	// Diary is where the crowd's program writes what happens; nil if it does not.
 	Diary *os.File
+	// Capture is where it writes the users' packets, up to Most bytes of each, 0 for all; nil if it does not. There is a Diary then.
+	Capture *os.File
+	Most    int
 	// Live takes what a round that is being played has come to.
 	Live func(round.Live)
 	// Notes takes the words of the crowd's program.
@@ -130,6 +135,9 @@ func (r *Rig) run(ctx context.Context, network string, number int) (played round
 	if r.Diary != nil {
 		argv = append(argv, "--diary", r.Diary.Name())
 	}
+	if r.Capture != nil {
+		argv = append(argv, "--capture", r.Capture.Name(), "--snaplen", strconv.Itoa(r.Most))
+	}
 	cmd, err := r.lab.Hosts[0].Command(ctx, argv...)
 	if err != nil {
 		return played, err
@@ -149,6 +157,9 @@ func (r *Rig) run(ctx context.Context, network string, number int) (played round
 	cmd.ExtraFiles = []*os.File{hear}
 	if r.Diary != nil {
 		cmd.ExtraFiles = append(cmd.ExtraFiles, r.Diary)
+	}
+	if r.Capture != nil {
+		cmd.ExtraFiles = append(cmd.ExtraFiles, r.Capture)
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a terminal's Ctrl-C is for us
 	cmd.Cancel, cmd.WaitDelay = leave.Close, 5*time.Minute

@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime/debug"
 	"sync"
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/crowd/capture"
 	"github.com/heddle-network/heddle/crowd/diary"
 	"github.com/heddle-network/heddle/crowd/event"
 	"github.com/heddle-network/heddle/crowd/link"
@@ -33,6 +35,9 @@ type Options struct {
 	// Diary records what happens; nil records nothing. Number is the round's there, from 1.
 	Diary  *diary.Recorder
 	Number int
+	// Capture is where the packets of all users are written, and Most how many bytes of each, 0 for all; nil captures none.
+	Capture io.Writer
+	Most    int
 	// Control is what gives commands to the round while it is played.
 	Control *event.Control
 	// Live is called every two seconds while the round is played; nil is not.
@@ -62,6 +67,8 @@ type Round struct {
 	// OnLinks is what happened to the frames of users with links, both ways; nil if nobody has one.
 	OnLinks *link.Count `json:"onLinks,omitempty"`
 	tally.Result
+	// Captured is what was captured; nil if nothing was.
+	Captured *capture.Count `json:"captured,omitempty"`
 	// Events are those that have happened, in the order of time.
 	Events []diary.Event `json:"events,omitempty"`
 	// Ended says of services whose program ended while the crowd played, how.
@@ -111,7 +118,8 @@ func Play(ctx context.Context, o Options) (r Round, err error) {
 	if err != nil {
 		return r, err
 	}
-	s, err := stage.Set(ctx, stage.Options{Agent: o.Agent, Network: o.Network, Services: o.Scenario.Servers(), Connections: served,
+	captured := o.capture()
+	s, err := stage.Set(ctx, stage.Options{Agent: o.Agent, Capture: captured, Network: o.Network, Services: o.Scenario.Servers(), Connections: served,
 		Ended: gone.add, Nice: nice, Users: o.Scenario.Users,
 		Persona: drawn.Persona, Links: o.Scenario.Links(), Seed: o.Scenario.Seed, Late: t.Frame,
 		Attached: func(n int) {
@@ -157,12 +165,13 @@ func Play(ctx context.Context, o Options) (r Round, err error) {
 	case player.Failed() != nil:
 		r.Invalid = "it was played otherwise than planned: " + player.Failed().Error()
 	}
+	unwritten := o.end(captured, &r)
 	s.Links.Close()
 	o.Progress("detaching all")
 	begun := time.Now()
 	err = s.Clear(context.WithoutCancel(ctx))
 	r.Detached = time.Since(begun)
-	return r, errors.Join(ctx.Err(), err)
+	return r, errors.Join(ctx.Err(), unwritten, err)
 }
 
 // invalid says why the figures say nothing about the network; "" if they do.

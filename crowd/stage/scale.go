@@ -27,6 +27,9 @@ func (s *Stage) More(ctx context.Context, users int) ([]play.Seat, error) {
 	s.mu.Unlock()
 	seats, err := s.attach(ctx, first, users)
 	if err == nil {
+		err = s.capture(first, seats)
+	}
+	if err == nil {
 		err = s.link(ctx, first, seats)
 	}
 	if err != nil {
@@ -76,6 +79,7 @@ func (s *Stage) remove(ctx context.Context, first int, seats []play.Seat) error 
 		server.Sweep()
 	}
 	s.Links.Take(numbers...)
+	s.options.Capture.Take(numbers...)
 	if s.options.Network.Parent == "" {
 		return errors.Join(s.holder.Drop(namespaces...), s.detach(ctx, ids))
 	}

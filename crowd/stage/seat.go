@@ -31,6 +31,19 @@ func (s *Stage) attach(ctx context.Context, first, last int) ([]play.Seat, error
 	return seats, err
 }
 
+// capture begins to capture the packets of users, from the first one's number on.
+func (s *Stage) capture(first int, seats []play.Seat) error {
+	if s.options.Capture == nil {
+		return nil
+	}
+	for i, seat := range seats {
+		if err := s.options.Capture.Add(first+i, userName(first+i), seat.Namespace, port); err != nil {
+			return heddle.Wrap(heddle.CrowdFailed, "capture packets of", userName(first+i), err, "load the kernel's module af_packet, or leave --capture out")
+		}
+	}
+	return nil
+}
+
 // linkOf is the link of a user's persona, as it is now.
 func (s *Stage) linkOf(user int) (scenario.Link, bool) {
 	s.mu.Lock()

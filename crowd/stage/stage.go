@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/crowd/capture"
 	"github.com/heddle-network/heddle/crowd/link"
 	"github.com/heddle-network/heddle/crowd/play"
 	"github.com/heddle-network/heddle/crowd/scenario"
@@ -46,6 +47,8 @@ type Options struct {
 	Links   map[string]scenario.Link
 	Seed    uint64
 	Late    func(time.Duration)
+	// Capture has the users' packets; nil has none. Clear closes it.
+	Capture *capture.Capture
 	// Ended is told that a program of a service has ended, and how, while the crowd plays.
 	Ended func(service, how string)
 	// Attached is called now and then with how many users there are.
@@ -82,6 +85,9 @@ func Set(ctx context.Context, o Options) (*Stage, error) {
 		s.users, err = s.attach(ctx, 1, o.Users)
 	}
 	s.Took = time.Since(begun)
+	if err == nil {
+		err = s.capture(1, s.users)
+	}
 	if err == nil {
 		err = s.startPrograms(ctx)
 	}
@@ -132,6 +138,7 @@ func (s *Stage) Clear(ctx context.Context) (first error) {
 		server.Close()
 	}
 	s.Links.Close()
+	s.options.Capture.Close()
 	if s.options.Network.Parent == "" {
 		s.leave()
 	}

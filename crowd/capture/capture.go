@@ -1,0 +1,203 @@
+// Package capture writes the packets of a crowd's users to a file, as they pass each user's own interface.
+package capture
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gopacket/gopacket"
+	"github.com/gopacket/gopacket/layers"
+	"github.com/gopacket/gopacket/pcapgo"
+
+	"github.com/heddle-network/heddle/crowd/socket"
+	"github.com/heddle-network/heddle/frames"
+	"github.com/heddle-network/heddle/impair"
+)
+
+// Count is what was captured.
+type Count struct {
+	Packets uint64 `json:"packets"`
+	Bytes   uint64 `json:"bytes"` // of the packets, also where less of them was written
+	// Dropped are packets that the kernel dropped for the capture, as it was read too slowly; the users had them.
+	Dropped uint64 `json:"dropped"`
+}
+
+// Capture is a section of a pcapng file (draft-ietf-opsawg-pcapng), for one round. Each user is an interface of it. All methods may
+// be called at once. Nil captures nothing.
+type Capture struct {
+	to    io.Writer
+	title string
+	most  int
+
+	mu     sync.Mutex
+	out    *pcapgo.NgWriter // from the first user on
+	taps   map[int]*tap     // by user
+	count  Count
+	failed error
+}
+
+// tap is where the packets of one user are read.
+type tap struct {
+	socket *frames.Socket
+	number int           // of the interface
+	read   chan struct{} // closed when nothing is read any more
+}
+
+// At the end, packets are still read that came before: until none has come for drainTime, but no more than maxDrains times as long.
+const (
+	drainTime = 100 * time.Millisecond
+	maxDrains = 50
+)
+
+// New returns a capture that writes up to so many bytes of each packet; 0 is all. The title is the section's comment.
+func New(to io.Writer, title string, most int) *Capture {
+	return &Capture{to: to, title: title, most: most, taps: map[int]*tap{}}
+}
+
+// Add captures what a user, from 1, sends and receives by an interface of its namespace, until Take or Close.
+func (c *Capture) Add(user int, name string, n socket.Namespace, device string) error {
+	if c == nil {
+		return nil
+	}
+	t := &tap{read: make(chan struct{})}
+	err := n.Do(func() (err error) {
+		t.socket, err = frames.OpenAll(device)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("capture the packets of %s: %w", name, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t.number, err = c.add(name); err != nil {
+		c.fail(err)
+	}
+	c.taps[user] = t
+	go c.read(t)
+	return nil
+}
+
+// add writes the description of an interface, after the section's own if it is the first one.
+func (c *Capture) add(name string) (number int, err error) {
+	of := pcapgo.NgInterface{Name: name, OS: "Linux", LinkType: layers.LinkTypeEthernet, SnapLength: uint32(c.most)}
+	if c.out != nil {
+		return c.out.AddInterface(of)
+	}
+	section := pcapgo.NgWriterOptions{SectionInfo: pcapgo.NgSectionInfo{OS: "Linux", Application: "heddle", Comment: c.title}}
+	c.out, err = pcapgo.NewNgWriterInterface(c.to, of, section)
+	return 0, err
+}
+
+// read reads the packets of a user, until none comes any more after the first deadline.
+func (c *Capture) read(t *tap) {
+	defer close(t.read)
+	for since, drains := 0, 0; ; {
+		b, at, err := t.socket.Next()
+		switch {
+		case errors.Is(err, os.ErrDeadlineExceeded) && since > 0 && drains < maxDrains:
+			since, drains = 0, drains+1
+			t.socket.SetReadDeadline(time.Now().Add(drainTime))
+		case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, os.ErrClosed):
+			return
+		case err != nil: // one that could not be read
+			c.drop(1)
+		case len(b) > impair.HeaderSize:
+			since++
+			c.write(t.number, at, b[impair.HeaderSize:])
+		}
+	}
+}
+
+func (c *Capture) write(number int, at time.Time, packet []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.count.Packets++
+	c.count.Bytes += uint64(len(packet))
+	if c.failed != nil {
+		return
+	}
+	length := len(packet)
+	if c.most > 0 {
+		packet = packet[:min(length, c.most)]
+	}
+	c.fail(c.out.WritePacket(gopacket.CaptureInfo{Timestamp: at, CaptureLength: len(packet), Length: length, InterfaceIndex: number}, packet))
+}
+
+func (c *Capture) drop(packets uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.count.Dropped += packets
+}
+
+// fail keeps the first failure to write. Nothing is written after it: a block may be there in part.
+func (c *Capture) fail(err error) { c.failed = cmp.Or(c.failed, err) }
+
+// Take ends the capture of users, for good, and lets go of their namespaces.
+func (c *Capture) Take(users ...int) {
+	if c == nil {
+		return
+	}
+	var all []*tap
+	c.mu.Lock()
+	for _, user := range users {
+		if t := c.taps[user]; t != nil {
+			delete(c.taps, user)
+			all = append(all, t)
+		}
+	}
+	c.mu.Unlock()
+	c.end(all)
+}
+
+// Close ends the capture, and returns what it has. The error is of the file, or of what it is written to.
+func (c *Capture) Close() (Count, error) {
+	if c == nil {
+		return Count{}, nil
+	}
+	c.mu.Lock()
+	var all []*tap
+	for _, t := range c.taps {
+		all = append(all, t)
+	}
+	clear(c.taps)
+	c.mu.Unlock()
+	slices.SortFunc(all, func(a, b *tap) int { return cmp.Compare(a.number, b.number) })
+	c.end(all)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.out != nil && c.failed == nil {
+		c.fail(c.out.Flush())
+	}
+	return c.count, c.failed
+}
+
+// end reads what has come, says of each interface how many packets were dropped, and closes the sockets.
+func (c *Capture) end(all []*tap) {
+	if len(all) == 0 {
+		return
+	}
+	for _, t := range all {
+		t.socket.SetReadDeadline(time.Now().Add(drainTime))
+	}
+	for _, t := range all {
+		<-t.read
+		dropped, _ := t.socket.Dropped() // a socket that is open says it
+		c.mu.Lock()
+		c.count.Dropped += dropped
+		if c.failed == nil {
+			c.fail(c.out.WriteInterfaceStats(t.number, pcapgo.NgInterfaceStatistics{LastUpdate: time.Now(), PacketsReceived: pcapgo.NgNoValue64, PacketsDropped: dropped}))
+		}
+		c.mu.Unlock()
+	}
+	var sockets []*frames.Socket
+	for _, t := range all {
+		sockets = append(sockets, t.socket)
+	}
+	frames.Close(sockets...)
+}
