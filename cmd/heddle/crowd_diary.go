@@ -57,9 +57,14 @@ func (f runFlags) dropEmpty(file *os.File) {
 			return
 		}
 	}
+	removeOwn(f.diary, file)
+}
+
+// removeOwn removes a file that is still the one that was opened.
+func removeOwn(name string, file *os.File) {
 	if opened, err := file.Stat(); err == nil {
-		if there, err := os.Stat(f.diary); err == nil && os.SameFile(opened, there) {
-			os.Remove(f.diary)
+		if there, err := os.Stat(name); err == nil && os.SameFile(opened, there) {
+			os.Remove(name)
 		}
 	}
 }

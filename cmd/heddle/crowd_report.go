@@ -82,7 +82,7 @@ func invalid(r report.Report) error {
 	if why == nil {
 		return nil
 	}
-	return heddle.Errorf(heddle.CrowdFailed, "play crowd", r.Crowd, strings.Join(why, "; "),
+	return heddle.Errorf(heddle.CrowdFailed, "play crowd", r.Crowd, strings.Join(why, "; "), "do what is said there; if the crowd was late, "+
 		"give fewer --users, or leave the machine alone while the crowd plays")
 }
 

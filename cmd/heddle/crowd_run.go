@@ -131,7 +131,7 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 		return err
 	}
 	if f.player == 0 { // the rig's caller has drawn the plan
-		if out.SHA256, err = s.carriable(ctx, read, f.modes); err != nil {
+		if out.SHA256, err = s.carriable(ctx, read, f.captured(read.Users), f.modes); err != nil {
 			return err
 		}
 	}
@@ -167,6 +167,7 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 	}
 	if p.capture != nil {
 		defer p.capture.Close()
+		defer func() { f.dropCapture(p.capture, p.out) }()
 	}
 	if f.network != "" {
 		err = p.here(ctx, network)
@@ -187,7 +188,7 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 }
 
 // carriable refuses a scenario that this machine cannot play, and returns its plan's SHA-256.
-func (s *session) carriable(ctx context.Context, read scenario.Scenario, modes []string) (sha256 string, err error) {
+func (s *session) carriable(ctx context.Context, read scenario.Scenario, captured int, modes []string) (sha256 string, err error) {
 	if len(read.Links()) > 0 {
 		if err := link.Check(); err != nil {
 			return "", err
@@ -197,6 +198,7 @@ func (s *session) carriable(ctx context.Context, read scenario.Scenario, modes [
 	if err != nil {
 		return "", err
 	}
+	drawn.Captured = captured
 	return drawn.SHA256, drawn.Refuse(drawn.Needs(machineLimits()), modes)
 }
 
@@ -211,8 +213,10 @@ func (f runFlags) check(cmd *cobra.Command) error {
 		return heddle.Errorf(heddle.BadArgument, "read flag", "--capture", "there is no --diary, which says whose each packet is", "name one with --diary, or leave --capture out")
 	case f.capture != "" && (f.capture == f.out || f.capture == f.diary):
 		return heddle.Errorf(heddle.BadArgument, "read flag", "--capture", "it is another output's file", "name a file of its own")
-	case f.most < 0 || f.most > 0 && f.capture == "":
-		return heddle.Errorf(heddle.BadArgument, "read flag", "--snaplen", "it is negative, or there is no --capture", "give bytes, and --capture")
+	case cmd.Flags().Changed("snaplen") && f.capture == "":
+		return heddle.Errorf(heddle.BadArgument, "read flag", "--snaplen", "there is no --capture", "name a file with --capture, or leave --snaplen out")
+	case cmd.Flags().Changed("snaplen") && f.player == 0 && f.most < minSnap:
+		return heddle.Errorf(heddle.BadArgument, "read flag", "--snaplen", fmt.Sprintf("no flow could be told from %d bytes", f.most), fmt.Sprintf("give %d or more, or leave it out for all", minSnap))
 	case f.resume && f.out == "":
 		return heddle.Errorf(heddle.BadArgument, "read flag", "--resume", "there is no --out", "name the earlier report with --out")
 	case f.network != "" && cmd.Flags().Changed("modes"):

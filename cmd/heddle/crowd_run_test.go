@@ -38,7 +38,9 @@ behaviours:
     script: |
       #!/bin/sh
       while read -r question
-      do echo '{"steps": [{"do": "search.query", "sends": 100, "receives": [2000, 500], "expect": 5000000}]}'
+      do
+        seed=${question#*'"seed":'}
+        echo "{\"seed\": ${seed%%,*}, \"steps\": [{\"do\": \"search.query\", \"sends\": 100, \"receives\": [2000, 500], \"expect\": 5000000}]}"
       done
   read:
     start: page

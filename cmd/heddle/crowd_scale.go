@@ -108,13 +108,16 @@ func (p *crowdPlay) carries(ctx context.Context, users int, mode string) error {
 	}
 	limits := machineLimits()
 	limits.Memory += plan.New(there, nil).Idle().Memory()
-	if err := tooMany(plan.New(read, nil).Idle().Needs(limits), mode, users); err != nil {
+	idle := plan.New(read, nil).Idle()
+	idle.Captured = p.flags.captured(users)
+	if err := tooMany(idle.Needs(limits), mode, users); err != nil {
 		return err
 	}
 	drawn, err := p.drawPlan(ctx, read, "")
 	if err != nil {
 		return err
 	}
+	drawn.Captured = p.flags.captured(users)
 	return tooMany(drawn.Needs(limits), mode, users)
 }
 

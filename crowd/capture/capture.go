@@ -24,8 +24,10 @@ import (
 type Count struct {
 	Packets uint64 `json:"packets"`
 	Bytes   uint64 `json:"bytes"` // of the packets, also where less of them was written
-	// Dropped are packets that the kernel dropped for the capture, as it was read too slowly; the users had them.
+	// Dropped are packets that the capture lost, as it was read too slowly or they could not be read; the users had them.
 	Dropped uint64 `json:"dropped"`
+	// Unwritten are packets that came after the file could not be written any more.
+	Unwritten uint64 `json:"unwritten,omitempty"`
 }
 
 // Capture is a section of a pcapng file (draft-ietf-opsawg-pcapng), for one round. Each user is an interface of it. All methods may
@@ -117,16 +119,20 @@ func (c *Capture) read(t *tap) {
 func (c *Capture) write(number int, at time.Time, packet []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.count.Packets++
-	c.count.Bytes += uint64(len(packet))
 	if c.failed != nil {
+		c.count.Unwritten++
 		return
 	}
 	length := len(packet)
 	if c.most > 0 {
 		packet = packet[:min(length, c.most)]
 	}
-	c.fail(c.out.WritePacket(gopacket.CaptureInfo{Timestamp: at, CaptureLength: len(packet), Length: length, InterfaceIndex: number}, packet))
+	if c.fail(c.out.WritePacket(gopacket.CaptureInfo{Timestamp: at, CaptureLength: len(packet), Length: length, InterfaceIndex: number}, packet)); c.failed != nil {
+		c.count.Unwritten++
+		return
+	}
+	c.count.Packets++
+	c.count.Bytes += uint64(length)
 }
 
 func (c *Capture) drop(packets uint64) {

@@ -128,6 +128,9 @@ func (c *Container) start() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("take the way to privileges away: %w", err)
 	}
+	if err := filter(); err != nil {
+		return err
+	}
 	c.cmd = exec.Command(c.program.Path, c.program.Args...)
 	c.cmd.Args[0] = cmp.Or(c.program.As, c.program.Path)
 	c.cmd.Env, c.cmd.Dir = []string{"PATH=/usr/sbin:/usr/bin", "LANG=C.UTF-8"}, "/"

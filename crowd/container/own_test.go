@@ -90,3 +90,20 @@ func TestSignalEnded(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestFilter: the kernel goes by the rules.
+func TestFilter(t *testing.T) {
+	for call, want := range map[string]string{
+		fmt.Sprintf("%d, %d, 0, 0, 0", unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG): "-1 Operation not permitted",
+		fmt.Sprintf("%d, %d, 9, 0, 0", unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG): "0",
+		fmt.Sprintf("%d, %d", unix.SYS_UNSHARE, unix.CLONE_NEWUSER):           "-1 Operation not permitted",
+		fmt.Sprintf("%d, %d, 0, 0, 0, 0", unix.SYS_CLONE, unix.CLONE_NEWUSER): "-1 Operation not permitted",
+		fmt.Sprintf("%d, %d, 1, 0", unix.SYS_SOCKET, unix.AF_VSOCK):           "-1 Address family not supported by protocol",
+		fmt.Sprintf("%d, %d, 1, 0", unix.SYS_SOCKET, unix.AF_UNIX):            "3",
+		fmt.Sprintf("%d, 1, 0", unix.SYS_IO_URING_SETUP):                      "-1 Function not implemented",
+	} {
+		if got := said(t, fmt.Sprintf(`perl -e '$r = syscall(%s); print $r < 0 ? "$r $!" : $r'`, call)); got != "exit status 0: "+want {
+			t.Errorf("%s: %q; expected %q", call, got, want)
+		}
+	}
+}

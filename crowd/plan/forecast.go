@@ -20,7 +20,9 @@ type Summary struct {
 	Mistakes int64          `json:"mistakes"`
 	Personas map[string]int `json:"personas"`         // users of each
 	Linked   int            `json:"linked,omitempty"` // users with a link of their own
-	Total    Amounts        `json:"total"`
+	// Captured are users whose packets are captured. The plan does not know of it.
+	Captured int     `json:"captured,omitempty"`
+	Total    Amounts `json:"total"`
 	// Minutes are what is expected in each minute, from the first.
 	Minutes []Amounts `json:"minutes"`
 	Peak    Peak      `json:"peak"`

@@ -68,7 +68,7 @@ const fewer = "give fewer users"
 // Needs compares what the plan needs with what a machine bears.
 func (s Summary) Needs(l Limits) []Need {
 	users, open := int64(s.Users), s.Peak.Connections
-	files := int64(s.Linked) + open + s.Peak.Answered + baseFiles
+	files := int64(s.Linked) + int64(s.Captured) + open + s.Peak.Answered + baseFiles
 	raise := roomFor(files)
 	if l.Files >= files { // no process may open more
 		raise = min(raise, l.Files)
@@ -85,7 +85,7 @@ func (s Summary) Needs(l Limits) []Need {
 			Remedy: fmt.Sprintf("as root: ulimit -Hn %d, or nofile in /etc/security/limits.conf", raise)},
 		{What: "ports", Need: s.Peak.Ports, Limit: l.Ports, Setting: "net.ipv4.ip_local_port_range", Modes: []string{"host"},
 			Remedy: ports},
-		// One process has a file for each link, and for both ends of each connection, unless a program has the far one. Ports are those of
+		// One process has a file for each link, for each user whose packets are captured, and for both ends of each connection, unless a program has the far one. Ports are those of
 		// the end that connects, and the host tracks a connection once. Neighbours are of both ends: who talks has the
 		// other in the table, which all namespaces of a machine share.
 		{What: "neighbours", Need: 2 * s.Peak.Neighbours, Limit: l.Neighbours, Setting: "net.ipv4.neigh.default.gc_thresh3",

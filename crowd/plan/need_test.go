@@ -180,6 +180,11 @@ personas: {near: {share: 50%, does: {mail: 20/h}}, far: {share: 50%, link: {dela
 	if idle.Users != 40 || idle.Linked == 0 || idle.Linked != sum.Linked || idle.Memory() <= 0 || idle.Memory() >= sum.Memory() {
 		t.Errorf("%d links and %d bytes, of %d and %d", idle.Linked, idle.Memory(), sum.Linked, sum.Memory())
 	}
+	captured := idle
+	captured.Captured = 40
+	if files := func(s plan.Summary) int64 { return s.Needs(plan.Limits{})[1].Need }; files(captured) != files(idle)+40 {
+		t.Errorf("%d files, and %d with a capture", files(idle), files(captured))
+	}
 	causes, remedies, others := plan.Lacking(idle.Needs(plan.Limits{Memory: 1, BridgePorts: 10}), []string{"bridge"})
 	if len(causes) != 2 || len(remedies) != 1 || !others {
 		t.Errorf("%q, %q, %v", causes, remedies, others)

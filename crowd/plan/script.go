@@ -8,6 +8,7 @@ import (
 	"hash/fnv"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -39,6 +40,8 @@ const maxSeed = 1 << 53
 
 // Answer is the session that a script has drawn.
 type Answer struct {
+	// Seed is that of the question: so no answer is taken for that to another one.
+	Seed     uint64         `json:"seed"`
 	Patience time.Duration  `json:"patience"`
 	Steps    []AnsweredStep `json:"steps"`
 }
@@ -61,8 +64,9 @@ type AnsweredStep struct {
 // ask has a script draw the steps. What would begin after the crowd's end is left out, as it is of states.
 func (w *walk) ask(ctx context.Context, author Author) error {
 	name, b := w.session.Behaviour, w.plan.scenario.Behaviours[w.session.Behaviour]
-	question, err := json.Marshal(Question{Behaviour: name, User: w.session.User, Persona: w.session.Persona, Session: w.session.Number,
-		Seed: uint64(w.stream.Below(maxSeed)), Start: w.session.Start, Day: w.plan.scenario.Clock.At(w.session.Start).String()})
+	q := Question{Behaviour: name, User: w.session.User, Persona: w.session.Persona, Session: w.session.Number,
+		Seed: uint64(w.stream.Below(maxSeed)), Start: w.session.Start, Day: w.plan.scenario.Clock.At(w.session.Start).String()}
+	question, err := json.Marshal(q)
 	if err != nil {
 		return err
 	}
@@ -71,6 +75,9 @@ func (w *walk) ask(ctx context.Context, author Author) error {
 		return err
 	}
 	answer, why := readAnswer(line)
+	if why == "" && answer.Seed != q.Seed {
+		why = "it does not repeat the question's seed"
+	}
 	if why == "" {
 		why = answer.check(b, w.plan.scenario.Services)
 	}
@@ -88,12 +95,18 @@ func (w *walk) ask(ctx context.Context, author Author) error {
 	return nil
 }
 
+// maxWhy is how long it is said what is wrong with an answer, in bytes.
+const maxWhy = 200
+
 // readAnswer reads a line, or says what is wrong with it.
 func readAnswer(line []byte) (a Answer, why string) {
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&a); err != nil {
-		return a, err.Error()
+		if why = err.Error(); len(why) > maxWhy { // it has words of the answer
+			why = strings.ToValidUTF8(why[:maxWhy], "") + "…"
+		}
+		return a, why
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return a, "it is more than one answer"

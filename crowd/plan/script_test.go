@@ -44,12 +44,20 @@ func (a answers) Ask(_ context.Context, behaviour string, of scenario.Behaviour,
 	return []byte(line), err
 }
 
-// bySeed draws some steps by the question.
-func bySeed(q plan.Question) (string, error) {
+// repeat has an answer repeat a question's seed.
+func repeat(answer string, q plan.Question) string {
+	return strings.Replace(answer, "{", fmt.Sprintf(`{"seed": %d, `, q.Seed), 1)
+}
+
+// someSteps is a session of some steps.
+func someSteps(by uint64) string {
 	return fmt.Sprintf(`{"patience": 5000000000, "steps": [{"do": "web.page", "pause": %d, "sends": 300, "receives": [%d, 5], "expect": 1000000},
 		{"do": "chat.connect", "keep": true, "expect": 1000000}, {"do": "chat.message", "connections": 0, "pause": 30000000000, "every": 100000000, "lasts": 9000000000}]}`,
-		q.Seed%1e9, q.Seed%1e6), nil
+		by%1e9, by%1e6)
 }
+
+// bySeed draws by the question.
+func bySeed(q plan.Question) (string, error) { return repeat(someSteps(q.Seed), q), nil }
 
 // TestScript: sessions are those that the script draws, each by its own seed; whom they go to, and what is after the end, is
 // heddle's. They are the same when they are drawn again, and change nothing else of the plan.
@@ -101,7 +109,7 @@ func TestScriptQuestion(t *testing.T) {
 			t.Errorf("%+v", q)
 		}
 		asked[fmt.Sprint(q.User, q.Session)] = true
-		return `{"steps": []}`, nil
+		return fmt.Sprintf(`{"seed": %d, "steps": []}`, q.Seed), nil
 	}))
 	sum, err := p.Write(t.Context(), io.Discard)
 	if err != nil || sum.Total.Sessions == 0 || len(asked) < 100 {
@@ -117,7 +125,7 @@ func TestScriptAgain(t *testing.T) {
 		if n++; same {
 			return bySeed(q)
 		}
-		return bySeed(plan.Question{Seed: n})
+		return repeat(someSteps(n), q), nil
 	})
 	p := plan.New(parse(t, scripted), drifts)
 	starts, err := p.Starts(t.Context())
@@ -141,6 +149,9 @@ func TestScriptAgain(t *testing.T) {
 	if _, err := p.Starts(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 		t.Error(err)
 	}
+	if _, err := p.Write(t.Context(), io.Discard); err == nil || !strings.Contains(err.Error(), want) {
+		t.Error(err)
+	}
 	broken := errors.New("broken")
 	p = plan.New(parse(t, scripted), answers(func(plan.Question) (string, error) { return "", broken }))
 	if _, err := p.Write(t.Context(), io.Discard); !errors.Is(err, broken) {
@@ -151,7 +162,10 @@ func TestScriptAgain(t *testing.T) {
 // TestScriptRefused: what a script may not answer is told, with the question.
 func TestScriptRefused(t *testing.T) {
 	for answer, want := range map[string]string{
-		`{`:                            "unexpected EOF",
+		`{`: "unexpected EOF",
+		`{"steps": [` + strings.Repeat(`{"do": "web.page", "expect": 1, "receives": [`+strings.Repeat("1, ", 40)+`1]}, `, 3) + `{}]}`: "step 2: with it the session has more than 80 requests, 20 for each step",
+		`{"` + strings.Repeat("x", 5000) + `": 1}`: "unknown field",
+		`{"seed": 5}`:                  "it does not repeat the question's seed",
 		`{"steps": []} {}`:             "it is more than one answer",
 		`{"step": []}`:                 `unknown field "step"`,
 		`{"steps": [{"to": 3}]}`:       `unknown field "to"`,
@@ -174,10 +188,12 @@ func TestScriptRefused(t *testing.T) {
 		`{"steps": [{"do": "web.page", "expect": 1, "mistake": "way"}]}`:                    `"way" is no mistake; choose from name, password`,
 		`{"steps": [{"do": "web.page", "lasts": 1, "mistake": "name"}]}`:                    "a mistake fails at once",
 	} {
-		p := plan.New(parse(t, scripted), answers(func(plan.Question) (string, error) { return answer, nil }))
+		p := plan.New(parse(t, scripted), answers(func(q plan.Question) (string, error) { return repeat(answer, q), nil }))
 		_, err := p.Write(t.Context(), io.Discard)
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), `script of behaviour play: asked {"behaviour":"play","user":1,`) {
 			t.Errorf("%s: %v; expected %s", answer, err, want)
+		} else if len(err.Error()) > 2000 {
+			t.Errorf("%d bytes say what is wrong", len(err.Error()))
 		}
 	}
 }
@@ -191,7 +207,7 @@ func TestScriptMistake(t *testing.T) {
 		`{"sends": 9, "connections": 0}`:                          {Sends: 9, Receives: []int64{0}},
 	} {
 		line := `{"steps": [{"do": "chat.message", "expect": 1, ` + answer[1:] + `]}`
-		p := plan.New(parse(t, scripted), answers(func(plan.Question) (string, error) { return line, nil }))
+		p := plan.New(parse(t, scripted), answers(func(q plan.Question) (string, error) { return repeat(line, q), nil }))
 		starts, err := p.Starts(t.Context())
 		if err != nil {
 			t.Fatal(err)

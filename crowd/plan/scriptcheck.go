@@ -17,8 +17,13 @@ func (a Answer) check(b scenario.Behaviour, services map[string]scenario.Service
 	if len(a.Steps) > int(b.Steps) {
 		return fmt.Sprintf("it has %d steps, and the scenario says %d at most", len(a.Steps), b.Steps)
 	}
+	requests := 0
 	for i, s := range a.Steps {
+		requests += max(1, len(s.Receives))
 		why := s.check(b.Actions)
+		if most := scenario.RequestsAStep * int(b.Steps); why == "" && requests > most {
+			why = fmt.Sprintf("with it the session has more than %d requests, %d for each step that the scenario says", most, scenario.RequestsAStep)
+		}
 		if why == "" && services[s.Do.Service()].HTTP == 2 && s.Sends > scenario.MaxHead {
 			why = "over HTTP/2 a request has 4096 bytes at most"
 		}

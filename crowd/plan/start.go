@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/crowd/scenario"
 )
 
 // Start says when a session begins. It is small, so that all those of a crowd have room in memory at once; what the
@@ -30,6 +31,7 @@ func (p *Plan) Starts(ctx context.Context) ([]Start, error) {
 // StartsOf lists when the sessions of some users begin, from the first to the last, in the order of time. The crowd may have
 // fewer users: they have the plan that they would have in a larger one.
 func (p *Plan) StartsOf(ctx context.Context, first, last int) (all []Start, err error) {
+	scripted := firsts{}
 	for number := first; number <= last; number++ {
 		if err := ctx.Err(); err != nil { // a user with no sessions does not ask
 			return nil, err
@@ -39,27 +41,38 @@ func (p *Plan) StartsOf(ctx context.Context, first, last int) (all []Start, err 
 			return nil, err
 		}
 		for _, s := range d.Sessions {
-			i, _ := slices.BinarySearch(p.behaviours, s.Behaviour)
-			start := Start{At: s.Start, User: int32(number), Number: int32(s.Number), behaviour: int16(i), event: int16(s.Event)}
-			if p.scenario.Behaviours[s.Behaviour].Script != "" {
-				start.mark = s.mark()
-			}
-			all = append(all, start)
+			p.note(scripted, s)
+			all = append(all, p.start(s))
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Start) int { return cmp.Compare(a.At, b.At) })
-	return all, p.drawsAgain(ctx, all)
+	return all, p.drawAgain(ctx, scripted)
 }
 
-// drawsAgain finds scripts that do not draw the same again, by a session of each: before anybody is attached.
-func (p *Plan) drawsAgain(ctx context.Context, all []Start) error {
-	drawn := map[int16]bool{}
-	for _, at := range all {
-		if at.mark == 0 || drawn[at.behaviour] {
-			continue
-		}
-		drawn[at.behaviour] = true
-		if _, err := p.Session(ctx, at); err != nil {
+// start is the start of a planned session.
+func (p *Plan) start(s Session) Start {
+	i, _ := slices.BinarySearch(p.behaviours, s.Behaviour)
+	at := Start{At: s.Start, User: int32(s.User), Number: int32(s.Number), behaviour: int16(i), event: int16(s.Event)}
+	if p.scenario.Behaviours[s.Behaviour].Script != "" {
+		at.mark = s.mark()
+	}
+	return at
+}
+
+// firsts has the first session of each script, by its behaviour.
+type firsts map[string]Start
+
+// note keeps a session that is the first one of a script.
+func (p *Plan) note(f firsts, s Session) {
+	if _, has := f[s.Behaviour]; !has && p.scenario.Behaviours[s.Behaviour].Script != "" {
+		f[s.Behaviour] = p.start(s)
+	}
+}
+
+// drawAgain finds scripts that do not draw the same again, by a session of each. It cannot find all of them.
+func (p *Plan) drawAgain(ctx context.Context, f firsts) error {
+	for _, name := range scenario.Sorted(f) {
+		if _, err := p.Session(ctx, f[name]); err != nil {
 			return err
 		}
 	}

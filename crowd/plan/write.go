@@ -15,7 +15,7 @@ import (
 func (p *Plan) Write(ctx context.Context, to io.Writer) (Summary, error) {
 	sum, f := sha256.New(), newForecast(p.scenario)
 	out := bufio.NewWriterSize(io.MultiWriter(to, sum), 1<<16)
-	lines := json.NewEncoder(out)
+	lines, scripted := json.NewEncoder(out), firsts{}
 	for number := 1; number <= p.scenario.Users; number++ {
 		d, err := p.User(ctx, number)
 		if err == nil {
@@ -29,10 +29,14 @@ func (p *Plan) Write(ctx context.Context, to io.Writer) (Summary, error) {
 			f.Linked++
 		}
 		for _, s := range d.Sessions {
+			p.note(scripted, s)
 			if err := lines.Encode(s); err != nil {
 				return Summary{}, err
 			}
 		}
+	}
+	if err := p.drawAgain(ctx, scripted); err != nil {
+		return Summary{}, err
 	}
 	if err := out.Flush(); err != nil {
 		return Summary{}, err

@@ -2,7 +2,9 @@ package play
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,10 +15,14 @@ import (
 )
 
 // answers is an author that is a function.
-type answers func() (string, error)
+type answers func(plan.Question) (string, error)
 
-func (a answers) Ask(context.Context, string, scenario.Behaviour, []byte) ([]byte, error) {
-	line, err := a()
+func (a answers) Ask(_ context.Context, _ string, _ scenario.Behaviour, question []byte) ([]byte, error) {
+	var q plan.Question
+	if err := json.Unmarshal(question, &q); err != nil {
+		return nil, err
+	}
+	line, err := a(q)
 	return []byte(line), err
 }
 
@@ -39,21 +45,25 @@ behaviours:
 		t.Fatal(err)
 	}
 	broken := errors.New("it is broken")
-	const sound = `{"steps": [{"do": "web.page", "sends": 9, "receives": [90], "expect": 1000000}]}`
 	var asked, bears atomic.Int64
 	bears.Store(1 << 30)
-	p := plan.New(s, answers(func() (string, error) {
+	p := plan.New(s, answers(func(q plan.Question) (string, error) {
 		if asked.Add(1) > bears.Load() {
 			return "", broken
 		}
-		return sound, nil
+		return fmt.Sprintf(`{"seed": %d, "steps": [{"do": "web.page", "sends": 9, "receives": [90], "expect": 1000000}]}`, q.Seed), nil
 	}))
 	starts, err := p.Starts(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	play := asked.Load()
-	bears.Store(play + 2)
+	play := int64(0)
+	for _, at := range starts {
+		if p.Behaviour(at) == "play" {
+			play++
+		}
+	}
+	bears.Store(asked.Load() + 2)
 	intended := map[string]int64{"play": play, "pause": int64(len(starts)) - play}
 	w, count := newTown(t, s.Uses()...), tally.New(intended)
 	users := make([]Seat, s.Users)

@@ -18,6 +18,8 @@ const (
 	MaxSize        = 16 << 30
 	MaxMore        = 1000
 	MaxConnections = 100
+	// RequestsAStep is how many requests the steps of a script's session make at most, on average over the steps that it may have. No source: a guess.
+	RequestsAStep = 20
 	// MinEvery is the shortest time between two requests by the clock.
 	MinEvery = time.Millisecond
 	// MaxFile is the size of a scenario's file in bytes.

@@ -34,11 +34,12 @@ func (b Behaviour) Interpreter() (path string, args []string) {
 	if !is {
 		return "", nil
 	}
-	path, argument, _ := strings.Cut(strings.TrimSpace(line), " ")
-	if argument = strings.TrimSpace(argument); argument != "" {
-		args = []string{argument}
+	line = strings.Trim(line, " \t\r")
+	end := strings.IndexAny(line, " \t")
+	if end < 0 {
+		return line, nil
 	}
-	return path, args
+	return line[:end], []string{strings.TrimLeft(line[end:], " \t")}
 }
 
 // Scripts lists the behaviours of somebody that are scripts.

@@ -21,8 +21,8 @@ const MaxVisits = 4 * MaxSteps
 // each behaviour of a user it counts 1, and 1 for each factor that is the user's own. For each session, as many as
 // begin at the full rate for the whole length, it counts 1, and 1 for each state that the session visits, pauses
 // included, and for each request of it: the step's own, those of more by their mean, and those of mistakes by their
-// chance, and for each value that is drawn again for being out of its bounds. A session of a script counts 1, and 2 for each
-// step that it may have. Who may gather counts 1, and a session by
+// chance, and for each value that is drawn again for being out of its bounds. A session of a script counts 1, and for each
+// step that it may have 1 and as many requests as it may make. Who may gather counts 1, and a session by
 // the chance. Neither schedules nor the crowd's end
 // make it less.
 func (s Scenario) work() (all float64, ofOne map[string]float64) {
@@ -56,7 +56,7 @@ func (s Scenario) work() (all float64, ofOne map[string]float64) {
 // work is what a behaviour makes a user draw once, and for each session.
 func (b Behaviour) work() (own, session float64) {
 	if b.Script != "" {
-		return 1, 1 + 2*float64(b.Steps)
+		return 1, 1 + (1+RequestsAStep)*float64(b.Steps)
 	}
 	own, session = 1+b.Patience.own(), 1+b.Patience.again()
 	visits := b.visits()

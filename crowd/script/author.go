@@ -13,8 +13,7 @@ import (
 
 // Author runs scripts, each from the first question to it on. All methods may be called at once.
 type Author struct {
-	stop func() bool // has the context's end close nothing
-	// patience is how long a script may take for an answer, its start included.
+	stop     func() bool // has the context's end close nothing
 	patience time.Duration
 
 	mu     sync.Mutex

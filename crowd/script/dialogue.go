@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/heddle-network/heddle/crowd/container"
 	"github.com/heddle-network/heddle/crowd/scenario"
 	"github.com/heddle-network/heddle/crowd/socket"
@@ -23,12 +25,13 @@ const (
 	patience = 10 * time.Second
 	// maxAnswer is how long the line of an answer may be, in bytes: a session of the most steps, each with ten answers, has room.
 	maxAnswer = 256 << 10
-	// maxProcesses is how many processes nobody may have when a script makes one more; services by programs have theirs.
+	// maxProcesses is how many processes the user nobody may have when a script makes one more. Programs that answer for services run as
+	// nobody, too.
 	maxProcesses = 4096
 	// maxMemory is the data of each of a script's processes (RLIMIT_DATA), in bytes: address space alone is reserved by many interpreters.
 	maxMemory = 1 << 30
-	// files is how much the files of a script's container take at most, in bytes.
-	files = 1 << 20
+	// room is how much the files of a script's container take at most, in bytes.
+	room = 1 << 20
 )
 
 // file is where a script is in its container.
@@ -61,12 +64,9 @@ func begin(n socket.Namespace, b scenario.Behaviour, patience time.Duration) *di
 
 func (d *dialogue) start(n socket.Namespace, b scenario.Behaviour) error {
 	path, args := b.Interpreter()
-	is, err := filepath.EvalSymlinks(path)
+	path, err := interpreter(path)
 	if err != nil {
-		return fmt.Errorf("find the interpreter: %w", err)
-	}
-	if !container.Shows(is) {
-		return fmt.Errorf("no container sees the interpreter %s; it sees /usr", is)
+		return err
 	}
 	in, questions, err := os.Pipe()
 	if err != nil {
@@ -79,8 +79,8 @@ func (d *dialogue) start(n socket.Namespace, b scenario.Behaviour) error {
 		return err
 	}
 	defer out.Close()
-	limits := []string{fmt.Sprintf("--nproc=%d", maxProcesses), fmt.Sprintf("--data=%d", maxMemory), "--core=0", "--", path}
-	d.container, err = container.Start(n, container.Program{Path: limiter, Args: slices.Concat(limits, args, []string{file}), Size: files,
+	limits := []string{limit("nproc", unix.RLIMIT_NPROC, maxProcesses), limit("data", unix.RLIMIT_DATA, maxMemory), "--core=0", "--", path}
+	d.container, err = container.Start(n, container.Program{Path: limiter, Args: slices.Concat(limits, args, []string{file}), Size: room,
 		Input: in, Output: out, Files: []container.File{{Name: file, Write: func(w io.Writer) error { _, err := io.WriteString(w, b.Script); return err }}}})
 	if err != nil {
 		questions.Close()
@@ -89,6 +89,31 @@ func (d *dialogue) start(n socket.Namespace, b scenario.Behaviour) error {
 	}
 	d.questions, d.answers, d.lines = questions, answers, bufio.NewReaderSize(answers, maxAnswer)
 	return nil
+}
+
+// limit is an argument of the limiter. What may be less anyway stays.
+func limit(name string, of int, most uint64) string {
+	var now unix.Rlimit
+	if unix.Getrlimit(of, &now) == nil {
+		most = min(most, now.Max)
+	}
+	return fmt.Sprintf("--%s=%d", name, most)
+}
+
+// interpreter is how a container finds an interpreter of this host. Links that lead out of what it sees, such as those of
+// /etc/alternatives, are followed; others stay, as programs may do by their name what they do.
+func interpreter(path string) (string, error) {
+	is, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", fmt.Errorf("find the interpreter: %w", err)
+	}
+	if !container.Shows(is) {
+		return "", fmt.Errorf("no container sees the interpreter %s; it sees /usr", is)
+	}
+	if to, err := os.Readlink(path); err == nil && filepath.IsAbs(to) && !container.Shows(to) {
+		return is, nil
+	}
+	return path, nil
 }
 
 // ask writes a question, and reads the line of the answer. After an error nothing more is asked: the next line might answer an

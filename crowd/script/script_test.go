@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/crowd/scenario"
 	"github.com/heddle-network/heddle/test/poll"
@@ -60,6 +62,31 @@ func TestAsk(t *testing.T) {
 	other, err := a.Ask(t.Context(), "rest", b, []byte("0"))
 	if err != nil || string(other) != "0 1 1" {
 		t.Errorf("another behaviour's script answers %q, %v", other, err)
+	}
+}
+
+// TestInterpreter: an interpreter may be one of /etc/alternatives, and have an argument.
+func TestInterpreter(t *testing.T) {
+	if _, err := os.Stat("/usr/bin/awk"); err != nil {
+		t.Fatal(err)
+	}
+	b := scenario.Behaviour{Script: "#!/usr/bin/awk\t-f\nBEGIN { print \"awk is here\"; fflush(); system(\"sleep 1000\") }\n"} // mawk reads whole blocks
+	if got, err := author(t).Ask(t.Context(), "play", b, []byte("{}")); err != nil || string(got) != "awk is here" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// TestLimits: where this process may have less, a script has that.
+func TestLimits(t *testing.T) {
+	if got := limit("nproc", unix.RLIMIT_NPROC, 1); got != "--nproc=1" {
+		t.Error(got)
+	}
+	var now unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &now); err != nil {
+		t.Fatal(err)
+	}
+	if got := limit("nofile", unix.RLIMIT_NOFILE, now.Max+1); now.Max != unix.RLIM_INFINITY && got != fmt.Sprintf("--nofile=%d", now.Max) {
+		t.Error(got)
 	}
 }
 
@@ -116,8 +143,10 @@ func TestHostile(t *testing.T) {
 		"read q; echo $(ls /proc/1 /home /root /sys 2>&1 | grep -c 'No such')": "4",
 		"read q; echo $(ip -br addr | tr -d '\\n')":                            "lo",
 		"read q; echo $(ip route get 192.0.2.1 2>&1)":                          "unreachable",
-		"read q; echo $(mount -t tmpfs x /etc 2>&1; unshare -Ur id -u 2>&1)":   "must be superuser",
-		"read q; ulimit -d": "1048576",
+		"read q; echo $(mount -t tmpfs x /etc 2>&1)":                           "must be superuser",
+		"read q; echo $(unshare -Ur id -u 2>&1)":                               "Operation not permitted",
+		"read q; echo $(unshare -n true 2>&1)":                                 "Operation not permitted",
+		"read q; ulimit -d":                                                    "1048576",
 	} {
 		got, err := answer(t, lines)
 		if err != nil || !strings.Contains(got, want) {
