@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/crowd/engine"
 	"github.com/heddle-network/heddle/crowd/event"
 	"github.com/heddle-network/heddle/crowd/link"
 	"github.com/heddle-network/heddle/crowd/live"
@@ -24,6 +26,7 @@ import (
 type runFlags struct {
 	planFlags
 	network string
+	as      string
 	rounds  int
 	resume  bool
 	failIf  string
@@ -50,6 +53,11 @@ Without --network, run makes a lab host, and plays the same plan on a new networ
 each of the --modes, in --rounds; each round begins with another mode. The lab is
 removed afterwards. With --network, it plays on that network of this host's agent.
 
+With --as, each user is a container of that client on the --network: docker and podman on
+their network of that name, lxc by heddle's hook. They are named crowd-user-1 and so on, and end with
+the command, however that ends; 'heddle crowd down' removes what a command that was killed has left.
+Services are as without it.
+
 What is measured: how long people waited for each action, from when they wanted it
 (service: from when the crowd began it); Apdex, the share of satisfied people; how calls
 sounded (MOS by ITU-T G.107) and videos played; and by how much the crowd itself was late.
@@ -58,7 +66,7 @@ thousand frames on links, the figures say nothing about the network, and the com
 so and ends with exit code 1 (HDL-9002).
 
 The report of --out is written after each round. With --resume, a run goes on where an earlier
-one of the same plan, links, events and services ended; rounds that are not valid are played
+one of the same plan, links, events, services and --as ended; rounds that are not valid are played
 again.
 
 Events of the scenario happen in each round: services fail, links change, people gather.
@@ -69,7 +77,7 @@ it is opened and closed; 'heddle crowd why USER FILE' reads that.
 
 ` + crowdFailIfHelp,
 		Example: "  heddle crowd run small.yaml\n  heddle crowd run small.yaml --modes bridge,routed --rounds 3 --out report.json\n" +
-			"  heddle crowd run small.yaml --network web",
+			"  heddle crowd run small.yaml --network web\n  heddle crowd run small.yaml --network web --as docker",
 		RunE: func(cmd *cobra.Command, args []string) error { return s.crowdRun(cmd, args[0], f) },
 	}
 	g := cmd.Flags()
@@ -78,6 +86,7 @@ it is opened and closed; 'heddle crowd why USER FILE' reads that.
 	g.StringVar(&f.out, "out", "", "write the report to `FILE`, as JSON")
 	g.IntVar(&f.rounds, "rounds", 1, "how often each mode, or the network, is played")
 	g.StringVar(&f.network, "network", "", "play on that network of this host, which is there")
+	g.StringVar(&f.as, "as", engine.Namespace, "what each user is on the --network: "+strings.Join(engine.Words(), ", "))
 	g.StringSliceVar(&f.modes, "modes", []string{"bridge", "routed", "macvlan", "overlay"}, "the modes to play on")
 	g.BoolVar(&f.resume, "resume", false, "play only the rounds that the report of --out lacks, or has as not valid")
 	g.StringVar(&f.failIf, "fail-if", "", "fail when a figure crosses a limit")
@@ -86,6 +95,7 @@ it is opened and closed; 'heddle crowd why USER FILE' reads that.
 	g.MarkHidden("player")
 	cmd.RegisterFlagCompletionFunc("modes", cobra.FixedCompletions(crowdModes(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("network", s.completeFrom(s.networkNames))
+	cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions(engine.Words(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -111,6 +121,10 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 		}
 		f.modes = []string{network.Mode}
 	}
+	contained, err := s.engine(ctx, f.as, network)
+	if err != nil {
+		return err
+	}
 	if err := checkModes(f.modes); err != nil {
 		return err
 	}
@@ -121,6 +135,9 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 	raiseFileLimit()
 	out := report.Report{Crowd: read.Name, Seed: read.Seed, Users: read.Users, Length: time.Duration(read.Clock.Length),
 		Modes: slices.Clone(f.modes), LeftOut: map[string]string{}, Links: read.Links(), Events: read.Events}
+	if contained != nil {
+		out.As = f.as
+	}
 	if out.Services, err = servicesOf(read); err != nil {
 		return err
 	}
@@ -137,7 +154,7 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 		s.note("all rounds have been played")
 		return s.endRun(out, nil, "", conditions)
 	}
-	p := &crowdPlay{session: s, flags: f, read: read, out: out, control: control}
+	p := &crowdPlay{session: s, flags: f, read: read, out: out, control: control, engine: contained}
 	if f.player == 0 { // closed last: 'heddle crowd down' waits for that
 		var end func()
 		ctx, end = context.WithCancel(ctx)
@@ -196,6 +213,10 @@ func (f runFlags) check(cmd *cobra.Command) error {
 		return heddle.Errorf(heddle.BadArgument, "read flag", "--diary", "it is the file of --out", "name two files")
 	case f.resume && f.out == "":
 		return heddle.Errorf(heddle.BadArgument, "read flag", "--resume", "there is no --out", "name the earlier report with --out")
+	case !slices.Contains(engine.Words(), f.as):
+		return heddle.Errorf(heddle.BadArgument, "read flag", "--as", fmt.Sprintf("%q is none of what users may be", heddle.Clip(f.as)), "choose from "+heddle.List(engine.Words()))
+	case f.network == "" && f.as != engine.Namespace:
+		return heddle.Errorf(heddle.BadArgument, "read flag", "--as", "there is no --network, and no "+f.as+" knows the networks of a lab", "name a network of this host that "+f.as+" knows with --network")
 	case f.network != "" && cmd.Flags().Changed("modes"):
 		return heddle.Errorf(heddle.BadArgument, "read flag", "--modes", "network "+f.network+" has its mode", "give --modes or --network")
 	}

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/crowd/engine"
 	"github.com/heddle-network/heddle/crowd/link"
 	"github.com/heddle-network/heddle/crowd/play"
 	"github.com/heddle-network/heddle/crowd/scenario"
@@ -33,6 +34,8 @@ type Options struct {
 	Agent *client.Client
 	// Network is one that is there.
 	Network heddle.Network
+	// Engine makes each user's container; with nil, a user is a network namespace.
+	Engine *engine.Engine
 	// Services say what answers for each; Connections is how many each that is a program must bear at once.
 	Services    map[string]scenario.Server
 	Connections map[string]int64
@@ -135,7 +138,12 @@ func (s *Stage) Clear(ctx context.Context) (first error) {
 	if s.options.Network.Parent == "" {
 		s.leave()
 	}
-	first = s.detach(ctx, slices.Collect(maps.Keys(s.all)))
+	var numbers []int
+	for i := range s.users {
+		numbers = append(numbers, i+1)
+	}
+	first = s.endUsers(ctx, numbers)
+	first = cmp.Or(first, s.detach(ctx, slices.Collect(maps.Keys(s.all))))
 	s.leave()
 	return first
 }

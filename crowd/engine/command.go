@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
+
+// patience is how long a command of a client may take: to start a container, dockerd alone waits for a quarter of a minute
+// for a driver, and for more on a machine that is busy.
+const patience = 3 * time.Minute
+
+// command is a command of a client.
+type command struct {
+	program string
+	args    []string
+	input   func(io.Writer) error // nil is none
+	env     []string              // beside this process's own
+}
+
+// run runs the command, and returns what it printed. It ends by itself, whatever happens: of a container that is half made nobody
+// would know. So a terminal's Ctrl-C is not for it, nor the context's end. The error has the client's own words.
+func (c command) run(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	var out, said bytes.Buffer
+	cmd := exec.CommandContext(ctx, c.program, c.args...)
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &said, time.Second
+	cmd.Env = append(os.Environ(), c.env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	var failed error
+	if c.input != nil {
+		r, w := io.Pipe()
+		cmd.Stdin = r
+		go func() { w.CloseWithError(c.input(w)) }()
+		defer r.Close()
+	}
+	if err := cmd.Run(); err != nil {
+		failed = fmt.Errorf("%s: %w", c.program, err)
+		if words := strings.TrimSpace(said.String()); words != "" {
+			failed = errors.New(words)
+		}
+		if ctx.Err() != nil {
+			failed = fmt.Errorf("%s took more than %s: %w", c.program, patience, failed)
+		}
+	}
+	return strings.TrimSpace(out.String()), failed
+}
+
+// awaitGone waits a little until chosen containers are gone which could not be removed, since the client was about to.
+func awaitGone(ctx context.Context, c client, h home, choose func(map[string]string) []string, cause error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		all, err := c.list(ctx, h)
+		if err != nil {
+			return err
+		}
+		left := choose(all)
+		if len(left) == 0 {
+			return nil
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+			if cause = c.remove(ctx, h, left); cause == nil {
+				return nil
+			}
+		case <-ctx.Done():
+			return heddle.Wrap(heddle.CrowdFailed, "remove containers of", fmt.Sprintf("%d users", len(left)), cause, "call 'heddle crowd down' later")
+		}
+	}
+}
+
+// maxWords is how much of a log an error has, in bytes.
+const maxWords = 600
+
+// tail is the end of a log.
+func tail(text string) string {
+	text = strings.TrimSpace(text)
+	return strings.ToValidUTF8(text[max(0, len(text)-maxWords):], "")
+}
