@@ -11,8 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/heddle-network/heddle"
 )
 
 // patience is how long a command of a client may take: to start a container, dockerd alone waits for a quarter of a minute
@@ -47,7 +45,7 @@ func (c command) run(ctx context.Context) (string, error) {
 	if err := cmd.Run(); err != nil {
 		failed = fmt.Errorf("%s: %w", c.program, err)
 		if words := strings.TrimSpace(said.String()); words != "" {
-			failed = errors.New(words)
+			failed = errors.New(clean(words))
 		}
 		if ctx.Err() != nil {
 			failed = fmt.Errorf("%s took more than %s: %w", c.program, patience, failed)
@@ -56,28 +54,21 @@ func (c command) run(ctx context.Context) (string, error) {
 	return strings.TrimSpace(out.String()), failed
 }
 
-// awaitGone waits a little until chosen containers are gone which could not be removed, since the client was about to.
-func awaitGone(ctx context.Context, c client, h home, choose func(map[string]string) []string, cause error) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	for {
-		all, err := c.list(ctx, h)
-		if err != nil {
-			return err
-		}
-		left := choose(all)
-		if len(left) == 0 {
-			return nil
-		}
-		select {
-		case <-time.After(100 * time.Millisecond):
-			if cause = c.remove(ctx, h, left); cause == nil {
-				return nil
-			}
-		case <-ctx.Done():
-			return heddle.Wrap(heddle.CrowdFailed, "remove containers of", fmt.Sprintf("%d users", len(left)), cause, "call 'heddle crowd down' later")
+// clean is what a client said in one line, without its advice to read its help.
+func clean(words string) string {
+	var all []string
+	for one := range strings.Lines(words) {
+		if one = strings.TrimSpace(one); one != "" && !strings.HasPrefix(one, "Run '") && !strings.HasPrefix(one, "See '") {
+			all = append(all, one)
 		}
 	}
+	return strings.Join(all, "; ")
+}
+
+// line is the last line of what a program said.
+func line(text string) string {
+	text = strings.TrimSpace(text)
+	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
 // maxWords is how much of a log an error has, in bytes.

@@ -12,7 +12,8 @@ import (
 
 // docker makes containers by the docker command. Its network is one of the network driver heddle.
 func docker(s Setting) client {
-	return oci{Setting: s, debian: "docker.io", knows: knownToDocker, kill: []string{"--force"},
+	// dockerd 20.10 loses count of a network's endpoints when several go at once, and never removes the network then.
+	return oci{Setting: s, debian: "docker.io", knows: knownToDocker, kill: []string{"--force"}, removes: 1,
 		format: fmt.Sprintf(`{{.State.Pid}} {{with index .NetworkSettings.Networks %q}}{{.EndpointID}}{{end}}`, s.Network), endpoint: dockerEndpoint,
 		// A container asks Docker's own resolver, which asks the network's.
 		resolvers: func(pid int) []netip.Addr {

@@ -5,14 +5,12 @@ package engine
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/netip"
 	"os"
 	"os/exec"
-	"runtime"
 	"slices"
 	"strconv"
-	"strings"
-	"sync"
 
 	"github.com/heddle-network/heddle"
 )
@@ -56,7 +54,9 @@ type client interface {
 	start(ctx context.Context, h home, name string) (Container, error)
 	// list lists the containers of a crowd: their IDs by their names.
 	list(ctx context.Context, h home) (map[string]string, error)
-	remove(ctx context.Context, h home, ids []string) error
+	// remove ends and removes a container, and waits until that is done. It is called for so many at once.
+	remove(ctx context.Context, h home, id string) error
+	atOnce() int
 }
 
 // clientOf is the client of a setting.
@@ -140,37 +140,11 @@ func (e *Engine) Close(ctx context.Context) error { return clear(ctx, e.client, 
 
 // clear removes all of a crowd. If the client cannot remove something, the folder stays, and Sweep tries that again.
 func clear(ctx context.Context, c client, h home) error {
-	every := func(all map[string]string) (ids []string) {
-		for _, id := range all {
-			ids = append(ids, id)
-		}
-		return ids
-	}
+	every := func(all map[string]string) []string { return slices.Collect(maps.Values(all)) }
 	if err := errors.Join(removeAll(ctx, c, h, every), c.strip(ctx, h)); err != nil {
 		return err
 	}
 	return h.leave()
-}
-
-// removeAll removes the chosen containers of a crowd, several at once. What ends by itself meanwhile is removed by
-// the client, and is no error.
-func removeAll(ctx context.Context, c client, h home, choose func(map[string]string) []string) error {
-	all, err := c.list(ctx, h)
-	if err != nil {
-		return err
-	}
-	ids := choose(all)
-	parts := min(len(ids), 2*runtime.NumCPU())
-	var removing sync.WaitGroup
-	failed := make([]error, parts)
-	for i := range parts {
-		removing.Go(func() { failed[i] = c.remove(ctx, h, ids[i*len(ids)/parts:(i+1)*len(ids)/parts]) })
-	}
-	removing.Wait()
-	if err = errors.Join(failed...); err == nil {
-		return nil
-	}
-	return awaitGone(ctx, c, h, choose, err)
 }
 
 // Sweep removes what crowds left at any client that were killed, and says of which processes they were.
@@ -198,10 +172,4 @@ func sweep(ctx context.Context, clients ...string) (crowds []string, err error) 
 		crowds = append(crowds, h.crowd)
 	}
 	return crowds, err
-}
-
-// line is the last line of what a program said.
-func line(text string) string {
-	text = strings.TrimSpace(text)
-	return text[strings.LastIndexByte(text, '\n')+1:]
 }

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -14,8 +13,7 @@ import (
 // homes is the folder of those who have containers: a folder each, by the number of the crowd's process.
 const homes = "/run/heddle-crowd"
 
-// home is the folder of a crowd that has containers. The crowd holds a lock of a file in it as long as its process lives, and
-// its containers wait for that lock, and end when they have it. So they end with the crowd, however that ends.
+// home is the folder of a crowd that has containers, with what a client needs, and the gate.
 type home struct {
 	crowd string // the process, in digits
 	as    string
@@ -24,8 +22,14 @@ type home struct {
 
 func (h home) path(name string) string { return filepath.Join(homes, h.crowd, name) }
 
-// lock is the file's name, also in the root of containers.
-const lock = "lock"
+// gate is a folder that all containers see, with two files. The crowd has a lock of the first as long as its process lives, and the first
+// process of each container waits for that. So containers end with the crowd, however that ends.
+// The second one's lock they take one after the other.
+const (
+	gate   = "gate"
+	living = gate + "/living"
+	turn   = gate + "/turn"
+)
 
 // The file that names the client.
 const clientFile = "client"
@@ -35,13 +39,16 @@ func take(as string) (h home, err error) {
 	h = home{crowd: strconv.Itoa(os.Getpid()), as: as}
 	making := h.path("") + ".new"
 	if err = os.RemoveAll(making); err == nil {
-		err = os.MkdirAll(making, 0o755)
+		err = os.MkdirAll(filepath.Join(making, gate), 0o755)
 	}
 	if err == nil {
 		err = os.WriteFile(filepath.Join(making, clientFile), []byte(as), 0o644)
 	}
 	if err == nil {
-		h.held, err = os.OpenFile(filepath.Join(making, lock), os.O_CREATE|os.O_RDWR, 0o644)
+		err = os.WriteFile(filepath.Join(making, turn), nil, 0o644)
+	}
+	if err == nil {
+		h.held, err = os.OpenFile(filepath.Join(making, living), os.O_CREATE|os.O_RDWR, 0o644)
 	}
 	if err == nil {
 		err = unix.Flock(int(h.held.Fd()), unix.LOCK_EX)
@@ -73,7 +80,7 @@ func dead(name string) (h home, is bool) {
 		return h, false
 	}
 	h = home{crowd: name}
-	f, err := os.Open(h.path(lock))
+	f, err := os.Open(h.path(living))
 	if err != nil {
 		return h, false
 	}
@@ -84,26 +91,4 @@ func dead(name string) (h home, is bool) {
 	as, err := os.ReadFile(h.path(clientFile))
 	h.as = strings.TrimSpace(string(as))
 	return h, err == nil
-}
-
-// argContainer has heddle be the first process of a user's container.
-const argContainer = "crowd-container"
-
-// Dispatch makes this process the first one of a user's container, if it was started as that: it does nothing until the crowd
-// has ended. It returns if it is another one.
-func Dispatch(args []string) {
-	if len(args) != 1 || args[0] != argContainer || os.Getpid() != 1 {
-		return
-	}
-	f, err := os.Open("/" + lock)
-	for err == nil {
-		if err = unix.Flock(int(f.Fd()), unix.LOCK_SH); err == nil {
-			os.Exit(0)
-		}
-		if errors.Is(err, unix.EINTR) {
-			err = nil
-		}
-	}
-	fmt.Fprintln(os.Stderr, "wait for the crowd:", err)
-	os.Exit(1)
 }

@@ -29,7 +29,7 @@ func checkStatic() error {
 	return nil
 }
 
-// writeImage writes the root of containers as an archive: this program, and a place for the lock.
+// writeImage writes the root of containers as an archive: this program, and a place for the gate.
 func writeImage(to io.Writer) error {
 	f, err := os.Open(own)
 	if err != nil {
@@ -41,7 +41,7 @@ func writeImage(to io.Writer) error {
 		return err
 	}
 	w := tar.NewWriter(to)
-	if err := w.WriteHeader(&tar.Header{Name: lock, Mode: 0o444}); err != nil {
+	if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: gate + "/", Mode: 0o755}); err != nil {
 		return err
 	}
 	if err := w.WriteHeader(&tar.Header{Name: inside, Mode: 0o755, Size: info.Size()}); err != nil {

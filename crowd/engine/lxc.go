@@ -65,13 +65,10 @@ const (
 
 func (x lxcClient) furnish(_ context.Context, h home) error {
 	err := os.Mkdir(h.path(containers), 0o755)
-	for _, folder := range []string{"", "dev", "proc", "sys"} {
+	for _, folder := range []string{gate, "dev", "proc", "sys"} {
 		if err == nil {
 			err = os.MkdirAll(filepath.Join(h.path(root), folder), 0o755)
 		}
-	}
-	if err == nil {
-		err = os.Link(h.path(lock), filepath.Join(h.path(root), lock))
 	}
 	if err == nil {
 		err = copyOwn(filepath.Join(h.path(root), inside))
@@ -104,6 +101,7 @@ func (x lxcClient) strip(context.Context, home) error { return nil }
 const config = `lxc.uts.name = %[1]s
 lxc.rootfs.path = dir:%[2]s
 lxc.rootfs.options = ro
+lxc.mount.entry = %[8]s %[9]s none bind,ro 0 0
 lxc.init.cmd = /%[3]s %[4]s
 lxc.net.0.type = empty
 lxc.hook.version = 1
@@ -113,7 +111,7 @@ lxc.hook.post-stop = %[5]s %[6]s
 
 func (x lxcClient) start(ctx context.Context, h home, name string) (Container, error) {
 	folder := filepath.Join(h.path(containers), name)
-	text := fmt.Sprintf(config, name, h.path(root), inside, argContainer, x.hook, x.Network, label+"="+h.crowd)
+	text := fmt.Sprintf(config, name, h.path(root), inside, argContainer, x.hook, x.Network, label+"="+h.crowd, h.path(gate), gate)
 	err := os.Mkdir(folder, 0o755)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(folder, "config"), []byte(text), 0o644)
@@ -161,19 +159,16 @@ func (x lxcClient) list(_ context.Context, h home) (map[string]string, error) {
 	return names, err
 }
 
-// remove stops containers, and waits for their hooks.
-func (x lxcClient) remove(ctx context.Context, h home, names []string) (failed error) {
-	for _, name := range names {
-		state, err := x.do(ctx, h, "lxc-info", "-n", name, "-H", "-s")
-		if err == nil && state != "STOPPED" {
-			_, err = x.do(ctx, h, "lxc-stop", "-n", name, "-k")
-		}
-		if err == nil {
-			err = os.RemoveAll(filepath.Join(h.path(containers), name))
-		}
-		if err != nil {
-			failed = errors.Join(failed, fmt.Errorf("container %s: %w", name, err))
-		}
+// remove stops a container, waits for its hook, and removes its folder.
+func (x lxcClient) remove(ctx context.Context, h home, name string) error {
+	state, err := x.do(ctx, h, "lxc-info", "-n", name, "-H", "-s")
+	if err == nil && state != "STOPPED" {
+		_, err = x.do(ctx, h, "lxc-stop", "-n", name, "-k")
 	}
-	return failed
+	if err == nil {
+		err = os.RemoveAll(filepath.Join(h.path(containers), name))
+	}
+	return err
 }
+
+func (x lxcClient) atOnce() int { return several() }

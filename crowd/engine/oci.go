@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,8 +25,9 @@ type oci struct {
 	endpoint func(said string) (heddle.EndpointID, error)
 	// resolvers are the name servers of a container; nil are those of the network.
 	resolvers func(pid int) []netip.Addr
-	// kill are the flags with which 'rm' waits for nobody.
-	kill []string
+	// kill are the flags with which 'rm' waits for nobody. It is called for so many containers at once.
+	kill    []string
+	removes int
 }
 
 func (o oci) needs() ([]string, string) { return []string{o.As}, o.debian }
@@ -62,11 +64,11 @@ func (o oci) strip(ctx context.Context, h home) error {
 	return nil
 }
 
-// start starts a container that has nothing, may do nothing, and is removed by the client when it ends.
+// start starts a container that has nothing, and may do nothing.
 func (o oci) start(ctx context.Context, h home, name string) (Container, error) {
-	id, err := o.do(ctx, "run", "-d", "--rm", "--pull", "never", "--name", name, "--network", o.Network, "--label", label+"="+h.crowd,
+	id, err := o.do(ctx, "run", "-d", "--pull", "never", "--name", name, "--network", o.Network, "--label", label+"="+h.crowd,
 		"--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--security-opt", "label=disable", "--log-driver", "none",
-		"--volume", h.path(lock)+":/"+lock+":ro", o.image(h), "/"+inside, argContainer)
+		"--volume", h.path(gate)+":/"+gate+":ro", o.image(h), "/"+inside, argContainer)
 	if err != nil {
 		return Container{}, heddle.Wrap(heddle.CrowdFailed, "start container", name, err,
 			"see the client's message; a container of that name that a crowd has left is removed by '"+o.As+" rm -f "+name+"'")
@@ -105,7 +107,9 @@ func (o oci) list(ctx context.Context, h home) (map[string]string, error) {
 	return all, nil
 }
 
-func (o oci) remove(ctx context.Context, _ home, ids []string) error {
-	_, err := o.do(ctx, append(append([]string{"rm"}, o.kill...), ids...)...)
+func (o oci) remove(ctx context.Context, _ home, id string) error {
+	_, err := o.do(ctx, slices.Concat([]string{"rm"}, o.kill, []string{id})...)
 	return err
 }
+
+func (o oci) atOnce() int { return o.removes }

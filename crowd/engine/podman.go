@@ -8,7 +8,7 @@ import (
 
 // podman makes containers by the podman command. Its network is one of the driver heddle (netavark), or a CNI configuration.
 func podman(s Setting) client {
-	return oci{Setting: s, debian: "podman", knows: knownToPodman, kill: []string{"--force", "--time", "0"},
+	return oci{Setting: s, debian: "podman", knows: knownToPodman, kill: []string{"--force", "--time", "0"}, removes: several(),
 		format: "{{.State.Pid}} {{.Id}}", endpoint: podmanEndpoint}
 }
 
