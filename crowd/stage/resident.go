@@ -64,5 +64,6 @@ func (s *Stage) endUsers(ctx context.Context, numbers []int) error {
 	for _, user := range numbers {
 		names = append(names, userName(user))
 	}
+	s.awaitAgent(ctx) // the client calls it
 	return s.options.Engine.Remove(ctx, names...)
 }
