@@ -25,15 +25,25 @@ func knownToDocker(ctx context.Context, o oci) error {
 	if _, err := o.do(ctx, "version", "--format", "{{.Server.Version}}"); err != nil {
 		return heddle.Wrap(heddle.CrowdFailed, "ask client", o.As, err, "start dockerd, or choose another --as")
 	}
-	driver, err := o.do(ctx, "network", "inspect", "--format", "{{.Driver}}", o.Network)
-	remedy := "make the network with 'docker network create -d heddle'"
+	said, err := o.do(ctx, "network", "inspect", "--format", "{{.Driver}} {{.IPAM.Driver}}", o.Network)
+	remedy := "make the network with 'docker network create -d heddle --ipam-driver heddle'"
 	if err != nil {
 		return heddle.Wrap(heddle.NoNetwork, "find in Docker network", o.Network, err, remedy)
 	}
-	if name, _, _ := strings.Cut(driver, ":"); name != "heddle" { // a plugin's has a version
+	driver, addresses, _ := strings.Cut(said, " ")
+	switch {
+	case !ours(driver):
 		return heddle.Errorf(heddle.NoNetwork, "use Docker's network", o.Network, "it is of driver "+driver, remedy)
+	case !ours(addresses): // which would give away those that services have
+		return heddle.Errorf(heddle.NoNetwork, "use Docker's network", o.Network, "its addresses are of driver "+addresses, remedy)
 	}
 	return nil
+}
+
+// ours reports whether a driver is heddle; a plugin's has a version.
+func ours(driver string) bool {
+	name, _, _ := strings.Cut(driver, ":")
+	return name == "heddle"
 }
 
 // dockerEndpoint is the agent's ID for an endpoint of Docker, which does not tell it the interface's number.

@@ -39,20 +39,22 @@ func (s *Stage) contained(ctx context.Context, user string) (play.Seat, error) {
 	if there.Interface() != port && there.Inside != "" {
 		return seat, heddle.Errorf(heddle.CrowdFailed, "find interface "+port+" of container", user, "the client calls it "+there.Interface(), "report it")
 	}
-	seat.Resolvers = s.resolversFor(made)
+	seat.Resolvers = s.resolversFor(made, there)
 	return s.admit(seat, there, user)
 }
 
-// resolversFor are the name servers that a user in a container asks: the client's, or those that the network has for all. Where
-// the network has none, nobody answers for the names of services.
-func (s *Stage) resolversFor(made engine.Container) []netip.Addr {
-	for _, service := range s.Services {
-		if made.Resolvers == nil || service.Resolvers == nil {
+// resolversFor are the name servers that a user in a container asks: the network's, or the client's, if what these are asked is led to the network's.
+// Otherwise nobody answers for the names of services, and nobody asks.
+func (s *Stage) resolversFor(made engine.Container, at heddle.Endpoint) []netip.Addr {
+	for _, service := range s.Services { // all are on the network
+		if made.Resolvers == nil || len(service.Resolvers) == 0 {
 			return service.Resolvers
 		}
-		return made.Resolvers
 	}
-	return nil
+	if len(at.NameServers) == 0 {
+		return nil
+	}
+	return made.Resolvers
 }
 
 // endUsers removes the containers of users, if they have any.

@@ -142,6 +142,8 @@ func (c dockerCrowd) gone(t *testing.T) {
 func (c dockerCrowd) refused(t *testing.T) {
 	c.Heddle(t, "network", "create", "own", "--mode", "bridge", "--subnet", "10.64.0.0/24")
 	defer c.Heddle(t, "network", "delete", "own")
+	c.Docker(t, "network", "create", "-d", "heddle", "-o", "mode=bridge", "--subnet", "10.65.0.0/24", "theirs")
+	defer c.Docker(t, "network", "rm", "theirs")
 	file := c.file(t, "1s")
 	for _, x := range []struct {
 		code heddle.Code
@@ -149,6 +151,7 @@ func (c dockerCrowd) refused(t *testing.T) {
 		args []string
 	}{
 		{heddle.NoNetwork, "docker network create -d heddle", []string{"--network", "own", "--as", "docker"}},
+		{heddle.NoNetwork, "addresses are of driver default", []string{"--network", "theirs", "--as", "docker"}},
 		{heddle.BadArgument, "--network", []string{"--as", "docker"}},
 		{heddle.BadArgument, "namespace, docker, podman", []string{"--network", "people", "--as", "jail"}},
 	} {
