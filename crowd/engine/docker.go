@@ -11,7 +11,7 @@ import (
 )
 
 // docker makes containers by the docker command. Its network is one of the network driver heddle.
-func docker(s Setting) client {
+func docker(s Setting) maker {
 	// dockerd 20.10 loses count of a network's endpoints when several go at once, and never removes the network then.
 	return oci{Setting: s, debian: "docker.io", knows: knownToDocker, kill: []string{"--force"}, removes: 1,
 		format: fmt.Sprintf(`{{.State.Pid}} {{with index .NetworkSettings.Networks %q}}{{.EndpointID}}{{end}}`, s.Network), endpoint: dockerEndpoint,

@@ -42,8 +42,8 @@ type Container struct {
 // Netns is the path of its network namespace.
 func (c Container) Netns() string { return "/proc/" + strconv.Itoa(c.PID) + "/ns/net" }
 
-// client is one of those that make containers. All of its commands may be run by several at once.
-type client interface {
+// maker is a client. All of its commands may be run by several at once.
+type maker interface {
 	// needs are the programs that it has, and the Debian package that has them.
 	needs() (programs []string, debian string)
 	// check refuses a network that the client cannot use.
@@ -60,7 +60,7 @@ type client interface {
 }
 
 // clientOf is the client of a setting.
-func clientOf(s Setting) (client, error) {
+func clientOf(s Setting) (maker, error) {
 	switch s.As {
 	case "docker":
 		return docker(s), nil
@@ -75,7 +75,7 @@ func clientOf(s Setting) (client, error) {
 // Engine makes the containers of one crowd. Start and Remove are called between Open and Close.
 type Engine struct {
 	as     string
-	client client
+	client maker
 	home   home
 }
 
@@ -139,7 +139,7 @@ func (e *Engine) Remove(ctx context.Context, names ...string) error {
 func (e *Engine) Close(ctx context.Context) error { return clear(ctx, e.client, e.home) }
 
 // clear removes all of a crowd. If the client cannot remove something, the folder stays, and Sweep tries that again.
-func clear(ctx context.Context, c client, h home) error {
+func clear(ctx context.Context, c maker, h home) error {
 	every := func(all map[string]string) []string { return slices.Collect(maps.Values(all)) }
 	if err := errors.Join(removeAll(ctx, c, h, every), c.strip(ctx, h)); err != nil {
 		return err

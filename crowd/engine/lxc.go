@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/door/client"
 )
 
 // lxcClient makes containers by the programs of LXC. Their configurations are in the crowd's folder ('lxc-ls -P'), and name heddle's hook,
@@ -19,7 +20,7 @@ type lxcClient struct {
 	hook string
 }
 
-func lxc(s Setting) client { return lxcClient{s, findHook()} }
+func lxc(s Setting) maker { return lxcClient{s, findHook()} }
 
 func (x lxcClient) needs() ([]string, string) {
 	return []string{"lxc-start", "lxc-stop", "lxc-info"}, "lxc"
@@ -102,6 +103,7 @@ const config = `lxc.uts.name = %[1]s
 lxc.rootfs.path = dir:%[2]s
 lxc.rootfs.options = ro
 lxc.mount.entry = %[8]s %[9]s none bind,ro 0 0
+lxc.cap.keep = none
 lxc.init.cmd = /%[3]s %[4]s
 lxc.net.0.type = empty
 lxc.hook.version = 1
@@ -109,7 +111,23 @@ lxc.hook.start-host = %[5]s %[6]s --label %[7]s
 lxc.hook.post-stop = %[5]s %[6]s
 `
 
+// free refuses a name that the agent knows: when a container with it did not start, the hook would detach whoever has it.
+func (x lxcClient) free(ctx context.Context, id heddle.EndpointID) error {
+	_, err := client.New(x.Socket).Endpoint(ctx, id)
+	switch {
+	case err == nil:
+		return heddle.Errorf(heddle.EndpointDiffers, "start container", id.Container, "the agent has an endpoint of that name", "end whoever has it ('heddle endpoint list')")
+	case errors.Is(err, heddle.NoEndpoint.Sentinel()):
+		return nil
+	}
+	return err
+}
+
 func (x lxcClient) start(ctx context.Context, h home, name string) (Container, error) {
+	c := Container{Endpoint: heddle.EndpointID{Container: name, IfName: "eth0"}}
+	if err := x.free(ctx, c.Endpoint); err != nil {
+		return c, err
+	}
 	folder := filepath.Join(h.path(containers), name)
 	text := fmt.Sprintf(config, name, h.path(root), inside, argContainer, x.hook, x.Network, label+"="+h.crowd, h.path(gate), gate)
 	err := os.Mkdir(folder, 0o755)
@@ -117,17 +135,16 @@ func (x lxcClient) start(ctx context.Context, h home, name string) (Container, e
 		err = os.WriteFile(filepath.Join(folder, "config"), []byte(text), 0o644)
 	}
 	if err != nil {
-		return Container{}, heddle.Wrap(heddle.CrowdFailed, "configure container", name, err, "make room there")
+		return c, heddle.Wrap(heddle.CrowdFailed, "configure container", name, err, "make room there")
 	}
 	log := filepath.Join(folder, "log")
 	if _, err := x.do(ctx, h, "lxc-start", "-n", name, "-l", "WARN", "-o", log); err != nil {
 		if said, _ := os.ReadFile(log); len(said) > 0 {
 			err = fmt.Errorf("%w: %s", err, tail(string(said)))
 		}
-		return Container{}, heddle.Wrap(heddle.CrowdFailed, "start container", name, err, "see LXC's message")
+		return c, heddle.Wrap(heddle.CrowdFailed, "start container", name, err, "see LXC's message")
 	}
 	said, err := x.do(ctx, h, "lxc-info", "-n", name, "-H", "-p")
-	c := Container{Endpoint: heddle.EndpointID{Container: name, IfName: "eth0"}}
 	if err == nil {
 		c.PID, err = strconv.Atoi(said)
 	}
@@ -140,7 +157,7 @@ func (x lxcClient) start(ctx context.Context, h home, name string) (Container, e
 // do runs a program of LXC on the containers of a crowd. The hook calls the same agent.
 func (x lxcClient) do(ctx context.Context, h home, program string, args ...string) (string, error) {
 	c := command{program: program, args: append([]string{"-P", h.path(containers)}, args...)}
-	if x.Socket != "" {
+	if x.Socket != "" { // otherwise they run already, and know it
 		c.env = []string{"HEDDLE_SOCKET=" + x.Socket}
 	}
 	return c.run(ctx)

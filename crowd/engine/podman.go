@@ -7,7 +7,7 @@ import (
 )
 
 // podman makes containers by the podman command. Its network is one of the driver heddle (netavark), or a CNI configuration.
-func podman(s Setting) client {
+func podman(s Setting) maker {
 	return oci{Setting: s, debian: "podman", knows: knownToPodman, kill: []string{"--force", "--time", "0"}, removes: several(),
 		format: "{{.State.Pid}} {{.Id}}", endpoint: podmanEndpoint}
 }

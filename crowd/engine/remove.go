@@ -14,7 +14,7 @@ import (
 func several() int { return 2 * runtime.NumCPU() }
 
 // removeAll removes the chosen containers of a crowd. Those that are gone by then are no error.
-func removeAll(ctx context.Context, c client, h home, choose func(map[string]string) []string) error {
+func removeAll(ctx context.Context, c maker, h home, choose func(map[string]string) []string) error {
 	all, err := c.list(ctx, h)
 	if err != nil {
 		return err

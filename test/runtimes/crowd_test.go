@@ -124,8 +124,18 @@ func (p podman) tellCrowd() {
 	})
 }
 
-// tellCrowd has LXC make the users of a crowd.
+// tellCrowd has LXC make the users of a crowd. Somebody who has the name of one is left alone.
 func (x lxc) tellCrowd() {
+	file := filepath.Join(x.t.TempDir(), "short.yaml")
+	write(x.t, file, fmt.Sprintf(talkers, "1s"))
+	cell.Sh(x.t, "ip netns add other && heddle attach blue --netns /run/netns/other --id crowd-user-3")
+	if said, err := cell.TrySh("heddle crowd run %s --network blue --as lxc", file); err == nil || !strings.Contains(said, "container crowd-user-3: the agent has") {
+		x.t.Errorf("the name of a user is taken: %v, %s", err, said)
+	}
+	if left := cell.Sh(x.t, "heddle endpoint list -q"); left != "crowd-user-3/eth0" {
+		x.t.Errorf("left are %s", left)
+	}
+	cell.Sh(x.t, "heddle detach crowd-user-3 && ip netns del other")
 	x.crowdOf("lxc", func() int {
 		all, err := filepath.Glob("/run/heddle-crowd/*/lxc/*")
 		if err != nil {
