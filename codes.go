@@ -151,7 +151,7 @@ var explanations = map[Code]Explanation{
 	NoLab:           {Failed, "no such lab", "No lab of that name is up.", "'heddle lab list' shows those there are."},
 	NoLabHost:       {Failed, "no such host in the lab", "The lab has no host, router or switch of that name.", "The message lists the lab's hosts."},
 	BenchFailed:     {Failed, "bench", "A measurement could not be taken.", "The message names the probe's own words; --resume takes up where it stopped."},
-	NoTool:          {Failed, "tool missing", "A probe drives a program that is not installed, or a service of a crowd is by one.", "Install it; the message names Debian's package."},
+	NoTool:          {Failed, "tool missing", "A probe drives a program that is not installed, a service of a crowd is by one, or the users of a crowd are containers of its client.", "Install it; the message names Debian's package."},
 	Threshold:       {Failed, "threshold", "A measured figure crossed the limit given with --fail-if.", "See the report; 'heddle bench report DIR' shows it again."},
 	StoreDown:       {Timeout, "store unreachable", "The store did not answer, or most of its members are gone. Traffic goes on, and hosts go on adding and removing endpoints in the blocks they hold; what concerns several hosts has to wait.", "'heddle status' shows the store's members; look at the network to them, and at their agents."},
 	StoreRefused:    {Failed, "store refused", "The store does not accept this host's certificate, or it may not write what it tried to.", "Look at the certificate's dates and the clocks ('heddle status'); a host that was removed joins again with a new token."},

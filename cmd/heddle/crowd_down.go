@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/heddle-network/heddle/crowd/engine"
 	"github.com/heddle-network/heddle/crowd/live"
 )
 
@@ -18,9 +21,14 @@ measured so far, and removes its users, services and lab. The command waits unti
 which takes a minute or more with thousands of users. If the command is interrupted, the run ends
 all the same. 'heddle crowd run --resume' plays the missing rounds later.
 
+Where none goes on, down removes what runs --as docker, podman or lxc have left that were killed.
+
 A run is ended by its own user and by root. If there are several, --pid says which one.`,
 		Example: "  heddle crowd down\n  heddle crowd down -o json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if done, err := f.sweep(cmd.Context()); done || err != nil {
+				return err
+			}
 			run, err := f.run()
 			if err != nil {
 				return err
@@ -36,6 +44,24 @@ A run is ended by its own user and by root. If there are several, --pid says whi
 	}
 	f.pidFlag(cmd, cmd.Flags())
 	return cmd
+}
+
+// crowdSwept is the output document of crowd down where no run goes on.
+type crowdSwept struct {
+	// Processes are those of the runs that were killed, whose containers were removed.
+	Processes []string `json:"processes"`
+}
+
+// sweep removes what runs have left that were killed, if none goes on. It reports whether there was something.
+func (f *crowdTeller) sweep(ctx context.Context) (bool, error) {
+	if all, err := live.Find(); err != nil || len(all) > 0 {
+		return false, nil // whoever asks for the run says what is wrong
+	}
+	of, err := engine.Sweep(ctx)
+	if err != nil || len(of) == 0 {
+		return false, err
+	}
+	return true, f.emitDone("CrowdSwept", crowdSwept{of}, "removed what was left of the crowd of process %s", strings.Join(of, ", "))
 }
 
 // crowdEnded is the output document of crowd down.

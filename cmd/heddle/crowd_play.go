@@ -12,6 +12,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/crowd/diary"
+	"github.com/heddle-network/heddle/crowd/engine"
 	"github.com/heddle-network/heddle/crowd/event"
 	"github.com/heddle-network/heddle/crowd/live"
 	"github.com/heddle-network/heddle/crowd/report"
@@ -29,6 +30,8 @@ type crowdPlay struct {
 	diary *os.File // nil if there is none
 	// capture is nil if there is none.
 	capture *os.File
+	// engine makes each user's container; nil if users are namespaces.
+	engine *engine.Engine
 	// control has the round of a network here do what it is told, lab has the player of a lab do it.
 	control *event.Control
 	lab     atomic.Pointer[rig.Rig]
@@ -86,7 +89,13 @@ func (p *crowdPlay) tell(c event.Command) (event.Done, error) {
 }
 
 // here plays on a network of this host.
-func (p *crowdPlay) here(ctx context.Context, n heddle.Network) error {
+func (p *crowdPlay) here(ctx context.Context, n heddle.Network) (err error) {
+	if p.engine != nil {
+		if err := p.engine.Open(ctx); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, p.engine.Close(context.WithoutCancel(ctx))) }()
+	}
 	d := &diary.Recorder{}
 	if p.diary != nil {
 		d.To = p.diary
@@ -100,7 +109,7 @@ func (p *crowdPlay) here(ctx context.Context, n heddle.Network) error {
 			p.say("round %d of %d", number, p.flags.rounds)
 		}
 		p.begin()
-		o := round.Options{Scenario: p.read, Agent: p.client(), Network: n, Diary: d, Number: number, Most: p.flags.most,
+		o := round.Options{Scenario: p.read, Agent: p.client(), Network: n, Engine: p.engine, Diary: d, Number: number, Most: p.flags.most,
 			Free:     func() int64 { return machineLimits().Memory },
 			Progress: func(step string) { p.say("%s", step) }, Live: p.now, Control: p.control}
 		if p.capture != nil {

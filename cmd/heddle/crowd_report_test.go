@@ -137,20 +137,22 @@ func TestCrowdRunRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, args := range map[string][]string{
-		"it is empty":         {"--modes", ""},
-		"there twice":         {"--modes", "bridge,routed,bridge"},
-		"of their own":        {"--modes", "bridge,host"},
-		"no mode \"warp\"":    {"--modes", "warp"},
-		"none of 1 to 1000":   {"--rounds", "0"},
-		"no regular file":     {"--out", device},
-		"no such file":        {"--out", filepath.Join(t.TempDir(), "none", "report.json")},
-		"own file":            {"--out", file},
-		"has its mode":        {"--network", "web", "--modes", "bridge"},
-		"none of 1 to 1000 ":  {"--network", "web", "--rounds", "1001"},
-		"0 is no number of u": {"--users", "0"},
-		"file exists":         {"--diary", file},
-		"there is no --out":   {"--resume"},
-		"file of --out":       {"--out", device + "2", "--diary", device + "2"},
+		"it is empty":               {"--modes", ""},
+		"there twice":               {"--modes", "bridge,routed,bridge"},
+		"of their own":              {"--modes", "bridge,host"},
+		"no mode \"warp\"":          {"--modes", "warp"},
+		"none of 1 to 1000":         {"--rounds", "0"},
+		"no regular file":           {"--out", device},
+		"no such file":              {"--out", filepath.Join(t.TempDir(), "none", "report.json")},
+		"own file":                  {"--out", file},
+		"has its mode":              {"--network", "web", "--modes", "bridge"},
+		"none of 1 to 1000 ":        {"--network", "web", "--rounds", "1001"},
+		"there is no --network":     {"--as", "docker"},
+		"none of what users may be": {"--network", "web", "--as", "jail"},
+		"0 is no number of u":       {"--users", "0"},
+		"file exists":               {"--diary", file},
+		"there is no --out":         {"--resume"},
+		"file of --out":             {"--out", device + "2", "--diary", device + "2"},
 	} {
 		got := call(t, append([]string{"crowd", "run", file}, args...)...)
 		if got.code != 2 || !strings.Contains(got.stderr, strings.TrimSpace(want)) || got.stdout != "" {

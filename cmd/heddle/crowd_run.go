@@ -3,14 +3,15 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/crowd/engine"
 	"github.com/heddle-network/heddle/crowd/event"
 	"github.com/heddle-network/heddle/crowd/link"
 	"github.com/heddle-network/heddle/crowd/live"
@@ -24,6 +25,7 @@ import (
 type runFlags struct {
 	planFlags
 	network string
+	as      string
 	rounds  int
 	resume  bool
 	failIf  string
@@ -52,6 +54,11 @@ Without --network, run makes a lab host, and plays the same plan on a new networ
 each of the --modes, in --rounds; each round begins with another mode. The lab is
 removed afterwards. With --network, it plays on that network of this host's agent.
 
+With --as, each user is a container of that client on the --network: docker and podman on
+their network of that name, lxc by heddle's hook. They are named crowd-user-1 and so on, and end with
+the command, however that ends; 'heddle crowd down' removes what a command that was killed has left.
+Services are as without it.
+
 What is measured: how long people waited for each action, from when they wanted it
 (service: from when the crowd began it); Apdex, the share of satisfied people; how calls
 sounded (MOS by ITU-T G.107) and videos played; and by how much the crowd itself was late.
@@ -60,7 +67,7 @@ thousand frames on links, the figures say nothing about the network, and the com
 so and ends with exit code 1 (HDL-9002).
 
 The report of --out is written after each round. With --resume, a run goes on where an earlier
-one of the same plan, links, events and services ended; rounds that are not valid are played
+one of the same plan, links, events, services and --as ended; rounds that are not valid are played
 again.
 
 Events of the scenario happen in each round: services fail, links change, people gather.
@@ -73,7 +80,7 @@ interface for each user. 'heddle crowd labels FILE --check CAPTURE' holds one ag
 
 ` + crowdFailIfHelp,
 		Example: "  heddle crowd run small.yaml\n  heddle crowd run small.yaml --modes bridge,routed --rounds 3 --out report.json\n" +
-			"  heddle crowd run small.yaml --network web",
+			"  heddle crowd run small.yaml --network web\n  heddle crowd run small.yaml --network web --as docker",
 		RunE: func(cmd *cobra.Command, args []string) error { return s.crowdRun(cmd, args[0], f) },
 	}
 	g := cmd.Flags()
@@ -82,6 +89,7 @@ interface for each user. 'heddle crowd labels FILE --check CAPTURE' holds one ag
 	g.StringVar(&f.out, "out", "", "write the report to `FILE`, as JSON")
 	g.IntVar(&f.rounds, "rounds", 1, "how often each mode, or the network, is played")
 	g.StringVar(&f.network, "network", "", "play on that network of this host, which is there")
+	g.StringVar(&f.as, "as", engine.Namespace, "what each user is on the --network: "+strings.Join(engine.Words(), ", "))
 	g.StringSliceVar(&f.modes, "modes", []string{"bridge", "routed", "macvlan", "overlay"}, "the modes to play on")
 	g.BoolVar(&f.resume, "resume", false, "play only the rounds that the report of --out lacks, or has as not valid")
 	g.StringVar(&f.failIf, "fail-if", "", "fail when a figure crosses a limit")
@@ -92,6 +100,7 @@ interface for each user. 'heddle crowd labels FILE --check CAPTURE' holds one ag
 	g.MarkHidden("player")
 	cmd.RegisterFlagCompletionFunc("modes", cobra.FixedCompletions(crowdModes(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("network", s.completeFrom(s.networkNames))
+	cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions(engine.Words(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -117,6 +126,10 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 		}
 		f.modes = []string{network.Mode}
 	}
+	contained, err := s.engine(ctx, f.as, network)
+	if err != nil {
+		return err
+	}
 	if err := checkModes(f.modes); err != nil {
 		return err
 	}
@@ -127,6 +140,9 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 	raiseFileLimit()
 	out := report.Report{Crowd: read.Name, Seed: read.Seed, Users: read.Users, Length: time.Duration(read.Clock.Length),
 		Modes: slices.Clone(f.modes), LeftOut: map[string]string{}, Links: read.Links(), Events: read.Events}
+	if contained != nil {
+		out.As = f.as
+	}
 	if out.Services, err = servicesOf(read); err != nil {
 		return err
 	}
@@ -143,7 +159,7 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 		s.note("all rounds have been played")
 		return s.endRun(out, nil, "", conditions)
 	}
-	p := &crowdPlay{session: s, flags: f, read: read, out: out, control: control}
+	p := &crowdPlay{session: s, flags: f, read: read, out: out, control: control, engine: contained}
 	if f.player == 0 { // closed last: 'heddle crowd down' waits for that
 		var end func()
 		ctx, end = context.WithCancel(ctx)
@@ -200,29 +216,6 @@ func (s *session) carriable(ctx context.Context, read scenario.Scenario, capture
 	}
 	drawn.Captured = captured
 	return drawn.SHA256, drawn.Refuse(drawn.Needs(machineLimits()), modes)
-}
-
-// check refuses flags that do not go together.
-func (f runFlags) check(cmd *cobra.Command) error {
-	switch {
-	case f.rounds < 1 || f.rounds > 1000:
-		return heddle.Errorf(heddle.BadArgument, "read flag", "--rounds", fmt.Sprintf("%d is none of 1 to 1000", f.rounds), "give 1 or more")
-	case f.diary != "" && f.diary == f.out:
-		return heddle.Errorf(heddle.BadArgument, "read flag", "--diary", "it is the file of --out", "name two files")
-	case f.capture != "" && f.diary == "":
-		return heddle.Errorf(heddle.BadArgument, "read flag", "--capture", "there is no --diary, which says whose each packet is", "name one with --diary, or leave --capture out")
-	case f.capture != "" && (f.capture == f.out || f.capture == f.diary):
-		return heddle.Errorf(heddle.BadArgument, "read flag", "--capture", "it is another output's file", "name a file of its own")
-	case cmd.Flags().Changed("snaplen") && f.capture == "":
-		return heddle.Errorf(heddle.BadArgument, "read flag", "--snaplen", "there is no --capture", "name a file with --capture, or leave --snaplen out")
-	case cmd.Flags().Changed("snaplen") && f.player == 0 && f.most < minSnap:
-		return heddle.Errorf(heddle.BadArgument, "read flag", "--snaplen", fmt.Sprintf("no flow could be told from %d bytes", f.most), fmt.Sprintf("give %d or more, or leave it out for all", minSnap))
-	case f.resume && f.out == "":
-		return heddle.Errorf(heddle.BadArgument, "read flag", "--resume", "there is no --out", "name the earlier report with --out")
-	case f.network != "" && cmd.Flags().Changed("modes"):
-		return heddle.Errorf(heddle.BadArgument, "read flag", "--modes", "network "+f.network+" has its mode", "give --modes or --network")
-	}
-	return nil
 }
 
 // until is a context that ends when a function returns, such as one that reads a pipe whose other end is closed.

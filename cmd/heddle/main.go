@@ -11,10 +11,12 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/bench"
+	"github.com/heddle-network/heddle/crowd/engine"
 	"github.com/heddle-network/heddle/lab"
 )
 
 func main() {
+	engine.Dispatch(os.Args[1:])
 	lab.Dispatch(os.Args[1:])
 	bench.Dispatch(os.Args[1:])
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)

@@ -43,14 +43,14 @@ func Comparable(a, b Report) error {
 	return nil
 }
 
-// Resumable refuses to go on with a report of another plan, or of other links, events or services.
+// Resumable refuses to go on with a report of another plan, or of other links, events, services or users.
 func Resumable(earlier, now Report) error {
-	all := slices.Concat(otherPlan(earlier, now), otherLinks(earlier, now), otherEvents(earlier, now), otherServices(earlier, now))
+	all := slices.Concat(otherPlan(earlier, now), otherLinks(earlier, now), otherEvents(earlier, now), otherServices(earlier, now), otherUsers(earlier, now))
 	if all == nil {
 		return nil
 	}
 	return heddle.Errorf(heddle.BadArgument, "go on with report", "", "it is of another run: "+strings.Join(all, "; "),
-		"give the scenario, --seed and --users of that run, or another --out")
+		"give the scenario, --seed, --users and --as of that run, or another --out")
 }
 
 // otherPlan says in what two plans differ.
@@ -108,7 +108,7 @@ func Compare(a, b Report) Comparison {
 			}
 		}
 	}
-	c.Warnings = slices.Concat(c.Warnings, c.invalid, otherLinks(a, b), otherEvents(a, b), otherServices(a, b), a.unplanned("first"), b.unplanned("second"))
+	c.Warnings = slices.Concat(c.Warnings, c.invalid, otherLinks(a, b), otherEvents(a, b), otherServices(a, b), otherUsers(a, b), a.unplanned("first"), b.unplanned("second"))
 	if a.Diary != b.Diary {
 		c.Warnings = append(c.Warnings, "one of the two wrote a diary, which takes time")
 	}

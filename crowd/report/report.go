@@ -32,6 +32,8 @@ type Report struct {
 	Events []scenario.Event `json:"events,omitempty"`
 	// Services say what answered for each that somebody used.
 	Services map[string]Service `json:"services,omitempty"`
+	// As is the client that made each user's container; "" is none, and users were namespaces.
+	As string `json:"as,omitempty"`
 	// Rounds are those played, one of each mode in a round, in the order of time.
 	Rounds []Round `json:"rounds"`
 	// Diary says that one was written, which takes time.

@@ -60,6 +60,22 @@ func (r Report) EndedLines() (all []string) {
 	return all
 }
 
+// otherUsers says whether the users of two runs were something else.
+func otherUsers(a, b Report) []string {
+	if a.As == b.As {
+		return nil
+	}
+	return []string{fmt.Sprintf("users: %s, then %s", a.UserWords(), b.UserWords())}
+}
+
+// UserWords says what users were.
+func (r Report) UserWords() string {
+	if r.As == "" {
+		return "namespaces"
+	}
+	return "containers of " + r.As
+}
+
 // otherServices says in what the services of two runs differ. Reports of versions that knew no programs have none.
 func otherServices(a, b Report) (all []string) {
 	for _, name := range slices.Sorted(maps.Keys(both(a.Services, b.Services))) {

@@ -35,3 +35,20 @@ func TestServices(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestUsers: what users were is told, and two runs in which it differs are compared, but not gone on with.
+func TestUsers(t *testing.T) {
+	a := Report{Modes: []string{"bridge"}, Rounds: []Round{one(1, "bridge", "", 100)}}
+	b := a
+	b.As = "podman"
+	want := "users: namespaces, then containers of podman"
+	if c := Compare(a, b); !slices.Contains(c.Warnings, want) {
+		t.Errorf("%v", c.Warnings)
+	}
+	if err := Resumable(a, b); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "--as") {
+		t.Errorf("%v", err)
+	}
+	if c := Compare(b, b); len(c.Warnings) > 0 {
+		t.Errorf("%v", c.Warnings)
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/crowd/capture"
 	"github.com/heddle-network/heddle/crowd/diary"
+	"github.com/heddle-network/heddle/crowd/engine"
 	"github.com/heddle-network/heddle/crowd/event"
 	"github.com/heddle-network/heddle/crowd/link"
 	"github.com/heddle-network/heddle/crowd/plan"
@@ -30,6 +31,8 @@ type Options struct {
 	Agent    *client.Client
 	// Network is one that is there.
 	Network heddle.Network
+	// Engine makes each user's container; with nil, a user is a network namespace.
+	Engine *engine.Engine
 	// Free is how much memory the machine can give to programs, in bytes (MemAvailable).
 	Free func() int64
 	// Diary records what happens; nil records nothing. Number is the round's there, from 1.
@@ -119,7 +122,7 @@ func Play(ctx context.Context, o Options) (r Round, err error) {
 		return r, err
 	}
 	captured := o.capture()
-	s, err := stage.Set(ctx, stage.Options{Agent: o.Agent, Capture: captured, Network: o.Network, Services: o.Scenario.Servers(), Connections: served,
+	s, err := stage.Set(ctx, stage.Options{Agent: o.Agent, Capture: captured, Network: o.Network, Engine: o.Engine, Services: o.Scenario.Servers(), Connections: served,
 		Ended: gone.add, Nice: nice, Users: o.Scenario.Users,
 		Persona: drawn.Persona, Links: o.Scenario.Links(), Seed: o.Scenario.Seed, Late: t.Frame,
 		Attached: func(n int) {

@@ -104,13 +104,7 @@ func (h *Holder) New() (Namespace, error) {
 		return n, err
 	}
 	defer file.Close()
-	done := make(chan error)
-	select {
-	case h.work <- func() { done <- hold(file, held+"/"+n.name) }:
-		return n, <-done
-	case <-h.ended:
-		return n, fmt.Errorf("hold a network namespace: %w", os.ErrClosed)
-	}
+	return n, h.keep(n, file)
 }
 
 // hold mounts a namespace.

@@ -162,3 +162,34 @@ func openFiles(t *testing.T) int {
 	}
 	return len(all)
 }
+
+// TestHold: a namespace that somebody else made is held beyond that one's end.
+func TestHold(t *testing.T) {
+	h, other := holder(t), holder(t)
+	theirs := namespace(t, other)
+	ours, err := h.Hold(theirs.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := func(n Namespace) (at string) {
+		t.Helper()
+		if err := n.Do(func() (err error) { at, err = os.Readlink("/proc/thread-self/ns/net"); return err }); err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	want := id(theirs)
+	other.Close()
+	if got := id(ours); got != want {
+		t.Errorf("it is %s, not %s", got, want)
+	}
+	if err := h.Drop(ours); err != nil {
+		t.Error(err)
+	}
+	if err := ours.Do(func() error { return nil }); err == nil {
+		t.Error("it is held after it was dropped")
+	}
+	if _, err := h.Hold(theirs.Path()); err == nil {
+		t.Error("what is not there is held")
+	}
+}

@@ -81,9 +81,9 @@ func (s *Stage) remove(ctx context.Context, first int, seats []play.Seat) error 
 	s.Links.Take(numbers...)
 	s.options.Capture.Take(numbers...)
 	if s.options.Network.Parent == "" {
-		return errors.Join(s.holder.Drop(namespaces...), s.detach(ctx, ids))
+		return errors.Join(s.holder.Drop(namespaces...), s.endUsers(ctx, numbers), s.detach(ctx, ids))
 	}
-	return errors.Join(s.detach(ctx, ids), s.holder.Drop(namespaces...))
+	return errors.Join(s.endUsers(ctx, numbers), s.detach(ctx, ids), s.holder.Drop(namespaces...))
 }
 
 // has reports whether an endpoint is the crowd's.

@@ -19,7 +19,7 @@ const port = "eth0"
 func (s *Stage) attach(ctx context.Context, first, last int) ([]play.Seat, error) {
 	seats, count := make([]play.Seat, max(0, last-first+1)), first-1
 	err := eachOf(ctx, len(seats), func(i int) error {
-		seat, err := s.seat(ctx, userName(first+i), "")
+		seat, err := s.userSeat(ctx, userName(first+i))
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		seats[i] = seat
@@ -110,12 +110,17 @@ func (s *Stage) seat(ctx context.Context, container, name string) (play.Seat, er
 	if name != "" && len(reply.Search) > 0 {
 		seat.Name = name + "." + reply.Search[0]
 	}
-	for _, p := range reply.Endpoint.Addrs {
+	return s.admit(seat, reply.Endpoint, container)
+}
+
+// admit gives a seat the addresses of its endpoint, which services answer from then on.
+func (s *Stage) admit(seat play.Seat, at heddle.Endpoint, user string) (play.Seat, error) {
+	for _, p := range at.Addrs {
 		seat.Addrs = append(seat.Addrs, p.Addr())
 	}
 	s.guests.Admit(seat.Addrs...)
 	if len(seat.Addrs) == 0 {
-		return seat, heddle.Errorf(heddle.CrowdFailed, "attach user", container,
+		return seat, heddle.Errorf(heddle.CrowdFailed, "attach user", user,
 			"network "+s.options.Network.Name+" gives no addresses of its own", "choose a network of another mode")
 	}
 	return seat, nil

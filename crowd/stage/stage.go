@@ -18,6 +18,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/crowd/capture"
+	"github.com/heddle-network/heddle/crowd/engine"
 	"github.com/heddle-network/heddle/crowd/link"
 	"github.com/heddle-network/heddle/crowd/play"
 	"github.com/heddle-network/heddle/crowd/scenario"
@@ -34,6 +35,8 @@ type Options struct {
 	Agent *client.Client
 	// Network is one that is there.
 	Network heddle.Network
+	// Engine makes each user's container; with nil, a user is a network namespace.
+	Engine *engine.Engine
 	// Services say what answers for each; Connections is how many each that is a program must bear at once.
 	Services    map[string]scenario.Server
 	Connections map[string]int64
@@ -142,53 +145,14 @@ func (s *Stage) Clear(ctx context.Context) (first error) {
 	if s.options.Network.Parent == "" {
 		s.leave()
 	}
-	first = s.detach(ctx, slices.Collect(maps.Keys(s.all)))
+	var numbers []int
+	for i := range s.users {
+		numbers = append(numbers, i+1)
+	}
+	first = s.endUsers(ctx, numbers)
+	first = cmp.Or(first, s.detach(ctx, slices.Collect(maps.Keys(s.all))))
 	s.leave()
 	return first
-}
-
-// detach detaches endpoints, also if one cannot be, and returns the first error.
-func (s *Stage) detach(ctx context.Context, all []heddle.EndpointID) (first error) {
-	s.awaitAgent(ctx)
-	down := eachOf(ctx, len(all), func(i int) error {
-		_, err := s.options.Agent.Detach(ctx, all[i])
-		if errors.Is(err, heddle.AgentDown.Sentinel()) {
-			return err // so it is for all others
-		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if err == nil {
-			delete(s.all, all[i])
-		} else if first == nil {
-			first = err
-		}
-		return nil
-	})
-	return cmp.Or(first, down)
-}
-
-// leave lets go of the namespaces.
-func (s *Stage) leave() {
-	if s.holder != nil {
-		s.holder.Close()
-	}
-}
-
-// awaitAgent waits a little for an agent that is being restarted.
-func (s *Stage) awaitAgent(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	for {
-		_, err := s.options.Agent.Status(ctx)
-		if !errors.Is(err, heddle.AgentDown.Sentinel()) {
-			return
-		}
-		select {
-		case <-time.After(100 * time.Millisecond):
-		case <-ctx.Done():
-			return
-		}
-	}
 }
 
 // eachOf calls a function for each number below another one, a few at a time, until one fails or the context ends. It

@@ -16,7 +16,7 @@ import (
 // TestWishes has a real dockerd ask for what only some modes have: addresses of both
 // families by name, ports where containers have their own, the MAC address of a NIC.
 func TestWishes(t *testing.T) {
-	l := docker.New(t, 1)
+	l := docker.New(t, 1, withResolver)
 	h := l.Hosts[0]
 	create := func(name string, options ...string) {
 		h.Docker(t, append(append([]string{"network", "create", "-d", "heddle", "--ipam-driver", "heddle"}, options...), name)...)
@@ -71,6 +71,7 @@ func TestWishes(t *testing.T) {
 	gone("owner", "whole")
 	h.Run(t, "ip", "link", "del", "lan0")
 	nothingLeft(t, l)
+	t.Run("crowd", func(t *testing.T) { crowd(t, l) })
 }
 
 // portsOf are the host's ports of the only endpoint, by the container's.

@@ -19,6 +19,9 @@ func TestLXC(t *testing.T) {
 			x.story("run", x.tellRun)
 			x.story("refused", x.tellRefused)
 			x.story("crash", x.tellCrash)
+			if w.mode == "bridge" || w.mode == "macvlan" {
+				x.story("crowd", x.tellCrowd)
+			}
 			x.forget()
 		})
 	}

@@ -24,6 +24,9 @@ func (p podman) tell() {
 			p.story("networks", p.tellNetworks)
 			p.story("restart", p.tellRestart)
 			p.story("crash", p.tellCrash)
+			if w.mode == "bridge" {
+				p.story("crowd", p.tellCrowd)
+			}
 			p.forget()
 		})
 	}
