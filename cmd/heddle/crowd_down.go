@@ -54,7 +54,7 @@ type crowdSwept struct {
 
 // sweep removes what runs have left that were killed, if none goes on. It reports whether there was something.
 func (f *crowdTeller) sweep(ctx context.Context) (bool, error) {
-	if all, err := live.Find(); err != nil || len(all) > 0 {
+	if all, err := live.Find(); f.pid != 0 || err != nil || len(all) > 0 {
 		return false, nil // whoever asks for the run says what is wrong
 	}
 	of, err := engine.Sweep(ctx)

@@ -5,7 +5,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"maps"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -55,7 +54,7 @@ type maker interface {
 	// list lists the containers of a crowd: their IDs by their names.
 	list(ctx context.Context, h home) (map[string]string, error)
 	// remove ends and removes a container, and waits until that is done. It is called for so many at once.
-	remove(ctx context.Context, h home, id string) error
+	remove(ctx context.Context, h home, name, id string) error
 	atOnce() int
 }
 
@@ -125,22 +124,15 @@ func (e *Engine) Remove(ctx context.Context, names ...string) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return removeAll(ctx, e.client, e.home, func(all map[string]string) (ids []string) {
-		for _, name := range names {
-			if id := all[name]; id != "" {
-				ids = append(ids, id)
-			}
-		}
-		return ids
-	})
+	return removeAll(ctx, e.client, e.home, func(name string) bool { return slices.Contains(names, name) })
 }
 
 // Close removes all that is left of the crowd at the client.
-func (e *Engine) Close(ctx context.Context) error { return clear(ctx, e.client, e.home) }
+func (e *Engine) Close(ctx context.Context) error { return removeCrowd(ctx, e.client, e.home) }
 
-// clear removes all of a crowd. If the client cannot remove something, the folder stays, and Sweep tries that again.
-func clear(ctx context.Context, c maker, h home) error {
-	every := func(all map[string]string) []string { return slices.Collect(maps.Values(all)) }
+// removeCrowd removes all of a crowd. If the client cannot remove something, the folder stays, and Sweep tries that again.
+func removeCrowd(ctx context.Context, c maker, h home) error {
+	every := func(string) bool { return true }
 	if err := errors.Join(removeAll(ctx, c, h, every), c.strip(ctx, h)); err != nil {
 		return err
 	}
@@ -152,7 +144,7 @@ func Sweep(ctx context.Context) (crowds []string, err error) { return sweep(ctx,
 
 func sweep(ctx context.Context, clients ...string) (crowds []string, err error) {
 	all, err := os.ReadDir(homes)
-	if errors.Is(err, os.ErrNotExist) {
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) { // only root has crowds
 		return nil, nil
 	}
 	for _, one := range all {
@@ -160,13 +152,15 @@ func sweep(ctx context.Context, clients ...string) (crowds []string, err error) 
 		if !is || !slices.Contains(clients, h.as) {
 			continue
 		}
-		c, unknown := clientOf(Setting{As: h.as})
-		if unknown != nil {
-			err = errors.Join(err, unknown)
-			continue
-		}
-		if failed := clear(ctx, c, h); failed != nil {
-			err = errors.Join(err, failed)
+		failed := h.alone(func() error {
+			c, err := clientOf(Setting{As: h.as})
+			if err == nil {
+				err = removeCrowd(ctx, c, h)
+			}
+			return err
+		})
+		if failed != nil {
+			err = errors.Join(err, heddle.Wrap(heddle.CrowdFailed, "remove what is left of the crowd of process", h.crowd, failed, "see the message; call 'heddle crowd down' again"))
 			continue
 		}
 		crowds = append(crowds, h.crowd)

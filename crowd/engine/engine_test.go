@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -70,7 +71,7 @@ func TestAwait(t *testing.T) {
 	select {
 	case err := <-got:
 		t.Fatalf("it has not waited: %v", err)
-	default:
+	case <-time.After(100 * time.Millisecond):
 	}
 	held.Close()
 	if err := <-got; err != nil {

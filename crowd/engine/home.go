@@ -37,6 +37,10 @@ const clientFile = "client"
 // take makes the folder of this process. It is whole, and locked, when it gets its name: others take it for a dead crowd's before.
 func take(as string) (h home, err error) {
 	h = home{crowd: strconv.Itoa(os.Getpid()), as: as}
+	// Nobody else may have the locks: who has one keeps containers from ending, and their crowd from being removed.
+	if err = os.MkdirAll(homes, 0o700); err != nil {
+		return h, err
+	}
 	making := h.path("") + ".new"
 	if err = os.RemoveAll(making); err == nil {
 		err = os.MkdirAll(filepath.Join(making, gate), 0o755)
@@ -72,6 +76,26 @@ func (h home) leave() error {
 	h.held.Close()
 	os.Remove(homes) // unless it has others
 	return err
+}
+
+// alone does something with a dead crowd while none of its containers ends by itself, and nobody else does the like. What another one has
+// removed meanwhile need not be.
+func (h home) alone(do func() error) error {
+	f, err := os.Open(h.path(turn))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := lock(f, unix.LOCK_EX); err != nil {
+		return err
+	}
+	if _, err := os.Stat(h.path(clientFile)); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return do()
 }
 
 // dead is the folder of that name, if it is of a crowd whose process has ended.

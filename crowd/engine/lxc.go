@@ -98,7 +98,7 @@ func copyOwn(to string) error {
 // strip has nothing to do: all is in the folder.
 func (x lxcClient) strip(context.Context, home) error { return nil }
 
-// config is the configuration of a container.
+// config is the configuration of a container. LXC has a shell call its hooks, each by exec.
 const config = `lxc.uts.name = %[1]s
 lxc.rootfs.path = dir:%[2]s
 lxc.rootfs.options = ro
@@ -108,10 +108,11 @@ lxc.init.cmd = /%[3]s %[4]s
 lxc.net.0.type = empty
 lxc.hook.version = 1
 lxc.hook.start-host = %[5]s %[6]s --label %[7]s
-lxc.hook.post-stop = %[5]s %[6]s
+lxc.hook.start-host = touch %[10]s
+lxc.hook.post-stop = sh -c 'test ! -e %[10]s || exec %[5]s %[6]s'
 `
 
-// free refuses a name that the agent knows: when a container with it did not start, the hook would detach whoever has it.
+// free refuses a name that the agent knows. Where another one takes it just then, the hook fails, and does not detach what it has not attached.
 func (x lxcClient) free(ctx context.Context, id heddle.EndpointID) error {
 	_, err := client.New(x.Socket).Endpoint(ctx, id)
 	switch {
@@ -129,7 +130,7 @@ func (x lxcClient) start(ctx context.Context, h home, name string) (Container, e
 		return c, err
 	}
 	folder := filepath.Join(h.path(containers), name)
-	text := fmt.Sprintf(config, name, h.path(root), inside, argContainer, x.hook, x.Network, label+"="+h.crowd, h.path(gate), gate)
+	text := fmt.Sprintf(config, name, h.path(root), inside, argContainer, x.hook, x.Network, label+"="+h.crowd, h.path(gate), gate, filepath.Join(folder, "attached"))
 	err := os.Mkdir(folder, 0o755)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(folder, "config"), []byte(text), 0o644)
@@ -176,14 +177,22 @@ func (x lxcClient) list(_ context.Context, h home) (map[string]string, error) {
 	return names, err
 }
 
-// remove stops a container, waits for its hook, and removes its folder.
-func (x lxcClient) remove(ctx context.Context, h home, name string) error {
+// remove stops a container, waits for its hook, and removes its folder. It may have ended by itself meanwhile.
+func (x lxcClient) remove(ctx context.Context, h home, name, _ string) error {
+	folder := filepath.Join(h.path(containers), name)
+	if !isFile(filepath.Join(folder, "config")) { // it was never started
+		return os.RemoveAll(folder)
+	}
 	state, err := x.do(ctx, h, "lxc-info", "-n", name, "-H", "-s")
 	if err == nil && state != "STOPPED" {
-		_, err = x.do(ctx, h, "lxc-stop", "-n", name, "-k")
+		if _, err = x.do(ctx, h, "lxc-stop", "-n", name, "-k"); err != nil {
+			if state, failed := x.do(ctx, h, "lxc-info", "-n", name, "-H", "-s"); failed == nil && state == "STOPPED" {
+				err = nil
+			}
+		}
 	}
 	if err == nil {
-		err = os.RemoveAll(filepath.Join(h.path(containers), name))
+		err = os.RemoveAll(folder)
 	}
 	return err
 }

@@ -2,8 +2,11 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,8 +14,11 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// label is what containers bear; its value is the crowd.
+// label is what containers bear, for people who look for them; its value is the crowd. Anybody may have it: it proves nothing.
 const label = "heddle.crowd"
+
+// ids is the folder with a file for each container that the crowd has made, in which the client has written its ID.
+const ids = "ids"
 
 // oci is a client with images, and the words that docker and podman have in common.
 type oci struct {
@@ -47,6 +53,9 @@ func (o oci) do(ctx context.Context, args ...string) (string, error) {
 func (o oci) image(h home) string { return "heddle-crowd:" + h.crowd }
 
 func (o oci) furnish(ctx context.Context, h home) error {
+	if err := os.Mkdir(h.path(ids), 0o700); err != nil {
+		return heddle.Wrap(heddle.CrowdFailed, "make folder", h.path(ids), err, "make room there")
+	}
 	if _, err := (command{program: o.As, args: []string{"import", "-", o.image(h)}, input: writeImage}).run(ctx); err != nil {
 		return heddle.Wrap(heddle.CrowdFailed, "import image into", o.As, err, "see the client's message")
 	}
@@ -56,7 +65,9 @@ func (o oci) furnish(ctx context.Context, h home) error {
 func (o oci) strip(ctx context.Context, h home) error {
 	there, err := o.do(ctx, "images", "-q", o.image(h))
 	if err == nil && there != "" {
-		_, err = o.do(ctx, "rmi", o.image(h))
+		if _, err = o.do(ctx, "rmi", o.image(h)); gone(err) {
+			err = nil
+		}
 	}
 	if err != nil {
 		return heddle.Wrap(heddle.CrowdFailed, "remove image", o.image(h), err, "call 'heddle crowd down' later")
@@ -64,14 +75,23 @@ func (o oci) strip(ctx context.Context, h home) error {
 	return nil
 }
 
+// gone reports whether a client says that a container or an image is not there.
+func gone(err error) bool {
+	if err == nil {
+		return false
+	}
+	said := strings.ToLower(err.Error())
+	return strings.Contains(said, "no such container") || strings.Contains(said, "no such image") || strings.Contains(said, "image not known")
+}
+
 // start starts a container that has nothing, and may do nothing.
 func (o oci) start(ctx context.Context, h home, name string) (Container, error) {
-	id, err := o.do(ctx, "run", "-d", "--pull", "never", "--name", name, "--network", o.Network, "--label", label+"="+h.crowd,
+	id, err := o.do(ctx, "run", "-d", "--pull", "never", "--init=false", "--cidfile", filepath.Join(h.path(ids), name), "--name", name, "--network", o.Network, "--label", label+"="+h.crowd,
 		"--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--security-opt", "label=disable", "--log-driver", "none",
 		"--volume", h.path(gate)+":/"+gate+":ro", o.image(h), "/"+inside, argContainer)
 	if err != nil {
 		return Container{}, heddle.Wrap(heddle.CrowdFailed, "start container", name, err,
-			"see the client's message; a container of that name that a crowd has left is removed by '"+o.As+" rm -f "+name+"'")
+			"see the client's message; if a container has that name, see whether a crowd plays ('heddle crowd status'), and otherwise remove it ('"+o.As+" rm -f "+name+"')")
 	}
 	said, err := o.do(ctx, "inspect", "--type", "container", "--format", o.format, line(id))
 	if err != nil {
@@ -94,22 +114,31 @@ func (o oci) start(ctx context.Context, h home, name string) (Container, error) 
 	return c, nil
 }
 
-func (o oci) list(ctx context.Context, h home) (map[string]string, error) {
-	said, err := o.do(ctx, "ps", "--all", "--no-trunc", "--filter", "label="+label+"="+h.crowd, "--format", "{{.Names}} {{.ID}}")
-	if err != nil {
-		return nil, heddle.Wrap(heddle.CrowdFailed, "list containers of", o.As, err, "start the client's service, and call 'heddle crowd down'")
+// list lists the containers that the client has made for the crowd, by what it has written: a label may be anybody's.
+func (o oci) list(_ context.Context, h home) (map[string]string, error) {
+	files, err := os.ReadDir(h.path(ids))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
 	}
 	all := map[string]string{}
-	for one := range strings.Lines(said) {
-		name, id, _ := strings.Cut(strings.TrimSpace(one), " ")
-		all[name] = id
+	for _, f := range files {
+		id, failed := os.ReadFile(filepath.Join(h.path(ids), f.Name()))
+		if failed == nil && len(id) > 0 { // otherwise it has been removed, or never made
+			all[f.Name()] = strings.TrimSpace(string(id))
+		}
+		err = errors.Join(err, failed)
+	}
+	if err != nil {
+		return nil, heddle.Wrap(heddle.CrowdFailed, "list containers in", h.path(ids), err, "call as root")
 	}
 	return all, nil
 }
 
-func (o oci) remove(ctx context.Context, _ home, id string) error {
-	_, err := o.do(ctx, slices.Concat([]string{"rm"}, o.kill, []string{id})...)
-	return err
+func (o oci) remove(ctx context.Context, h home, name, id string) error {
+	if _, err := o.do(ctx, slices.Concat([]string{"rm"}, o.kill, []string{id})...); err != nil && !gone(err) {
+		return err
+	}
+	return os.Remove(filepath.Join(h.path(ids), name))
 }
 
 func (o oci) atOnce() int { return o.removes }

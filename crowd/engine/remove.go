@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"maps"
 	"runtime"
 
 	"golang.org/x/sync/errgroup"
@@ -13,16 +14,18 @@ import (
 // several is how many containers are removed at once by a client that bears it.
 func several() int { return 2 * runtime.NumCPU() }
 
-// removeAll removes the chosen containers of a crowd. Those that are gone by then are no error.
-func removeAll(ctx context.Context, c maker, h home, choose func(map[string]string) []string) error {
+// removeAll removes the containers of a crowd whose names are chosen. Those that are gone by then are no error.
+func removeAll(ctx context.Context, c maker, h home, chosen func(name string) bool) error {
 	all, err := c.list(ctx, h)
 	if err != nil {
 		return err
 	}
 	var removing errgroup.Group
 	removing.SetLimit(c.atOnce())
-	for _, id := range choose(all) {
-		removing.Go(func() error { return c.remove(ctx, h, id) })
+	for name, id := range all {
+		if chosen(name) {
+			removing.Go(func() error { return c.remove(ctx, h, name, id) })
+		}
 	}
 	failed := removing.Wait()
 	if failed == nil {
@@ -31,8 +34,9 @@ func removeAll(ctx context.Context, c maker, h home, choose func(map[string]stri
 	if all, err = c.list(ctx, h); err != nil {
 		return err
 	}
-	if left := choose(all); len(left) > 0 {
-		return heddle.Wrap(heddle.CrowdFailed, "remove containers of", fmt.Sprintf("%d users", len(left)), failed, "call 'heddle crowd down' later")
+	maps.DeleteFunc(all, func(name, _ string) bool { return !chosen(name) })
+	if len(all) > 0 {
+		return heddle.Wrap(heddle.CrowdFailed, "remove containers of", fmt.Sprintf("%d users", len(all)), failed, "call 'heddle crowd down' later")
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -21,15 +22,18 @@ func Dispatch(args []string) {
 	if len(args) != 1 || args[0] != argContainer || os.Getpid() != 1 {
 		return
 	}
-	_, err := await(living, unix.LOCK_SH)
+	first, err := await(living, unix.LOCK_SH)
+	var last *os.File
 	if err == nil {
-		_, err = await(turn, unix.LOCK_EX)
+		last, err = await(turn, unix.LOCK_EX)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "wait for the end of the crowd:", err)
 		os.Exit(1)
 	}
 	time.Sleep(apart)
+	runtime.KeepAlive(first)
+	runtime.KeepAlive(last) // until now: its end lets go of the lock
 	os.Exit(0)
 }
 
@@ -39,9 +43,14 @@ func await(name string, how int) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	return f, lock(f, how)
+}
+
+// lock waits for a lock of a file.
+func lock(f *os.File, how int) error {
 	for {
 		if err := unix.Flock(int(f.Fd()), how); !errors.Is(err, unix.EINTR) {
-			return f, err
+			return err
 		}
 	}
 }

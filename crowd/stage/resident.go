@@ -2,6 +2,7 @@ package stage
 
 import (
 	"context"
+	"errors"
 	"net/netip"
 
 	"github.com/heddle-network/heddle"
@@ -29,6 +30,10 @@ func (s *Stage) contained(ctx context.Context, user string) (play.Seat, error) {
 	}
 	seat := play.Seat{Namespace: n}
 	there, err := s.options.Agent.Endpoint(ctx, made.Endpoint)
+	if errors.Is(err, heddle.NoEndpoint.Sentinel()) {
+		return seat, heddle.Errorf(heddle.CrowdFailed, "find container on network", s.options.Network.Name, "the client has attached "+user+" to another network of that name",
+			"name one that the client has from heddle")
+	}
 	if err != nil {
 		return seat, err
 	}

@@ -53,7 +53,7 @@ func (h *Host) TryStartDocker() error {
 	}
 	// a dockerd that was killed leaves its process number, which may be another's by now
 	h.TryRun("rm", "-f", dockerPid)
-	cmd.Env, cmd.Stdout, cmd.Stderr = environment(), log, log
+	cmd.Env, cmd.Stdout, cmd.Stderr = Environment(), log, log
 	if err := cmd.Start(); err != nil {
 		return err
 	}

@@ -38,17 +38,17 @@ func (h *Host) TryRun(argv ...string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	cmd.Env = environment()
+	cmd.Env = Environment()
 	cmd.WaitDelay = time.Second
 	out, err := cmd.CombinedOutput()
 	return strings.TrimSpace(string(out)), err
 }
 
-// environment has programs of the host use its own dockerd, whatever the caller's
+// Environment has programs of the host use its own dockerd, whatever the caller's
 // shell is set to, and the distribution's before others: a client of another version
 // than dockerd's knows options that it does not.
 // HEDDLE_DOCKER is the folder of another engine's programs: see fetch-engine.sh.
-func environment() []string {
+func Environment() []string {
 	path := "/usr/sbin:/usr/bin:/sbin:/bin:" + os.Getenv("PATH")
 	if engine := os.Getenv("HEDDLE_DOCKER"); engine != "" {
 		path = engine + ":" + path
@@ -112,7 +112,7 @@ func (h *Host) Heddle(t testing.TB, args ...string) string {
 func (h *Host) TryHeddle(t testing.TB, args ...string) (string, error) {
 	t.Helper()
 	cmd := exec.Command(cell.Build(t, "heddle"), append([]string{"--socket", h.Socket}, args...)...)
-	cmd.Env = environment()
+	cmd.Env = Environment()
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }

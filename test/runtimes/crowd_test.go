@@ -88,6 +88,13 @@ func (h *host) crowdOf(as string, count func() int) {
 	if err := syscall.Kill(run.PID, syscall.SIGKILL); err != nil {
 		h.t.Fatal(err)
 	}
+	world.Within(h.t, time.Minute, "it has ended", func() error {
+		// a process that nobody has waited for is there as a zombie
+		if said, err := cell.TrySh("grep State /proc/%d/status", run.PID); err == nil && !strings.Contains(said, "zombie") {
+			return errors.New(said)
+		}
+		return nil
+	})
 	if said := cell.Sh(h.t, "heddle crowd down"); !strings.Contains(said, fmt.Sprintf("process %d", run.PID)) {
 		h.t.Errorf("a crowd that was killed is not removed: %s", said)
 	}
