@@ -78,7 +78,7 @@ func TestCrowdRunHere(t *testing.T) {
 		t.Fatalf("%v, %+v\n%s", err, r, run.stderr.String())
 	}
 	for _, one := range r.Rounds {
-		checkRound(t, one)
+		checkRound(t, one, 4)
 	}
 	captured()
 	again := runCrowd(t, short, "--network", "web", "--rounds", "3", "--out", out, "--resume")

@@ -77,6 +77,7 @@ func maskAgent(t *testing.T) *agent.Agent {
 	a, err := agent.New(agent.Options{StateDir: t.TempDir(), RunDir: t.TempDir(), Modes: []heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}, macvlan.Mode{}, direct.Mode{}, overlay.Mode{}}})
 	cell.Must(t, err)
 	t.Cleanup(func() { a.Close() })
+	<-a.Compared() // what an earlier one has left is gone
 	return a
 }
 
