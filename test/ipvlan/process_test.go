@@ -48,10 +48,10 @@ func TestStaleRedirects(t *testing.T) {
 		redirects(3)
 		a.Kill()
 		a = cell.Start(t, t.TempDir())
+		a.AuditEmpty(t) // which waits until it has compared the host with its plans
 		if out := cell.Sh(t, "tc qdisc show dev up0; ip -o link show type ipvlan"); strings.Contains(out, "clsact") || strings.Contains(out, heddle.PrefixSlave) {
 			t.Errorf("an agent without networks leaves %s", out)
 		}
-		a.AuditEmpty(t)
 		if _, _, err := a.CreateNetwork(ctx, onUplink(servicePrefixes, now), false); err != nil {
 			t.Fatal(err)
 		}
