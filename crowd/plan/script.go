@@ -3,6 +3,7 @@ package plan
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -35,8 +36,12 @@ type Question struct {
 	Day   string        `json:"day"`
 }
 
-// maxSeed is above the largest seed of a script's session.
-const maxSeed = 1 << 53
+// seed draws that of a script's session: 53 bits, on processors of 32 bits, too.
+func (w *walk) seed() uint64 {
+	var b [8]byte
+	w.stream.Read(b[:]) // never fails
+	return binary.BigEndian.Uint64(b[:]) >> 11
+}
 
 // Answer is the session that a script has drawn.
 type Answer struct {
@@ -65,7 +70,7 @@ type AnsweredStep struct {
 func (w *walk) ask(ctx context.Context, author Author) error {
 	name, b := w.session.Behaviour, w.plan.scenario.Behaviours[w.session.Behaviour]
 	q := Question{Behaviour: name, User: w.session.User, Persona: w.session.Persona, Session: w.session.Number,
-		Seed: uint64(w.stream.Below(maxSeed)), Start: w.session.Start, Day: w.plan.scenario.Clock.At(w.session.Start).String()}
+		Seed: w.seed(), Start: w.session.Start, Day: w.plan.scenario.Clock.At(w.session.Start).String()}
 	question, err := json.Marshal(q)
 	if err != nil {
 		return err
