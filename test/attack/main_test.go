@@ -31,20 +31,22 @@ const ownInGuest, subModesInGuest, underlayInGuest = "(device|link|resolver|host
 // attacks of TestAttacks, those by tunnels, those in mode ipvlan, and some on NAT, where
 // ports are chosen and connections are found by the kernel. Where the processor is
 // emulated, a guest takes minutes: make test has each under one of them, and of those that
-// this machine's kernel runs as well a part.
+// this machine's kernel runs as well a part, and no control.
 func TestInGuests(t *testing.T) {
 	cell.Need(t)
 	own := []string{cell.Build(t, "heddled")}
-	owned, subModes := "^TestOwnAttacks$/"+ownInGuest+"/^ipvlan$", "^TestOwnAttacks$/"+subModesInGuest+"/^ipvlan$"
-	underlay := "^(TestAttacks|TestOwnErrors|TestOwnAttacks)$/(^ipvlan$|" + underlayInGuest + ")"
-	nat := "^TestOwnAttacks$/^(over_a_port_of_the_host|connection_of_one_who_left|a_container_calls_the_store_and_the_join_door_of_its_host)$/^bridge$"
+	ownAttack := func(name, rest string) string { return "^TestOwnAttacks$/" + name + "/" + rest }
+	ipvlan := ownAttack("("+ownInGuest+"|"+subModesInGuest+")", "^ipvlan$")
+	underlay := ownAttack(underlayInGuest, "^ipvlan$")
+	nat := ownAttack("^(over_a_port_of_the_host|connection_of_one_who_left|a_container_calls_the_store_and_the_join_door_of_its_host)$", "^bridge$")
+	const guarded = "/^guarded$"
 	for name, g := range map[string]struct{ version, small, full string }{
-		"attacks":   {"6.1", "^TestAttacks$/^bridge$/^guarded$", "^TestAttacks$/^(bridge|bridge_nf|macvlan|direct|routed|overlay)$"},
-		"overlay":   {"6.1", "^TestSpanAttacks$/^over_IPv4$", "^TestSpanAttacks$"},
-		"own":       {"6.12", owned, owned},
-		"sub-modes": {"6.12", subModes, subModes},
-		"underlay":  {"6.1", underlay, underlay},
-		"nat":       {"6.1", nat, nat},
+		"attacks": {"6.1", "^TestAttacks$/^bridge$" + guarded + "|" + nat + guarded,
+			"^TestAttacks$/^(bridge|bridge_nf|macvlan|direct|routed|overlay)$|" + nat},
+		"overlay": {"6.1", "^TestSpanAttacks$/^over_IPv4$" + guarded + "|^TestAttacks$/^ipvlan$" + guarded + "|^TestOwnErrors$/^ipvlan$|" + underlay + guarded,
+			"^TestSpanAttacks$|^(TestAttacks|TestOwnErrors)$/^ipvlan$|" + underlay},
+		// The controls that no other mode and sub-mode has.
+		"ipvlan": {"6.12", ipvlan + guarded + "|" + ownAttack("(^ipvlan_device|sub-mode_l3s)", "^ipvlan$"), ipvlan},
 	} {
 		t.Run(name, func(t *testing.T) {
 			vm.Guest{Own: own, Small: map[string]string{g.version: g.small}}.RunEverywhere(t, g.full)
