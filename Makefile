@@ -18,9 +18,9 @@ PACKAGES := nftables iptables iproute2 iputils-ping procps kmod sockperf iperf3 
 # processor busier, and each other waiting, until something takes longer than a test allows.
 AT_ONCE  ?= $(shell expr 1 + $$(nproc))
 GUESTS_AT_ONCE ?= $(shell expr 1 + $$(nproc))
-LONGEST  := ./test/attack ./test/fleet ./test/hardship ./test/crash ./kernel ./test/modes ./lab ./test/doctor \
-            ./test/runtimes ./test/allocation ./test/install ./test/handover ./test/fast ./test/overlay ./test/coexist \
-            ./cmd/heddle ./peer ./test/join
+LONGEST  := ./test/attack ./test/fleet ./test/hardship ./test/crash ./test/runtimes ./kernel ./test/modes ./cmd/heddle ./lab \
+            ./test/doctor ./test/allocation ./test/install ./test/handover ./test/fast ./test/overlay ./test/coexist \
+            ./peer ./test/join
 GUESTS   := ./test/attack ./test/modes ./kernel ./test/ipvlan ./test/fast ./test/direct ./test/doctor ./test/overlay \
             ./bpf ./lab ./trial ./test/vm
 # Docker gives a driver little time, so the three dockerds and their agents come before all others.
