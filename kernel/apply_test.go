@@ -16,6 +16,7 @@ import (
 	"github.com/heddle-network/heddle/commands"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/poll"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 func (r *room) apply(p heddle.Plan) []string {
@@ -198,7 +199,7 @@ func (r *room) failAt(n int) (name *string) {
 	return name
 }
 
-// A failure at any step of Apply leaves things as they were.
+// A failure at any step of Apply leaves things as they were (see soak.Next).
 func TestApplyAllOrNothing(t *testing.T) {
 	for _, s := range scenarios(t) {
 		for part, plan := range map[string]heddle.Plan{"network": s.netPlan, "endpoint": s.endpoint(0)} {
@@ -215,7 +216,7 @@ func TestApplyAllOrNothing(t *testing.T) {
 				steps := counting.stepsOf(func() error { counting.apply(plan); return nil })
 				names := sysctlNames(plan)
 				before := r.steady(names...)
-				for n := 1; n <= steps; n++ {
+				for n := soak.Next(t, 0); n <= steps; n = soak.Next(t, n) {
 					name := r.failAt(n)
 					made, err := r.k.Apply(plan, r.podNS)
 					r.k.Tripwire = nil

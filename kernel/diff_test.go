@@ -8,6 +8,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/vm"
 )
 
@@ -105,7 +106,9 @@ func TestDiffFindsEachObject(t *testing.T) {
 			}
 			all := heddle.Plan{Host: union, Pod: plan.Pod}
 			for ns, state := range map[string]heddle.State{r.host: all.Host, r.pod: all.Pod} {
-				for _, o := range state.Objects() {
+				objects := state.Objects()
+				for i := soak.Next(t, -1); i < len(objects); i = soak.Next(t, i) {
+					o := objects[i]
 					collateral := r.damage(ns, o)
 					diff, err := r.k.Diff(all, r.podNS)
 					cell.Must(t, err)

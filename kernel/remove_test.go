@@ -10,6 +10,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/commands"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 // A failure at any step of Remove is repaired by calling it again. Then nothing is left, and shared
@@ -27,7 +28,7 @@ func TestRemoveAgain(t *testing.T) {
 			before := r.steady()
 			r.apply(plan)
 			steps := r.stepsOf(func() error { return r.k.Remove(plan, r.podNS, shared) })
-			for n := 1; n <= steps; n++ {
+			for n := soak.Next(t, 0); n <= steps; n = soak.Next(t, n) {
 				r.apply(plan)
 				name := r.failAt(n)
 				err := r.k.Remove(plan, r.podNS, shared)

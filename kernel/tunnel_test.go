@@ -12,6 +12,7 @@ import (
 	"github.com/heddle-network/heddle/mode/routed"
 	"github.com/heddle-network/heddle/path"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/vm"
 )
 
@@ -173,7 +174,7 @@ func TestTunnelMadeAnew(t *testing.T) {
 	settings := strings.NewReplacer("vxlan id 70 ", "vxlan id 71 ", "dstport 4789", "dstport 4790")
 	r.becomes("made anew", settings.Replace(before), "net/ipv4/conf/hv4test/rp_filter")
 	before = r.steady("net/ipv4/conf/hv4test/rp_filter")
-	for n := 1; n <= steps && !vm.InGuest(); n++ { // which takes minutes there
+	for n := soak.Next(t, 0); n <= steps && !vm.InGuest(); n = soak.Next(t, n) { // which takes minutes there
 		name := r.failAt(n)
 		_, err := r.k.Apply(heddle.Plan{Host: reach}, nil)
 		r.k.Tripwire = nil

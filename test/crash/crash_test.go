@@ -14,6 +14,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
@@ -105,7 +106,7 @@ func TestKillAtEveryStep(t *testing.T) {
 	}
 }
 
-// killAtEveryStep has the agent that comes back after a crash die at the next step.
+// killAtEveryStep has the agent that comes back after a crash die at the next step (see soak.Next).
 func killAtEveryStep(t *testing.T, op operation) {
 	dir := t.TempDir()
 	pod := cell.Netns(t, "pod")
@@ -113,14 +114,14 @@ func killAtEveryStep(t *testing.T, op operation) {
 	start := func(step int) *cell.Agent {
 		return cell.Start(t, dir, fmt.Sprintf("HEDDLE_CRASH_AT=%d", step), "HEDDLE_CRASH_AFTER="+armed)
 	}
-	a := start(1)
-	for step := 1; ; step++ {
+	a := start(soak.Next(t, 0))
+	for step := soak.Next(t, 0); ; step = soak.Next(t, step) {
 		op.prepare(t, a, pod)
 		cell.Must(t, os.WriteFile(armed, nil, 0o600))
 		err := op.run(a, pod)
 		if err == nil && !a.Dead() {
 			os.Remove(armed)
-			t.Logf("%d steps", step-1)
+			t.Logf("fewer than %d steps", step)
 			if step-1 < cmp.Or(op.fewest, 4) {
 				t.Errorf("only %d steps: the agent does not count them", step-1)
 			}
@@ -131,7 +132,7 @@ func killAtEveryStep(t *testing.T, op operation) {
 		}
 		a.WaitDead(t)
 		os.Remove(armed)
-		a = start(step + 1)
+		a = start(soak.Next(t, step))
 		if op.settle != nil {
 			op.settle(t, a)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -86,8 +87,8 @@ func faultAtEveryStep(t *testing.T, mode string, f fault) {
 	// once to and fro: what settings outlive their plan is set from now on
 	cell.Must(t, f.do(s))
 	cell.Must(t, f.undo(s))
-	steps := 0
-	for at := 1; ; at++ {
+	at := soak.Next(t, 0)
+	for ; ; at = soak.Next(t, at) {
 		before := s.dump(t)
 		name, err := s.failAt(at, f.do)
 		if name == "" {
@@ -95,7 +96,6 @@ func faultAtEveryStep(t *testing.T, mode string, f fault) {
 			cell.Must(t, f.undo(s))
 			break
 		}
-		steps++
 		where := fmt.Sprintf("failed at step %d (%s)", at, name)
 		if !errors.Is(err, errFault) {
 			t.Errorf("%s, the error is %v", where, err)
@@ -110,8 +110,8 @@ func faultAtEveryStep(t *testing.T, mode string, f fault) {
 			t.FailNow()
 		}
 	}
-	if t.Logf("%d steps", steps); steps < 3 {
-		t.Errorf("%d steps: the agent does not count them", steps)
+	if t.Logf("fewer than %d steps", at); at < 4 {
+		t.Errorf("fewer than %d steps: the agent does not count them", at)
 	}
 	s.fill(t)
 	w.AuditEmpty(t)
