@@ -30,8 +30,9 @@ func TestRedirectsInGuests(t *testing.T) {
 }
 
 // TestTunnelsInGuests runs the tests of tunnels between hosts in guests; a thousand ranges, what they
-// cost, and each drift only with make soak.
+// cost, each drift and each change of a tunnel only with make soak.
 func TestTunnelsInGuests(t *testing.T) {
-	const pattern = "^(TestApplyTwice|TestRoute(MTU|Swap)|TestRanges(Overlap%s)|TestTunnel(Taken|MadeAnew%s))$/^overlay$"
-	vm.Guest{Small: map[string]string{"6.12": fmt.Sprintf(pattern, "", "")}}.RunEverywhere(t, fmt.Sprintf(pattern, "|Many", "|Cost|Drift"))
+	const pattern = "^(TestApplyTwice|TestRouteMTU|TestRangesOverlap|TestTunnelTaken%s)$/^overlay$"
+	g := vm.Guest{Small: map[string]string{"6.12": fmt.Sprintf(pattern, "")}}
+	g.RunEverywhere(t, fmt.Sprintf(pattern, "|TestRangesMany|TestTunnel(Cost|Drift|MadeAnew)|TestRouteSwap"))
 }

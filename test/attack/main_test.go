@@ -43,7 +43,7 @@ func TestInGuests(t *testing.T) {
 	for name, g := range map[string]struct{ version, small, full string }{
 		"attacks": {"6.1", "^TestAttacks$/^bridge$" + guarded + "|" + nat + guarded,
 			"^TestAttacks$/^(bridge|bridge_nf|macvlan|direct|routed|overlay)$|" + nat},
-		"overlay": {"6.1", "^TestSpanAttacks$/^over_IPv4$" + guarded + "|^TestAttacks$/^ipvlan$" + guarded + "|^TestOwnErrors$/^ipvlan$|" + underlay + guarded,
+		"overlay": {"6.1", "^TestSpanAttacks$/^over_IPv4$" + guarded + "/^IPv4_inside$|^TestAttacks$/^ipvlan$" + guarded + "|^TestOwnErrors$/^ipvlan$|" + underlay + guarded,
 			"^TestSpanAttacks$|^(TestAttacks|TestOwnErrors)$/^ipvlan$|" + underlay},
 		// The controls that no other mode and sub-mode has.
 		"ipvlan": {"6.12", ipvlan + guarded + "|" + ownAttack("(^ipvlan_device|sub-mode_l3s)", "^ipvlan$"), ipvlan},

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
 // leaves out what is the agent's work alone, repetitions of the same guards, and what every kernel
 // counts or sends alike.
 func TestInGuests(t *testing.T) {
-	small := "^TestIsolation$/^bridge-routed$|^TestPorts$/^bridge_nf$|^Test(Reach|PolicyTable)$"
+	small := "^TestIsolation$/^bridge-routed$|^TestPorts$/^bridge_nf$|^TestPolicyTable$"
 	g := vm.Guest{Small: map[string]string{"6.12": small}}
 	g.RunEverywhere(t, "^Test(Reach|MTU|Inside|SecondNetwork|Ports|PortOfHost|Isolation|Internal|Floor|Quiet|NoNeighbourTraffic|Broadcast|PolicyTable)$")
 }
@@ -31,9 +31,9 @@ func TestInGuests(t *testing.T) {
 // TestMoreInGuests repeats what looks at containers on the parent's LAN; with make soak also at
 // several networks of one container, and at the agent's care for its objects.
 func TestMoreInGuests(t *testing.T) {
-	small := "Macvlan|MacvlanSubmodes|MacvlanNameOfHost|Reboot"
+	small := "Macvlan|MacvlanSubmodes|Reboot"
 	g := vm.Guest{Small: map[string]string{"6.1": "^Test(" + small + ")$"}}
-	g.RunEverywhere(t, "^Test("+small+"|MacvlanOneMAC|MacvlanAnnounced|MacvlanLater|DefaultRoute|DriftInside|Gone|ComesBack|Drift|Flush|Restart|FirstPacket)$")
+	g.RunEverywhere(t, "^Test("+small+"|MacvlanNameOfHost|MacvlanOneMAC|MacvlanAnnounced|MacvlanLater|DefaultRoute|DriftInside|Gone|ComesBack|Drift|Flush|Restart|FirstPacket)$")
 }
 
 var ctx = context.Background()
