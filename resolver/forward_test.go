@@ -80,24 +80,34 @@ func TestTransport(t *testing.T) {
 	if r := exchange(t, s.c1, "udp", app4, m); !r.Truncated || len(r.Answer) < 50 {
 		t.Errorf("the reply over UDP with EDNS has %d records: %v", len(r.Answer), r.MsgHdr)
 	}
-	if got := networks(s); got != "udp tcp udp tcp" {
+	// On a busy machine a question goes to a second server, too.
+	if got := networks(s); slices.Index(got, "udp") != 0 || count(got, "udp") < 2 || count(got, "tcp") < 2 {
 		t.Errorf("asked was over %s", got)
 	}
 	s.far.does(big)
 	if r := exchange(t, s.c1, "tcp", app4, query("big.example A")); r.Truncated || len(r.Answer) != 100 {
 		t.Errorf("the reply over TCP has %d records: %v", len(r.Answer), r.MsgHdr)
 	}
-	if got := networks(s); got != "tcp" {
+	if got := networks(s); count(got, "tcp") == 0 || count(got, "udp") > 0 {
 		t.Errorf("asked was over %s", got)
 	}
 }
 
-func networks(s *scene) string {
-	var all []string
+func networks(s *scene) []string {
+	all := []string{}
 	for _, a := range s.far.seen() {
 		all = append(all, a.network)
 	}
-	return strings.Join(all, " ")
+	return all
+}
+
+func count(all []string, one string) (n int) {
+	for _, s := range all {
+		if s == one {
+			n++
+		}
+	}
+	return n
 }
 
 // TestEDNS: what a name server has to know of the asker is passed on, both ways.
