@@ -45,8 +45,11 @@ func TestInGuests(t *testing.T) {
 			"^TestAttacks$/^(bridge|bridge_nf|macvlan|direct|routed|overlay)$|" + nat},
 		"overlay": {"6.1", "^TestSpanAttacks$/^over_IPv4$" + guarded + "/^IPv4_inside$|^TestAttacks$/^ipvlan$" + guarded + "|^TestOwnErrors$/^ipvlan$|" + underlay + guarded,
 			"^TestSpanAttacks$|^(TestAttacks|TestOwnErrors)$/^ipvlan$|" + underlay},
-		// The controls that no other mode and sub-mode has.
-		"ipvlan": {"6.12", ipvlan + guarded + "|" + ownAttack("(^ipvlan_device|sub-mode_l3s)", "^ipvlan$"), ipvlan},
+		"ipvlan": {"6.12", strings.Join([]string{ownAttack(ownInGuest, "^ipvlan$") + guarded,
+			ownAttack("^ipvlan_device", "^ipvlan$/^control$"), // which no other mode has
+			ownAttack("^VXLAN.*sub-mode", "^ipvlan$") + guarded + "/^over_IPv4$",
+			ownAttack("^metadata.*sub-mode_l3$", "^ipvlan$") + guarded,
+			ownAttack("^a_container_calls.*sub-mode_l3s$", "^ipvlan$") + guarded}, "|"), ipvlan},
 	} {
 		t.Run(name, func(t *testing.T) {
 			vm.Guest{Own: own, Small: map[string]string{g.version: g.small}}.RunEverywhere(t, g.full)

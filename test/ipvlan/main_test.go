@@ -18,20 +18,20 @@ func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
 
 // TestInGuests runs all under the kernels of Debian, in guests that have IPVS, too. In make test,
 // Linux 6.1 has what looks at the kernel alone, with redirects by u32; 6.12 has all else, but a second
-// cloud and the command line, which are only in make soak.
+// cloud, what flows and sub-modes show as well, and the command line, which are only in make soak.
 func TestInGuests(t *testing.T) {
 	cell.Need(t)
-	const most = "Reach|ServicesProgram|ServicesOnPlainSwitch|ServicesOnUplink|Submodes|Refusals|StaleRedirects"
+	const most = "ServicesOnUplink|Submodes|Refusals|StaleRedirects"
 	g := vm.Guest{
 		Modules: append(vm.DefaultModules(), "ip_vs", "ip_vs_rr", "xt_ipvs"),
 		Tools:   vm.DefaultTools(),
 		Own:     []string{cell.Build(t, "heddled"), cell.Build(t, "heddle")},
-		Small:   map[string]string{"6.1": "^TestServicesU32$/^(iptables|no_rule)$", "6.12": "^Test(" + most + ")$|^TestFlows$/^routed$"},
+		Small:   map[string]string{"6.1": "^TestServicesU32$/^(iptables|no_rule)$", "6.12": "^Test(" + most + ")$|^TestFlows$/^routed$|^TestServicesProgram$/^(nftables|ipvs|no_rule)$"},
 	}
 	if path, err := exec.LookPath("ipvsadm"); err == nil {
 		g.Tools = append(g.Tools, path)
 	}
-	g.RunEverywhere(t, "^Test("+most+"|Flows|CommandLine|ServicesU32)$")
+	g.RunEverywhere(t, "^Test("+most+"|Reach|Flows|CommandLine|Services(Program|OnPlainSwitch|U32))$")
 }
 
 var ctx = context.Background()
