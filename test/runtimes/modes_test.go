@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -30,6 +31,10 @@ var wirings = []wiring{
 	{mode: "macvlan", onLAN: true},
 	{mode: "direct", onLAN: true, nics: true},
 }
+
+// briefly says that a runtime's test tells in this mode only what containers do first. What is left
+// is between the runtime and the agent, and is told in the first mode; in all with make soak.
+func (w wiring) briefly() bool { return w.mode != wirings[0].mode && !soak.On() }
 
 // conflist is a list with one network, whose subnets follow from its number.
 func (w wiring) conflist(name string, number int) string {

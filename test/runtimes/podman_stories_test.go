@@ -20,10 +20,12 @@ func (p podman) tell() {
 		p.sub(w.mode, func() {
 			p.networks(w)
 			p.story("run", p.tellRun)
-			p.story("pod", p.tellPod)
-			p.story("networks", p.tellNetworks)
-			p.story("restart", p.tellRestart)
-			p.story("crash", p.tellCrash)
+			if !w.briefly() {
+				p.story("pod", p.tellPod)
+				p.story("networks", p.tellNetworks)
+				p.story("restart", p.tellRestart)
+				p.story("crash", p.tellCrash)
+			}
 			if w.mode == "bridge" {
 				p.story("crowd", p.tellCrowd)
 			}
