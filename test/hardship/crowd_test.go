@@ -12,11 +12,11 @@ import (
 	"github.com/heddle-network/heddle/test/world"
 )
 
-// TestCrowd: 300 callers at once, each with a container of its own, on networks
+// TestCrowd: 150 callers at once, each with a container of its own, on networks
 // of all modes. Nobody is refused, and the host is as before when all have left.
 func TestCrowd(t *testing.T) {
 	cell.Need(t)
-	crowd(t, 300, 300)
+	crowd(t, 150, 150)
 }
 
 // TestSoakCrowd: 2,000 endpoints at once; the agent dies and comes back with all

@@ -35,11 +35,11 @@ const callersMany, podsEach = 4, 3
 // containers, so that some go without.
 const nicPairs = 2
 
-// TestStorm: 2,000 operations, a kill every 20 to 50, and of the calm containers
+// TestStorm: 1,000 operations, a kill every 20 to 50, and of the calm containers
 // beside it not a packet lost. HEDDLE_SEED repeats one.
 func TestStorm(t *testing.T) {
 	cell.Need(t)
-	rage(t, 2000)
+	rage(t, 1000)
 }
 
 // TestSoakStorm is the full scale.
