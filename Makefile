@@ -16,7 +16,7 @@ PACKAGES := nftables iptables iproute2 iputils-ping procps kmod sockperf iperf3 
 # Most of a suite's time is waiting, that of guests is work, as their processor is emulated. So guests
 # have a run of their own, beside all others. In both, those that take longest begin. More at once keep no
 # processor busier, and each other waiting, until something takes longer than a test allows.
-AT_ONCE  ?= $(shell expr 2 + $$(nproc))
+AT_ONCE  ?= $(shell expr 1 + $$(nproc))
 GUESTS_AT_ONCE ?= $(shell expr 1 + $$(nproc))
 LONGEST  := ./test/attack ./test/fleet ./test/hardship ./test/crash ./test/runtimes ./kernel ./test/modes ./cmd/heddle ./lab \
             ./test/doctor ./test/allocation ./test/install ./test/handover ./test/fast ./test/overlay ./test/coexist \

@@ -25,7 +25,7 @@ func TestTagged(t *testing.T) {
 	t.Cleanup(func() { cell.TrySh("ip link del trunk0") })
 	// one that was never down has no state of operation
 	cell.Sh(t, "ip link set nic20 down; ip link set nic20 up")
-	world.Within(t, world.Patience, "nic20 is up", func() error {
+	world.Soon(t, "nic20 is up", func() error {
 		out, err := cell.TrySh("cat /sys/class/net/nic20/operstate | grep -x up")
 		if err != nil {
 			return fmt.Errorf("%w %s", err, out)

@@ -107,7 +107,7 @@ func composeNames(t *testing.T, l *docker.Lab) {
 	all("dockerd's restart")
 	t.Run("clash", func(t *testing.T) {
 		run(t, a, "data", "--net", "both")
-		world.Within(t, world.Patience, "who poses as another is told", func() error {
+		world.Soon(t, "who poses as another is told", func() error {
 			if said := c.Heddle(t, "status"); !strings.Contains(said, "data on both") {
 				return errors.New(said)
 			}

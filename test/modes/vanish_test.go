@@ -87,7 +87,7 @@ func vanish(t *testing.T, mode string) {
 	w.AuditEmpty(t)
 	heir.end(t)
 	// the agent, which looks for containers' namespaces, may have it open
-	world.Within(t, world.Patience, "the namespace is unmounted", func() error {
+	world.Soon(t, "the namespace is unmounted", func() error {
 		_, err := cell.TrySh("umount /run/other/a")
 		return err
 	})

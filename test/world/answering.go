@@ -22,7 +22,7 @@ func Answering(t testing.TB, options *agent.Options) func(*agent.Options) {
 			if r, err := process.Find(dir); err == nil && r != nil {
 				unix.Kill(r.PID, unix.SIGKILL)
 			}
-			Within(t, Patience, "the resolver ends", func() error {
+			Soon(t, "the resolver ends", func() error {
 				if r, err := process.Find(dir); r != nil || err != nil {
 					return fmt.Errorf("%+v, %v", r, err)
 				}

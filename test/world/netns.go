@@ -189,6 +189,6 @@ func (n Netns) Silent(t testing.TB, to ...netip.Addr) {
 func (n Netns) Reaches(t testing.TB, to ...netip.Addr) {
 	t.Helper()
 	for _, a := range to {
-		Within(t, Patience, n.Name+" reaches "+a.String(), func() error { return n.Ping(a, "-W2") })
+		Soon(t, n.Name+" reaches "+a.String(), func() error { return n.Ping(a, "-W2") })
 	}
 }

@@ -32,26 +32,22 @@ var (
 	RepairTime = time.Minute * min(Slowness, 3)
 )
 
-// Soon waits until try succeeds, and fails the test if it has not when Patience is over. What succeeds later is
-// no failure: the machine may have stood still.
+// Soon is Within with Patience as its limit.
 func Soon(t testing.TB, what string, try func() error) {
 	t.Helper()
-	if took, err := poll.Until(Patience, pause, try); err != nil {
-		t.Errorf(late, what, Patience, took.Round(time.Millisecond), err)
-	}
+	Within(t, Patience, what, try)
 }
 
-// Within waits until try succeeds, and returns how long that took. It fails the test if that is longer than the limit.
+// Within waits until try succeeds, and returns how long that took. It fails the test if try has not succeeded
+// when the limit is over. What succeeds later is no failure: the machine may have stood still.
 func Within(t testing.TB, limit time.Duration, what string, try func() error) time.Duration {
 	t.Helper()
 	took, err := poll.Until(limit, pause, try)
-	if err != nil || took > limit {
-		t.Errorf(late, what, limit, took.Round(time.Millisecond), err)
+	if err != nil {
+		t.Errorf("%s: not within %v (waited %v): %v", what, limit, took.Round(time.Millisecond), err)
 	}
 	return took
 }
 
 // pause is between two tries.
 var pause = 5 * time.Millisecond * Slowness
-
-const late = "%s: not within %v (waited %v): %v"
