@@ -63,7 +63,7 @@ const (
 )
 
 // dovecotUnderWay is how much of mails that are being sent dovecot may keep in files, in bytes: it has all of a mail that is larger than 128
-// KiB before it hands it on. Whoever finds no room is told to come later. No source: a guess.
+// KiB before it hands it on. Whoever finds no room loses the connection. No source: a guess.
 const dovecotUnderWay = 256 << 20
 
 func (d dovecot) configured(s Setting) (p container.Program, speaks protocol.Protocol, err error) {
