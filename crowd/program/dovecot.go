@@ -69,7 +69,7 @@ const dovecotUnderWay = 256 << 20
 func (d dovecot) configured(s Setting) (p container.Program, speaks protocol.Protocol, err error) {
 	account := protocol.Account{User: "people", Password: rand.Text()}
 	p = container.Program{Path: "/bin/sh", Args: []string{"-c", dovecotStart, s.path, "-F", "-c", dovecotConf}, Size: protocol.Content + dovecotUnderWay + spare,
-		Folders: []string{dovecotRun, dovecotControl, dovecotUnder, dovecotMail + "/new", dovecotMail + "/tmp"}}
+		Folders: []string{dovecotRun, dovecotControl, dovecotControl + "/.INBOX", dovecotUnder, dovecotMail + "/new", dovecotMail + "/tmp"}}
 	if p.Files, account.TLS, err = s.secured(); err != nil {
 		return p, nil, err
 	}
@@ -77,13 +77,18 @@ func (d dovecot) configured(s Setting) (p container.Program, speaks protocol.Pro
 	p.Files = append(p.Files, text(dovecotConf, d.conf(s, people)), text(dovecotSink, dovecotDrops),
 		text(dovecotPeople, fmt.Sprintf("%s:{SHA256.HEX}%x\n", account.User, sha256.Sum256([]byte(account.Password)))),
 		text("/etc/passwd", "nobody:x:65534:65534::/:/bin/sh\n"), text("/etc/group", "nogroup:x:65534:\n"))
-	for i := range int64(protocol.Content / protocol.MessageSize) {
+	const messages = protocol.Content / protocol.MessageSize
+	// The list of numbers is there from the beginning: whoever is first would make it, and be told that there are no messages yet.
+	numbers := fmt.Sprintf("3 V1 N%d G%032x\n", messages+1, 1)
+	for i := range int64(messages) {
 		// A name says how large a message is (S), also with the line ends of the protocol (W), so that nobody need read it.
-		name := fmt.Sprintf("%s/cur/%d.M%d.crowd,S=%d,W=%[4]d:2,S", dovecotMail, i+1, i+1, protocol.MessageSize)
-		p.Files = append(p.Files, container.File{Name: name, Write: func(w io.Writer) error {
+		name := fmt.Sprintf("%d.M%[1]d.crowd,S=%d,W=%[2]d:2,S", i+1, protocol.MessageSize)
+		numbers += fmt.Sprintf("%d :%s\n", i+1, name)
+		p.Files = append(p.Files, container.File{Name: dovecotMail + "/cur/" + name, Write: func(w io.Writer) error {
 			return dovecotMessage(w, draw.NewStream(s.Seed, "contents", s.Service, fmt.Sprint(i)))
 		}})
 	}
+	p.Files = append(p.Files, text(dovecotControl+"/.INBOX/dovecot-uidlist", numbers))
 	return p, people, nil
 }
 
@@ -149,6 +154,7 @@ func (dovecot) conf(s Setting, people protocol.Mail) string {
   process_min_avail = %[2]d
   process_limit = %[2]d
   client_limit = %[3]d
+  vsz_limit = %[7]dM
   inet_listener %[1]s {
     port = %[4]d
   }
@@ -159,7 +165,7 @@ func (dovecot) conf(s Setting, people protocol.Mail) string {
 service %[1]s {
   process_limit = %[3]d
 }
-`, one, runtime.NumCPU(), c, ports[one], ports[one+"s"], secure)
+`, one, runtime.NumCPU(), c, ports[one], ports[one+"s"], secure, 256+c/4) // megabytes: 256 KiB for each
 	}
 	return fmt.Sprintf(`protocols = imap submission
 listen = %s
@@ -186,8 +192,8 @@ userdb {
   driver = static
   args = uid=65534 gid=65534 home=%[6]s
 }
-# Each session has an index of its own, in memory.
-mail_location = maildir:%[7]s:INDEX=MEMORY:CONTROL=%[8]s
+# All sessions have one index: one that each has in memory is made under a lock of all.
+mail_location = maildir:%[7]s:INDEX=%[8]s:CONTROL=%[8]s
 mailbox_list_index = no
 mail_temp_dir = %[6]s
 submission_relay_host = 127.0.0.1

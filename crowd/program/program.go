@@ -100,7 +100,7 @@ func Find(name string) (Installed, error) {
 	found := Installed{name, path, as, cmp.Or(read(string(said)), "of an unknown version"), k}
 	if picky, is := k.(interface{ unfit(version string) string }); is {
 		if why := picky.unfit(found.Version); why != "" {
-			return Installed{}, heddle.Errorf(heddle.NoTool, "take program", name, why, "install what is missing (Debian: "+pack+"), or take 'by: "+name+"' out of the scenario")
+			return Installed{}, heddle.Errorf(heddle.NoTool, "take program", name, why, "install it as the guide says (Debian: "+pack+"), or take 'by: "+name+"' out of the scenario")
 		}
 	}
 	return found, nil
