@@ -86,5 +86,5 @@ func (i IMAP) refused(d *dialogue, r Request) error {
 	d.no = func(line string) bool {
 		return imapNo(line) && !strings.HasPrefix(line, "a NO ") || strings.HasPrefix(line, "a OK ")
 	}
-	return d.ask("a NO ", "a LOGIN %s %s\r\n", i.User, strings.Repeat("x", min(max(1, int(min(r.Sends, longestPassword))-frame), longestPassword)))
+	return d.ask("a NO ", "a LOGIN %s %s\r\n", i.User, strings.Repeat("x", max(1, int(min(r.Sends, longestPassword))-frame)))
 }
