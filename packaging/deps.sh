@@ -1,7 +1,7 @@
 #!/bin/sh
 # deps.sh PACKAGE…: install the Debian packages that are missing. Nothing is
-# started: a policy-rc.d forbids the services for the length of the call. An SSH
-# server does not start with the next boot either.
+# started: a policy-rc.d forbids the services for the length of the call. Servers for
+# SSH and mail do not start with the next boot either.
 set -eu
 missing=""
 for p in "$@"; do
@@ -26,8 +26,12 @@ if ! { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-
 	exit 1
 fi
 rm -f "$log"
-# Debian has what is installed start with the next boot. Nobody who tests asked to be logged in to.
+# Debian has what is installed start with the next boot. Nobody who tests asked to be logged in to, or to be sent mail.
 case " $missing " in *" openssh-server "*)
 	! command -v systemctl >/dev/null || systemctl --quiet disable ssh.service ssh.socket ||
 		echo "an SSH server may start with the next boot: 'systemctl disable ssh' forbids it" >&2
+esac
+case " $missing " in *" dovecot-"*)
+	! command -v systemctl >/dev/null || systemctl --quiet disable dovecot.service dovecot.socket ||
+		echo "a mail server may start with the next boot: 'systemctl disable dovecot' forbids it" >&2
 esac

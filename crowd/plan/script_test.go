@@ -19,14 +19,14 @@ crowd: scripted
 seed: 3
 users: 30
 clock: {start: "Mon 10:00", length: 1m}
-services: {web: {by: nginx, tls: true, http: 2}}
+services: {web: {by: nginx, tls: true, http: 2}, mail: {by: dovecot}}
 personas:
   one: {share: 100%, does: {play: 4/m, print: 1/m}}
 events:
   - {at: 10s, for: 10s, gather: play, share: 50%}
 behaviours:
   play:
-    actions: [web.page, chat.connect, chat.message]
+    actions: [web.page, chat.connect, chat.message, mail.fetch]
     steps: 4
     script: |
       #!/bin/sh
@@ -183,6 +183,7 @@ func TestScriptRefused(t *testing.T) {
 		`{"steps": [{"do": "web.page", "expect": 1, "sends": 17179869185}]}`:                "it sends or receives 17179869185; give bytes, up to 16 GiB",
 		`{"steps": [{"do": "web.page", "expect": 1, "receives": [-1]}]}`:                    "it sends or receives -1",
 		`{"steps": [{"do": "web.page", "expect": 1, "sends": 4097}]}`:                       "over HTTP/2 a request has 4096 bytes at most",
+		`{"steps": [{"do": "mail.fetch", "expect": 1, "sends": 4097}]}`:                     "by dovecot, a request has 4KiB at most",
 		`{"steps": [{"do": "web.page", "expect": 1, "connections": 101}]}`:                  "it opens 101 connections; give 0 to 100",
 		`{"steps": [{"do": "web.page", "expect": 1, "connections": 0, "keep": true}]}`:      "it opens no connection that it could keep",
 		`{"steps": [{"do": "web.page", "expect": 1, "mistake": "way"}]}`:                    `"way" is no mistake; choose from name, password`,

@@ -27,6 +27,9 @@ func (a Answer) check(b scenario.Behaviour, services map[string]scenario.Service
 		if why == "" && services[s.Do.Service()].HTTP == 2 && s.Sends > scenario.MaxHead {
 			why = "over HTTP/2 a request has 4096 bytes at most"
 		}
+		if why == "" {
+			_, why = services[s.Do.Service()].Unlike(s.Do, s.Sends, slices.Max(append([]int64{0}, s.Receives...)), s.opens(), s.Keep)
+		}
 		if why != "" {
 			return fmt.Sprintf("step %d: %s", i+1, why)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle/crowd/plan"
+	"github.com/heddle-network/heddle/crowd/scenario"
 )
 
 // TestPrograms: a program changes nothing of the plan. It has the far ends of its connections, needs memory, and must be
@@ -47,6 +48,11 @@ personas: {one: {share: 100%, does: {browse: 20/h, chat: 20/h}}}
 	}
 }
 
+func filesOfProgram(s plan.Summary) int64 {
+	all := s.Needs(plan.Limits{})
+	return all[slices.IndexFunc(all, func(n plan.Need) bool { return n.What == "open files of a program" })].Need
+}
+
 // TestTakes: what programs take is that of each.
 func TestTakes(t *testing.T) {
 	const text = `
@@ -61,5 +67,11 @@ personas: {one: {share: 100%, does: {ssh: 20/h}}}
 	open := with.Served["shell"]
 	if got, want := with.Memory()-without.Memory(), 9<<20+open*2300<<10; got != want || open == 0 {
 		t.Errorf("%d bytes for %d connections; expected %d", got, open, want)
+	}
+	mail := strings.Replace(text, "ssh", "mail", 1)
+	_, plain := drawn(t, parse(t, strings.Replace(mail, "SHELL", "mail: {by: dovecot}", 1)))
+	_, secure := drawn(t, parse(t, strings.Replace(mail, "SHELL", "mail: {by: dovecot, tls: true}", 1)))
+	if one, two := filesOfProgram(plain), filesOfProgram(secure); plain.Served["mail"] == 0 || two-scenario.FilesOfProgram != 2*(one-scenario.FilesOfProgram) {
+		t.Errorf("%d files, and %d with TLS", one, two)
 	}
 }

@@ -33,7 +33,7 @@ func (s *session) exchange(ctx context.Context, step plan.Step) error {
 
 // request makes one request of a step, counted from 0, over a connection to its service.
 func (s *session) request(c net.Conn, step plan.Step, number int, receives int64) error {
-	return s.Services[step.Do.Service()].protocol().Ask(c, protocol.Request{Site: step.To, Page: s.number, Object: number,
+	return s.Services[step.Do.Service()].protocol(step.Do).Ask(c, protocol.Request{Site: step.To, Page: s.number, Object: number,
 		Sends: step.Sends, Receives: receives, Refused: step.Mistake == scenario.MistakePassword})
 }
 
@@ -53,7 +53,7 @@ func (s *session) withConnections(ctx context.Context, step plan.Step, do func(n
 	if err != nil {
 		return err
 	}
-	speaks := s.Services[name].protocol()
+	speaks := s.Services[name].protocol(step.Do)
 	to := netip.AddrPortFrom(at, speaks.Port())
 	ctx, end := context.WithCancel(ctx)
 	defer end()

@@ -11,6 +11,7 @@ import (
 	"github.com/heddle-network/heddle/crowd/diary"
 	"github.com/heddle-network/heddle/crowd/plan"
 	"github.com/heddle-network/heddle/crowd/protocol"
+	"github.com/heddle-network/heddle/crowd/scenario"
 	"github.com/heddle-network/heddle/crowd/socket"
 	"github.com/heddle-network/heddle/crowd/tally"
 )
@@ -28,12 +29,12 @@ type Seat struct {
 	Speaks protocol.Protocol
 }
 
-// protocol is how users talk to a service.
-func (s Seat) protocol() protocol.Protocol {
+// protocol is how users talk to a service when they do something.
+func (s Seat) protocol(does scenario.Action) protocol.Protocol {
 	if s.Speaks == nil {
 		return protocol.BuiltIn{}
 	}
-	return s.Speaks
+	return protocol.For(s.Speaks, does)
 }
 
 // Options of a player.

@@ -31,21 +31,23 @@ func byProgram(t *testing.T, seat Seat, by string, set program.Setting) (Seat, *
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	for _, a := range seat.Addrs {
-		_, err := poll.Until(time.Minute, 5*time.Millisecond, func() error {
-			probe, err := seat.Namespace.Dial(t.Context(), netip.AddrPortFrom(a, speaks.Port()), func(netip.AddrPort) {})
-			if err != nil {
+	for _, one := range protocol.All(speaks) {
+		for _, a := range seat.Addrs {
+			_, err := poll.Until(time.Minute, 5*time.Millisecond, func() error {
+				probe, err := seat.Namespace.Dial(t.Context(), netip.AddrPortFrom(a, one.Port()), func(netip.AddrPort) {})
+				if err != nil {
+					return err
+				}
+				defer probe.Close()
+				ready, err := one.Begin(t.Context(), probe)
+				if err == nil {
+					err = one.Ask(ready, protocol.Request{Site: 1})
+				}
 				return err
+			})
+			if err != nil {
+				t.Fatal(err)
 			}
-			defer probe.Close()
-			ready, err := speaks.Begin(t.Context(), probe)
-			if err == nil {
-				err = speaks.Ask(ready, protocol.Request{Site: 1})
-			}
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
 		}
 	}
 	seat.Speaks = speaks
@@ -114,6 +116,41 @@ behaviours:
 func TestShells(t *testing.T) {
 	t.Parallel()
 	happens(t, operators, "openssh", program.Setting{}, "shell")
+}
+
+const correspondents = `
+crowd: correspondents
+users: 8
+clock: {start: "Mon 09:00", length: 3s}
+personas:
+  one: {share: 100%, does: {read: 30/m, list: 20/m}}
+behaviours:
+  read:
+    start: login
+    states:
+      login:
+        {do: mail.login, sends: 64B, receives: 256B, keep: true, expect: 5ms, mistakes: {password: {chance: 50%, again: 10ms}}, next: {check: 1}}
+      check: {do: mail.check, sends: 128B, receives: 2KB, connections: 0, expect: 5ms, think: 20ms, next: {send: 0.4, fetch: 0.6}}
+      fetch: {do: mail.fetch, sends: 64B, receives: 200KB, connections: 0, expect: 5ms, think: 20ms, next: {check: 0.5, end: 0.5}}
+      send: {do: mail.send, sends: 300KB, receives: 256B, expect: 5ms, mistakes: {password: {chance: 20%, again: 10ms}}, next: {fetch: 1}}
+  list:
+    start: all
+    states:
+      all: {do: mail.fetch, sends: 1KB, receives: 3MB, more: {count: 3, receives: 2KB}, connections: 2, expect: 5ms, next: {end: 1}}
+`
+
+// TestMails: all that is planned happens with dovecot, with and without TLS: mail is read over connections that are kept, and sent over others.
+func TestMails(t *testing.T) {
+	authority, err := program.NewAuthority()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, a := range map[string]*program.Authority{"plain": nil, "TLS": authority} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			happens(t, correspondents, "dovecot", program.Setting{Authority: a}, "mail")
+		})
+	}
 }
 
 // happens plays a scenario with services by a program, and compares what happened with what was planned.

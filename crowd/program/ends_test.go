@@ -19,15 +19,21 @@ func TestEnds(t *testing.T) {
 	for name, of := range map[string]struct {
 		by string
 		program.Setting
+		sends bool
 	}{
-		"http": {"nginx", program.Setting{}}, "https": {"nginx", program.Setting{Authority: authority}},
-		"http2": {"nginx", program.Setting{Authority: authority, HTTP2: true}},
-		"redis": {"redis", program.Setting{}}, "redis, TLS": {"redis", program.Setting{Authority: authority}},
-		"openssh": {"openssh", program.Setting{}},
+		"http": {by: "nginx"}, "https": {by: "nginx", Setting: program.Setting{Authority: authority}},
+		"http2": {by: "nginx", Setting: program.Setting{Authority: authority, HTTP2: true}},
+		"redis": {by: "redis"}, "redis, TLS": {by: "redis", Setting: program.Setting{Authority: authority}},
+		"openssh": {by: "openssh"},
+		"imap":    {by: "dovecot"}, "imap, TLS": {by: "dovecot", Setting: program.Setting{Authority: authority}},
+		"smtp": {by: "dovecot", sends: true}, "smtp, TLS": {by: "dovecot", Setting: program.Setting{Authority: authority}, sends: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := startWith(t, of.by, of.Setting)
 			endless := protocol.Request{Site: 1, Receives: 16 << 30}
+			if of.sends {
+				r, endless = r.sending(), protocol.Request{Site: 1, Sends: 16 << 30}
+			}
 			tired := r.begin(t).Conn
 			time.AfterFunc(100*time.Millisecond, func() { tired.SetDeadline(time.Unix(1, 0)) })
 			if err := r.Ask(tired, endless); !errors.Is(err, os.ErrDeadlineExceeded) {

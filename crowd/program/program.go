@@ -35,6 +35,8 @@ type Setting struct {
 	// Authority signs its certificate; nil: it is without TLS. HTTP2: people speak HTTP/2.
 	Authority *Authority
 	HTTP2     bool
+
+	path string // the program's
 }
 
 // kind is what heddle knows of a program.
@@ -49,6 +51,8 @@ type kind interface {
 
 func kindOf(name string) kind {
 	switch name {
+	case "dovecot":
+		return dovecot{}
 	case "nginx":
 		return nginx{}
 	case "openssh":
@@ -93,13 +97,22 @@ func Find(name string) (Installed, error) {
 		return Installed{}, heddle.Wrap(heddle.NoTool, "ask for the version of", path,
 			fmt.Errorf("%w: %s", err, strings.TrimSpace(string(said))), "install it anew, or a later version (Debian: "+pack+")")
 	}
-	return Installed{name, path, as, cmp.Or(read(string(said)), "of an unknown version"), k}, nil
+	found := Installed{name, path, as, cmp.Or(read(string(said)), "of an unknown version"), k}
+	if picky, is := k.(interface{ unfit(version string) string }); is {
+		if why := picky.unfit(found.Version); why != "" {
+			return Installed{}, heddle.Errorf(heddle.NoTool, "take program", name, why, "install it as the guide says (Debian: "+pack+"), or take 'by: "+name+"' out of the scenario")
+		}
+	}
+	return found, nil
 }
 
 // Prepare returns the program as it is to run, and how users talk to it.
 func (i Installed) Prepare(s Setting) (container.Program, protocol.Protocol, error) {
+	s.path = i.Path
 	p, speaks, err := i.configured(s)
-	p.Path, p.As = i.Path, i.As
+	if p.Path == "" { // or a shell that starts it
+		p.Path, p.As = i.Path, i.As
+	}
 	return p, speaks, err
 }
 

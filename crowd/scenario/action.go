@@ -13,6 +13,9 @@ import (
 // Action is what a step does: the name of a service, a dot, and a verb.
 type Action string
 
+// SendsMail is the action that sends a mail. With a program it is over a connection of its own: mail is read by another protocol.
+const SendsMail Action = "mail.send"
+
 // verbs are what can be done with each service.
 var verbs = map[string][]string{
 	"chat":   {"connect", "message"},

@@ -74,6 +74,9 @@ func (s *Scenario) check() *problem {
 	if p := s.checkBodies(); p != nil {
 		return p
 	}
+	if p := s.checkMail(); p != nil {
+		return p
+	}
 	return s.checkPersonas()
 }
 

@@ -37,6 +37,7 @@ type ability struct {
 
 // abilities are those of each program.
 var abilities = map[string]ability{
+	"dovecot": {services: []string{"mail"}, tls: true},
 	"nginx":   {services: []string{"files", "search", "video", "web"}, http: true, tls: true},
 	"openssh": {services: []string{"shell"}},
 	"redis":   {services: []string{"chat", "domain", "print"}, tls: true},

@@ -124,26 +124,34 @@ func (p *programServer) Close() {
 // startTime is how long a program may take until it answers.
 const startTime = 30 * time.Second
 
-// answers waits until a program answers a request at all its addresses: one that is not ready may take connections.
+// answers waits until a program answers a request at all its addresses, by each protocol: one that is not ready may take connections.
 func answers(ctx context.Context, at play.Seat, speaks protocol.Protocol, c *container.Container) error {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	for _, a := range at.Addrs {
-		for {
-			err := probe(ctx, at, netip.AddrPortFrom(a, speaks.Port()), speaks)
-			if err == nil {
-				break
-			}
-			select {
-			case <-c.Ended():
-				return errors.New(c.How())
-			case <-ctx.Done():
+	for _, one := range protocol.All(speaks) {
+		for _, a := range at.Addrs {
+			if err := answersAt(ctx, at, netip.AddrPortFrom(a, one.Port()), one, c); err != nil {
 				return err
-			case <-time.After(5 * time.Millisecond):
 			}
 		}
 	}
 	return nil
+}
+
+func answersAt(ctx context.Context, from play.Seat, to netip.AddrPort, speaks protocol.Protocol, c *container.Container) error {
+	for {
+		err := probe(ctx, from, to, speaks)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-c.Ended():
+			return errors.New(c.How())
+		case <-ctx.Done():
+			return err
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
 }
 
 // probe makes a request of the least size.

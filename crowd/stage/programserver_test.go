@@ -21,7 +21,7 @@ import (
 // TestProgramServer: a program refuses connections while it is down, and answers nothing while it is silent, also who has been
 // connected before; it answers afterwards. It is told if it ends by itself, and not if it is ended.
 func TestProgramServer(t *testing.T) {
-	for _, by := range []string{"nginx", "openssh"} {
+	for _, by := range []string{"nginx", "openssh", "dovecot"} {
 		t.Run(by, func(t *testing.T) { testProgramServer(t, by) })
 	}
 }
