@@ -80,16 +80,7 @@ behaviours:
 
 // TestRedis: all that is planned happens, with and without TLS, over as many connections as planned.
 func TestRedis(t *testing.T) {
-	authority, err := program.NewAuthority()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, a := range map[string]*program.Authority{"plain": nil, "TLS": authority} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			happens(t, writers, "redis", program.Setting{Authority: a}, "chat", "print", "domain")
-		})
-	}
+	inBothWays(t, writers, "redis", "chat", "print", "domain")
 }
 
 const operators = `
@@ -141,6 +132,12 @@ behaviours:
 
 // TestMails: all that is planned happens with dovecot, with and without TLS: mail is read over connections that are kept, and sent over others.
 func TestMails(t *testing.T) {
+	inBothWays(t, correspondents, "dovecot", "mail")
+}
+
+// inBothWays plays a scenario with and without TLS.
+func inBothWays(t *testing.T, text, by string, names ...string) {
+	t.Helper()
 	authority, err := program.NewAuthority()
 	if err != nil {
 		t.Fatal(err)
@@ -148,7 +145,7 @@ func TestMails(t *testing.T) {
 	for name, a := range map[string]*program.Authority{"plain": nil, "TLS": authority} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			happens(t, correspondents, "dovecot", program.Setting{Authority: a}, "mail")
+			happens(t, text, by, program.Setting{Authority: a}, names...)
 		})
 	}
 }

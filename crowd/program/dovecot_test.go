@@ -3,7 +3,6 @@ package program_test
 import (
 	"bytes"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -63,21 +62,8 @@ func TestMailSent(t *testing.T) {
 
 // TestMailContents: they are those of the seed.
 func TestMailContents(t *testing.T) {
-	r := startWith(t, "dovecot", program.Setting{})
-	c, err := r.dial()
-	if err != nil {
-		t.Fatal(err)
-	}
-	keeps := &keeper{Conn: c}
-	ready, err := r.Begin(t.Context(), keeps)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ready.Close()
-	if err := errors.Join(r.Ask(ready, protocol.Request{Site: 1}), r.Ask(ready, protocol.Request{Site: 3, Receives: protocol.MessageSize})); err != nil {
-		t.Fatal(err)
-	}
-	_, message, _ := bytes.Cut(keeps.read, []byte("}\r\nSubject: "))
+	read := startWith(t, "dovecot", program.Setting{}).keeps(t, protocol.MessageSize)
+	_, message, _ := bytes.Cut(read, []byte("}\r\nSubject: "))
 	_, text, _ := bytes.Cut(message, []byte("\r\n\r\n"))
 	text = text[:bytes.Index(text, []byte(")"))]
 	got, err := base64.StdEncoding.DecodeString(string(text))

@@ -54,25 +54,31 @@ func (k *keeper) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// TestRedisContents: they are those of the seed.
-func TestRedisContents(t *testing.T) {
-	r := startWith(t, "redis", program.Setting{})
+// keeps is all that a program says that is asked for so many bytes, after a first question.
+func (r running) keeps(t *testing.T, receives int64) []byte {
+	t.Helper()
 	c, err := r.dial()
 	if err != nil {
 		t.Fatal(err)
 	}
-	keeps := &keeper{Conn: c}
-	ready, err := r.Begin(t.Context(), keeps)
+	kept := &keeper{Conn: c}
+	ready, err := r.Begin(t.Context(), kept)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer ready.Close()
-	if err := errors.Join(r.Ask(ready, protocol.Request{Site: 1}), r.Ask(ready, protocol.Request{Site: 3, Receives: 100})); err != nil {
+	if err := errors.Join(r.Ask(ready, protocol.Request{Site: 1}), r.Ask(ready, protocol.Request{Site: 3, Receives: receives})); err != nil {
 		t.Fatal(err)
 	}
+	return kept.read
+}
+
+// TestRedisContents: they are those of the seed.
+func TestRedisContents(t *testing.T) {
+	read := startWith(t, "redis", program.Setting{}).keeps(t, 100)
 	all := make([]byte, protocol.Content)
 	draw.NewStream(7, "contents", "web").Read(all)
-	if got := keeps.read[len(keeps.read)-102 : len(keeps.read)-2]; !bytes.Contains(all, got) {
+	if got := read[len(read)-102 : len(read)-2]; !bytes.Contains(all, got) {
 		t.Errorf("%x", got)
 	}
 }

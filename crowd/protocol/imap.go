@@ -26,21 +26,23 @@ func (i IMAP) Port() uint16 {
 func (IMAP) Streams() bool { return false }
 
 // Begin makes the TLS handshake, if there is one.
-func (i IMAP) Begin(ctx context.Context, c net.Conn) (net.Conn, error) { return i.begin(ctx, c) }
+func (i IMAP) Begin(ctx context.Context, c net.Conn) (net.Conn, error) {
+	return visiting(ctx, c, i.TLS)
+}
 
 // Ask makes the request. The first one of a connection logs in, and opens the mailbox, before: if that is as much as planned, it is all.
 func (i IMAP) Ask(c net.Conn, r Request) error {
-	l := c.(*letters)
-	return inTurn(l, func(in *bufio.Reader) error {
-		d := &dialogue{in: in, out: l, no: imapNo}
+	v := c.(*visit)
+	return inTurn(v, func(in *bufio.Reader) error {
+		d := &dialogue{in: in, out: v, no: imapNo}
 		if r.Refused {
 			return i.refused(d, r)
 		}
-		if !l.in {
+		if !v.in {
 			if err := i.enter(d); err != nil {
 				return err
 			}
-			l.in = true
+			v.in = true
 			r.Sends, r.Receives = r.Sends-d.sent, r.Receives-d.received
 			if r.Receives <= 0 && r.Sends <= int64(len(part{1, 0, 1}.question(imapTag))) {
 				return nil

@@ -2,12 +2,10 @@ package protocol
 
 import (
 	"bufio"
-	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"strings"
 
 	"github.com/heddle-network/heddle/crowd/scenario"
@@ -29,23 +27,6 @@ type Account struct {
 	User, Password string
 	// TLS is how connections are secured, from their beginning (RFC 8314); nil: they are not.
 	TLS *tls.Config
-}
-
-// letters is a connection for mail on which somebody has logged in, or will.
-type letters struct {
-	net.Conn
-	in bool
-}
-
-// NetConn is the connection below.
-func (l *letters) NetConn() net.Conn { return below(l.Conn) }
-
-func (a Account) begin(ctx context.Context, c net.Conn) (net.Conn, error) {
-	c, err := secured(ctx, c, a.TLS)
-	if err != nil {
-		return nil, err
-	}
-	return &letters{Conn: c}, nil
 }
 
 // dialogue is what is said on a connection for mail, line by line.

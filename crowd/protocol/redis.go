@@ -47,22 +47,9 @@ func (Redis) Port() uint16 { return 6379 }
 // Streams: redis answers one command after the other.
 func (Redis) Streams() bool { return false }
 
-// visit is a connection on which somebody has logged in, or will.
-type visit struct {
-	net.Conn
-	in bool
-}
-
-// NetConn is the connection below.
-func (v *visit) NetConn() net.Conn { return below(v.Conn) }
-
 // Begin makes the TLS handshake, if there is one.
 func (r Redis) Begin(ctx context.Context, c net.Conn) (net.Conn, error) {
-	c, err := secured(ctx, c, r.TLS)
-	if err != nil {
-		return nil, err
-	}
-	return &visit{Conn: c}, nil
+	return visiting(ctx, c, r.TLS)
 }
 
 // Ask makes the request. The first one of a connection logs in before.

@@ -34,18 +34,20 @@ func (s SMTP) Port() uint16 {
 func (SMTP) Streams() bool { return false }
 
 // Begin makes the TLS handshake, if there is one.
-func (s SMTP) Begin(ctx context.Context, c net.Conn) (net.Conn, error) { return s.begin(ctx, c) }
+func (s SMTP) Begin(ctx context.Context, c net.Conn) (net.Conn, error) {
+	return visiting(ctx, c, s.TLS)
+}
 
 // Ask sends a mail. The first one of a connection logs in before.
 func (s SMTP) Ask(c net.Conn, r Request) error {
-	l := c.(*letters)
-	return inTurn(l, func(in *bufio.Reader) error {
-		d := &dialogue{in: in, out: l, no: func(line string) bool { return line < "2" || line >= "4" }}
-		if !l.in {
+	v := c.(*visit)
+	return inTurn(v, func(in *bufio.Reader) error {
+		d := &dialogue{in: in, out: v, no: func(line string) bool { return line < "2" || line >= "4" }}
+		if !v.in {
 			if err := s.enter(d, r.Refused); err != nil || r.Refused {
 				return err
 			}
-			l.in = true
+			v.in = true
 		}
 		for size := range cut(max(1, r.Sends-d.sent), largestMail) {
 			if err := send(d, size); err != nil {
