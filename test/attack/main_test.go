@@ -23,15 +23,15 @@ func TestMain(m *testing.M) {
 	os.Exit(cell.Main(m))
 }
 
-// These are the own attacks in mode ipvlan, which only guests have everywhere; each is mounted under
-// one kernel.
+// These are the own attacks in mode ipvlan, which only guests have everywhere.
 const ownInGuest, subModesInGuest, underlayInGuest = "(device|link|resolver|host$|drops?$)", "sub-mode", "VXLAN.as.*NIC$"
 
 // TestInGuests repeats under the kernels of Debian what depends most on the kernel: the
 // attacks of TestAttacks, those by tunnels, those in mode ipvlan, and some on NAT, where
 // ports are chosen and connections are found by the kernel. Where the processor is
 // emulated, a guest takes minutes: make test has each under one of them, and of those that
-// this machine's kernel runs as well a part, and no control.
+// this machine's kernel runs as well a part, and no control. An
+// attack in the sub-modes of ipvlan is mounted in one of them at least.
 func TestInGuests(t *testing.T) {
 	cell.Need(t)
 	own := []string{cell.Build(t, "heddled")}
@@ -57,8 +57,8 @@ func TestInGuests(t *testing.T) {
 	}
 }
 
-// TestGuestsHaveIPvlan: a guest mounts each own attack that is listed for mode ipvlan,
-// which this machine's kernel may lack.
+// TestGuestsHaveIPvlan: with make soak, a guest mounts each own attack that is listed for mode ipvlan,
+// which this machine's kernel may lack. In make test, some are left out in sub-modes.
 func TestGuestsHaveIPvlan(t *testing.T) {
 	mounted := regexp.MustCompile(strings.Join([]string{ownInGuest, subModesInGuest, underlayInGuest}, "|"))
 	for _, a := range ownAttacks() {
