@@ -1,6 +1,7 @@
 package heddle
 
 import (
+	"cmp"
 	"net/netip"
 	"regexp"
 	"strings"
@@ -15,6 +16,11 @@ type EndpointID struct {
 }
 
 func (id EndpointID) String() string { return id.Container + "/" + id.IfName }
+
+// Compare orders endpoints by container, then by interface.
+func (id EndpointID) Compare(other EndpointID) int {
+	return cmp.Or(strings.Compare(id.Container, other.Container), strings.Compare(id.IfName, other.IfName))
+}
 
 // ShortID is how many digits of an id that a machine has made are enough to show.
 const ShortID = 12

@@ -126,6 +126,11 @@ func Slave(parent LinkFact, subMode string) Link {
 // PortName names the host end of the endpoint's link.
 func (id EndpointID) PortName() string { return PrefixPort + short("port", id.Container, id.IfName) }
 
+// IsPortName reports whether an interface has a name as PortName makes them.
+func IsPortName(name string) bool {
+	return strings.HasPrefix(name, PrefixPort) && len(name) == len(EndpointID{}.PortName())
+}
+
 // PortMAC is the address of the host end of the endpoint's link.
 func (id EndpointID) PortMAC() MAC {
 	return macFrom(0x0e, digest("port", id.Container, id.IfName))

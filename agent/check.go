@@ -33,14 +33,18 @@ func (a *Agent) Check(id heddle.EndpointID) ([]heddle.Finding, error) {
 		}
 		all = append(all, findings("network "+n.Name, remedyRepair, drift)...)
 	}
-	for _, r := range records {
-		found, err := a.checkRecord(r)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, found...)
+	found, err := checkEach(records, a.checkRecord)
+	return append(all, found...), err
+}
+
+// checkEach checks the records on all processors, and returns what was found in their order.
+func checkEach(records []record, check func(record) ([]heddle.Finding, error)) ([]heddle.Finding, error) {
+	found, failed := make([][]heddle.Finding, len(records)), make([]error, len(records))
+	inParallel(len(records), func(i int) { found[i], failed[i] = check(records[i]) })
+	if i := slices.IndexFunc(failed, func(err error) bool { return err != nil }); i >= 0 {
+		return nil, failed[i]
 	}
-	return all, nil
+	return slices.Concat(found...), nil
 }
 
 // checkRecord compares an endpoint's objects with the kernel, on the host and in its container.
@@ -142,16 +146,14 @@ func (a *Agent) differences() ([]heddle.Finding, error) {
 		return nil, err
 	}
 	all = append(all, findings("", remedyRepair, drift)...)
-	for _, r := range a.records.filter(notPending) {
-		inside, gone, err := a.checkInside(r)
-		if err != nil {
-			return nil, err
+	inside, err := checkEach(a.records.filter(notPending), func(r record) ([]heddle.Finding, error) {
+		found, gone, err := a.checkInside(r)
+		if gone {
+			return nil, err // unsettled lists those
 		}
-		if !gone { // unsettled lists those
-			all = append(all, inside...)
-		}
-	}
-	return all, nil
+		return found, err
+	})
+	return append(all, inside...), err
 }
 
 func ofNoEndpoint(w work) bool { return w.endpoint == "" }

@@ -117,7 +117,7 @@ func (c *containers) outOfSight(r record) bool {
 	}
 	for _, l := range r.Plan.Host.Links {
 		if l.Kind == "veth" && l.Name == r.Endpoint.ID.PortName() {
-			there, err := c.linkEnds.Has(l.Name, l.Alias)
+			there, err := c.linkEnds.Exists(l.Name)
 			return err == nil && !there
 		}
 	}

@@ -32,7 +32,7 @@ func (a *Agent) EndpointsEverywhere() []heddle.Endpoint {
 		}
 	}
 	slices.SortFunc(all, func(x, y heddle.Endpoint) int {
-		return cmp.Or(cmp.Compare(x.Host, y.Host), cmp.Compare(x.ID.String(), y.ID.String()))
+		return cmp.Or(cmp.Compare(x.Host, y.Host), x.ID.Compare(y.ID))
 	})
 	return all
 }

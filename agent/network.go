@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sort"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -261,7 +260,7 @@ func (a *Agent) endpointsOn(id string) []heddle.Endpoint {
 			all = append(all, e)
 		}
 	})
-	sort.Slice(all, func(i, j int) bool { return all[i].ID.String() < all[j].ID.String() })
+	slices.SortFunc(all, func(a, b heddle.Endpoint) int { return a.ID.Compare(b.ID) })
 	return all
 }
 

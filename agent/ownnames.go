@@ -4,7 +4,6 @@ import (
 	"hash/fnv"
 	"net/netip"
 	"slices"
-	"strings"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/names"
@@ -108,7 +107,7 @@ func (o *ownNames) list(parts ...int) (all []names.Endpoint) {
 			all = append(all, one.Endpoint)
 		}
 	}
-	slices.SortFunc(all, func(a, b names.Endpoint) int { return strings.Compare(a.ID.String(), b.ID.String()) })
+	slices.SortFunc(all, func(a, b names.Endpoint) int { return a.ID.Compare(b.ID) })
 	return all
 }
 

@@ -50,7 +50,7 @@ type uplink struct {
 }
 
 func (k *Kernel) linkFacts() ([]heddle.LinkFact, error) {
-	links, err := k.listing().links()
+	links, err := k.listing().linksButPorts()
 	if err != nil {
 		return nil, err
 	}

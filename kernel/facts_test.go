@@ -52,6 +52,12 @@ ip route add default via 198.51.100.9 dev lan0 table 7
 	if slices.ContainsFunc(f.Links, func(l heddle.LinkFact) bool { return prefixed(l.Name) }) {
 		t.Errorf("ours are among %v", f.Links)
 	}
+	r.makePorts(20)
+	beside, err := r.k.Facts()
+	cell.Must(t, err)
+	if d := cmp.Diff(f.Links, beside.Links, cmpopts.EquateComparable(netip.Addr{}, netip.Prefix{})); d != "" {
+		t.Errorf("beside ports, the other interfaces are others: %s", d)
+	}
 }
 
 func prefixes(all ...string) (out []netip.Prefix) {

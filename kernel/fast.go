@@ -108,7 +108,7 @@ func (f *fastPath) why() error {
 // programs finds the programs of an earlier run: that of the underlay, and that of one port. All
 // ports share the same maps.
 func (s *session) programs() ([]ebpf.ProgramID, error) {
-	links, err := s.listedLinks()
+	links, err := s.linksButPorts()
 	if err != nil {
 		return nil, err
 	}
@@ -121,12 +121,32 @@ func (s *session) programs() ([]ebpf.ProgramID, error) {
 			ids = append(ids, id)
 		}
 	}
-	for _, l := range links {
-		if id, err := s.attachedProgram(l.index); l.ours() && l.kind == "veth" && err == nil && id != 0 {
+	names, err := s.ns.linkNames()
+	for _, name := range names {
+		if id := s.portProgram(name); id != 0 {
 			return append(ids, id), nil
 		}
 	}
-	return ids, nil
+	return ids, err
+}
+
+// portProgram is the program on a port of ours; 0 if there is none, or the name is not that of a port.
+func (s *session) portProgram(name string) ebpf.ProgramID {
+	if !heddle.IsPortName(name) {
+		return 0
+	}
+	index, err := s.ifindex(name)
+	if err != nil {
+		return 0
+	}
+	id, err := s.attachedProgram(index)
+	if err != nil || id == 0 {
+		return 0
+	}
+	if l, err := s.linkAt(index); err != nil || l == nil || !l.ours() || l.kind != "veth" {
+		return 0
+	}
+	return id
 }
 
 // feasible leaves out of a plan what this kernel does not support and the plan can do without.

@@ -118,8 +118,7 @@ func (s *session) linkIn(index int, nsid *int) (*linkState, error) {
 
 func (s *session) links() ([]linkState, error) { return list(s.rt, linkQuery, decodeLink) }
 
-// listedLinks is links, read once in a call. For each veth the kernel looks among all namespaces
-// for that of the far end (peernet2id), so a listing takes the square of their number.
+// listedLinks is links, read once in a call, as it costs much (linkNames).
 func (s *session) listedLinks() (all []linkState, err error) {
 	if s.listed == nil {
 		s.listed, err = s.links()

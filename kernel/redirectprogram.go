@@ -35,13 +35,11 @@ func (s *session) putProgram(index, to int, p netip.Prefix) error {
 
 // macOf is the MAC address of the interface with that index.
 func (s *session) macOf(index int) (heddle.MAC, error) {
-	all, err := s.links()
-	for _, l := range all {
-		if l.index == index {
-			return l.mac, err
-		}
+	l, err := s.linkAt(index)
+	if l == nil {
+		return "", err
 	}
-	return "", err
+	return l.mac, err
 }
 
 // decodeProgram reads a filter of ours by its name. A name without a MAC address, from an earlier

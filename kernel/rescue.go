@@ -12,7 +12,7 @@ type MarkedNIC struct{ Name, Was, Endpoint string }
 
 // MarkedNICs lists the marked NICs on the host.
 func (k *Kernel) MarkedNICs() ([]MarkedNIC, error) {
-	live, err := k.listing().links()
+	live, err := k.listing().linksButPorts()
 	var all []MarkedNIC
 	for _, l := range live {
 		if was, endpoint, ok := heddle.ParseNICAlias(l.alias); ok {

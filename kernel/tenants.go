@@ -45,7 +45,7 @@ func (k *Kernel) Tenants(parent string) ([]Tenant, error) {
 // whether a namespace is a container's. There is no search if devices of the host on that parent
 // have all the addresses.
 func (k *Kernel) MACsOfContainers(parent string, among []heddle.MAC, inside func(cookie uint64) bool) (found []heddle.MAC, err error) {
-	live, err := k.listing().links()
+	live, err := k.listing().linksButPorts()
 	if err != nil {
 		return nil, refused("list", "interfaces", err)
 	}

@@ -1,9 +1,6 @@
 package kernel
 
 import (
-	"os"
-	"strings"
-
 	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle"
@@ -14,18 +11,12 @@ import (
 // only by index. On a busy LAN the kernel deletes neighbours all the time.
 type ourLinks struct{ index map[int]bool }
 
-// learn reads the links that exist, and forgets all others. It reads their names only: in a listing
-// by rtnetlink the kernel looks among all namespaces for that of each veth's far end (listedLinks).
+// learn reads the links that exist, and forgets all others.
 func (o *ourLinks) learn(k *Kernel) error {
 	clear(o.index)
-	var text []byte
-	err := k.home.Do(func() (err error) {
-		text, err = os.ReadFile("/proc/thread-self/net/dev") // proc_pid_net(5): two lines of titles, then "name: counters"
-		return err
-	})
+	names, err := k.home.linkNames()
 	s := k.listing()
-	for line := range strings.Lines(string(text)) {
-		name, _, _ := strings.Cut(strings.TrimSpace(line), ":")
+	for _, name := range names {
 		if !prefixed(name) {
 			continue
 		}

@@ -40,7 +40,7 @@ func List(networks []Network, self string) []Entry {
 	}
 	slices.SortFunc(all, func(a, b Entry) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Network, b.Network), strings.Compare(a.Host, b.Host),
-			strings.Compare(a.Endpoint.String(), b.Endpoint.String()))
+			a.Endpoint.Compare(b.Endpoint))
 	})
 	markClashes(all)
 	return all

@@ -40,6 +40,13 @@ func (k *Kernel) Has(name, alias string) (bool, error) {
 	return l != nil && l.Alias == alias, nil
 }
 
+// Exists reports whether the host has an interface of that name.
+func (k *Kernel) Exists(name string) (bool, error) {
+	k.host.mu.Lock()
+	defer k.host.mu.Unlock()
+	return k.host.own.links[name] != nil, nil
+}
+
 // FarEnd finds the far end of a pair in a namespace; nil if it is not there.
 func (k *Kernel) FarEnd(near string, in kernel.Pod) (*kernel.Seen, error) {
 	k.host.mu.Lock()

@@ -1,0 +1,66 @@
+package kernel
+
+import (
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle"
+)
+
+// linkNames are the names of the namespace's interfaces, in the kernel's order, from proc_pid_net(5): two lines of titles,
+// then "name: counters". A listing by rtnetlink costs far more: for each veth the kernel looks among all
+// namespaces for that of the far end (peernet2id), so with a container behind each it takes the square of their number.
+func (n *Netns) linkNames() (names []string, err error) {
+	var text []byte
+	err = n.Do(func() (err error) {
+		text, err = os.ReadFile("/proc/thread-self/net/dev")
+		return err
+	})
+	for line := range strings.Lines(string(text)) {
+		if name, _, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			names = append(names, name)
+		}
+	}
+	return names, err
+}
+
+// linksButPorts reads the interfaces that do not have the name of an endpoint's port, of which there may be very many.
+// What was removed meanwhile is left out. If most interfaces are no ports, a listing of all costs less.
+func (s *session) linksButPorts() (all []linkState, err error) {
+	names, err := s.ns.linkNames()
+	if err != nil {
+		return nil, err
+	}
+	count := len(names)
+	names = slices.DeleteFunc(names, heddle.IsPortName)
+	if 2*len(names) > count {
+		all, err = s.links()
+		return slices.DeleteFunc(all, func(l linkState) bool { return heddle.IsPortName(l.name) }), err
+	}
+	for _, name := range names {
+		l, err := s.link(name)
+		if err != nil {
+			return nil, err
+		}
+		if l != nil {
+			all = append(all, *l)
+		}
+	}
+	return all, nil
+}
+
+// Exists reports whether the host has an interface of that name, whoever it belongs to. Unlike Has, it costs the same with
+// any number of namespaces.
+func (k *Kernel) Exists(name string) (bool, error) {
+	switch _, err := k.hostSession().ifindex(name); err {
+	case nil:
+		return true, nil
+	case unix.ENODEV:
+		return false, nil
+	default:
+		return false, refused("read interface", name, err)
+	}
+}
