@@ -117,7 +117,7 @@ func (c *containers) outOfSight(r record) bool {
 	}
 	for _, l := range r.Plan.Host.Links {
 		if l.Kind == "veth" && l.Name == r.Endpoint.ID.PortName() {
-			there, err := c.linkEnds.Exists(l.Name)
+			there, err := c.linkEnds.HasPort(l.Name)
 			return err == nil && !there
 		}
 	}

@@ -31,7 +31,7 @@ type Namespaces interface {
 // LinkEnds finds the ends of links that engines move.
 type LinkEnds interface {
 	Has(name, alias string) (bool, error)
-	Exists(name string) (bool, error)
+	HasPort(name string) (bool, error)
 	FarEnd(near string, pod kernel.Pod) (*kernel.Seen, error)
 }
 

@@ -27,18 +27,18 @@ func (n *Netns) linkNames() (names []string, err error) {
 	return names, err
 }
 
-// linksButPorts reads the interfaces that do not have the name of an endpoint's port, of which there may be very many.
-// What was removed meanwhile is left out. If most interfaces are no ports, a listing of all costs less.
+// linksButPorts reads the interfaces that are no endpoint's port, of which there may be very many. What was removed
+// meanwhile is left out. If most interfaces are no ports, a listing of all costs less.
 func (s *session) linksButPorts() (all []linkState, err error) {
 	names, err := s.ns.linkNames()
 	if err != nil {
 		return nil, err
 	}
 	count := len(names)
-	names = slices.DeleteFunc(names, heddle.IsPortName)
+	names = slices.DeleteFunc(names, s.isPort)
 	if 2*len(names) > count {
 		all, err = s.links()
-		return slices.DeleteFunc(all, func(l linkState) bool { return heddle.IsPortName(l.name) }), err
+		return slices.DeleteFunc(all, func(l linkState) bool { return s.isPort(l.name) }), err
 	}
 	for _, name := range names {
 		l, err := s.link(name)
@@ -52,15 +52,28 @@ func (s *session) linksButPorts() (all []linkState, err error) {
 	return all, nil
 }
 
-// Exists reports whether the host has an interface of that name, whoever it belongs to. Unlike Has, it costs the same with
-// any number of namespaces.
-func (k *Kernel) Exists(name string) (bool, error) {
-	switch _, err := k.hostSession().ifindex(name); err {
+// isPort reports whether an interface is an endpoint's port, by its name and driver. Both questions cost the same with any
+// number of namespaces. The name alone proves nothing: the kernel returns a NIC from a container under the name that the
+// container gave it.
+func (s *session) isPort(name string) bool {
+	is, err := s.hasPort(name)
+	return is && err == nil
+}
+
+func (s *session) hasPort(name string) (bool, error) {
+	if !heddle.IsPortName(name) {
+		return false, nil
+	}
+	about, err := unix.IoctlGetEthtoolDrvinfo(s.rt.fd, name)
+	switch err {
 	case nil:
-		return true, nil
-	case unix.ENODEV:
+		return unix.ByteSliceToString(about.Driver[:]) == "veth", nil
+	case unix.ENODEV, unix.EOPNOTSUPP:
 		return false, nil
 	default:
-		return false, refused("read interface", name, err)
+		return false, refused("read the driver of interface", name, err)
 	}
 }
+
+// HasPort reports whether the host has a port of that name, whichever endpoint's it is.
+func (k *Kernel) HasPort(name string) (bool, error) { return k.hostSession().hasPort(name) }

@@ -48,19 +48,43 @@ func TestLinksButPorts(t *testing.T) {
 	}
 }
 
-func TestExists(t *testing.T) {
+// A NIC that comes back from a container has the name that the container gave it, also that of a port.
+func TestNamedAsPort(t *testing.T) {
+	r := newRoom(t)
+	port := heddle.EndpointID{Container: "victim", IfName: "eth0"}.PortName()
+	mark := heddle.EndpointID{Container: "rogue", IfName: "eth0"}.NICAlias("wan0")
+	for _, ports := range []int{1, 20} {
+		r.sh(fmt.Sprintf("ip link add %s type bridge; ip link set %s alias '%s'", port, port, mark))
+		made := r.makePorts(ports)
+		f, err := r.k.Facts()
+		cell.Must(t, err)
+		if !slices.ContainsFunc(f.Links, func(l heddle.LinkFact) bool { return l.Name == port }) {
+			t.Errorf("beside %d ports, what is named as a port is not among %v", ports, f.Links)
+		}
+		marked, err := r.k.MarkedNICs()
+		cell.Must(t, err)
+		if want := []MarkedNIC{{Name: port, Was: "wan0", Endpoint: "rogue/eth0"}}; !slices.Equal(marked, want) {
+			t.Errorf("beside %d ports, the marked NICs are %v, want %v", ports, marked, want)
+		}
+		if there, err := r.k.HasPort(port); err != nil || there {
+			t.Errorf("what is named as a port is one: %v, %v", there, err)
+		}
+		for _, name := range append(made, port) {
+			r.sh("ip link del " + name)
+		}
+	}
+}
+
+func TestHasPort(t *testing.T) {
 	r := newRoom(t)
 	port := r.makePorts(1)[0]
-	for name, want := range map[string]bool{port: true, "lo": true, "nobody": false} {
-		if there, err := r.k.Exists(name); err != nil || there != want {
-			t.Errorf("%s exists: %v, %v; want %v", name, there, err, want)
+	for name, want := range map[string]bool{port: true, "lo": false, "nobody": false} {
+		if there, err := r.k.HasPort(name); err != nil || there != want {
+			t.Errorf("%s is a port: %v, %v; want %v", name, there, err, want)
 		}
 	}
 	r.sh("ip link del " + port)
-	if there, err := r.k.Exists(port); err != nil || there {
-		t.Errorf("a removed interface exists: %v, %v", there, err)
-	}
-	if _, err := r.k.Exists("a-name-that-is-too-long"); err == nil {
-		t.Error("a name that no interface can have gives no error")
+	if there, err := r.k.HasPort(port); err != nil || there {
+		t.Errorf("a removed interface is a port: %v, %v", there, err)
 	}
 }

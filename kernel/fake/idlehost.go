@@ -40,8 +40,8 @@ func (k *Kernel) Has(name, alias string) (bool, error) {
 	return l != nil && l.Alias == alias, nil
 }
 
-// Exists reports whether the host has an interface of that name.
-func (k *Kernel) Exists(name string) (bool, error) {
+// HasPort reports whether the host has a port of that name.
+func (k *Kernel) HasPort(name string) (bool, error) {
 	k.host.mu.Lock()
 	defer k.host.mu.Unlock()
 	return k.host.own.links[name] != nil, nil
