@@ -60,6 +60,7 @@ func (s *session) isPort(name string) bool {
 	return is && err == nil
 }
 
+// hasPort is isPort, or why that cannot be told.
 func (s *session) hasPort(name string) (bool, error) {
 	if !heddle.IsPortName(name) {
 		return false, nil

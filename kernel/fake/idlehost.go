@@ -44,7 +44,8 @@ func (k *Kernel) Has(name, alias string) (bool, error) {
 func (k *Kernel) HasPort(name string) (bool, error) {
 	k.host.mu.Lock()
 	defer k.host.mu.Unlock()
-	return k.host.own.links[name] != nil, nil
+	l := k.host.own.links[name]
+	return l != nil && l.Kind == "veth" && heddle.IsPortName(name), nil
 }
 
 // FarEnd finds the far end of a pair in a namespace; nil if it is not there.
