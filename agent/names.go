@@ -51,6 +51,9 @@ type nameTables struct {
 	tables map[string]nameTable
 	// served are the addresses at which the resolver has answered.
 	served map[netip.Addr]bool
+	// updating says that what was stale is being written. updated is closed when that is over, and then replaced.
+	updating bool
+	updated  chan struct{}
 	// failed is why a file could not be written, resolverFailed why no resolver runs.
 	failed, resolverFailed error
 }
@@ -68,7 +71,7 @@ type nameTable struct {
 
 func newNameTables() *nameTables {
 	return &nameTables{again: make(chan struct{}, 1), askedSignal: make(chan struct{}, 1), own: map[string]*ownNames{},
-		stale: map[string]changed{}, tables: map[string]nameTable{}, served: map[netip.Addr]bool{}}
+		updated: make(chan struct{}), stale: map[string]changed{}, tables: map[string]nameTable{}, served: map[netip.Addr]bool{}}
 }
 
 // endpointChanged notes that an endpoint on this host has changed.
@@ -119,6 +122,7 @@ func (t *nameTables) follow(ctx context.Context) {
 
 // update brings all tables in line with the records, the networks and the cluster.
 func (t *nameTables) update() error {
+	defer t.noteUpdated()
 	networks := t.networks.copies()
 	stale := t.takeStale(networks)
 	made := map[string][]names.Endpoint{}
@@ -158,6 +162,7 @@ func (t *nameTables) takeStale(networks []*network) map[string]changed {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	stale := t.stale
+	t.updating = true
 	t.stale = map[string]changed{}
 	for _, n := range networks {
 		if _, there := t.tables[n.ID]; !there {
@@ -165,6 +170,35 @@ func (t *nameTables) takeStale(networks []*network) map[string]changed {
 		}
 	}
 	return stale
+}
+
+func (t *nameTables) noteUpdated() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.updating = false
+	close(t.updated)
+	t.updated = make(chan struct{})
+}
+
+// namesWait bounds how long a list of names waits for a change that was made before it.
+const namesWait = 2 * time.Second
+
+// awaitUpdated waits until the tables have what has changed on this host so far, but not if files cannot be written.
+func (t *nameTables) awaitUpdated() {
+	limit := time.After(namesWait)
+	for {
+		t.mu.Lock()
+		current, updated := len(t.stale) == 0 && !t.updating || t.failed != nil, t.updated
+		t.mu.Unlock()
+		if current {
+			return
+		}
+		select {
+		case <-updated:
+		case <-limit:
+			return
+		}
+	}
 }
 
 // updateOne brings a network's table in line, and its files.

@@ -9,8 +9,9 @@ import (
 	"github.com/heddle-network/heddle/resolver/process"
 )
 
-// Names lists the names of the endpoints of this host's networks, on all hosts.
+// Names lists the names of the endpoints of this host's networks, on all hosts. It has what calls before it have changed.
 func (a *Agent) Names() []names.Entry {
+	a.names.awaitUpdated()
 	all, _ := a.names.all()
 	return names.List(all, a.host.now().Name)
 }
