@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/kernel"
 )
 
 // Check compares an endpoint, or with a zero ID everything, with the kernel. It repairs nothing.
@@ -21,34 +22,13 @@ func (a *Agent) Check(id heddle.EndpointID) ([]heddle.Finding, error) {
 		if !known {
 			return nil, noEndpoint(id)
 		}
-		return a.checkRecord(r)
+		return a.checkRecord(r, a.compareHost)
 	}
-	var all []heddle.Finding
-	networks := a.networks.copies()
-	records := a.records.filter(notPending)
-	for _, n := range networks {
-		drift, err := a.kernel.Diff(n.plan, nil)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, findings("network "+n.Name, remedyRepair, drift)...)
-	}
-	found, err := checkEach(records, a.checkRecord)
-	return append(all, found...), err
+	return a.checkAll()
 }
 
-// checkEach checks the records on all processors, and returns what was found in their order.
-func checkEach(records []record, check func(record) ([]heddle.Finding, error)) ([]heddle.Finding, error) {
-	found, failed := make([][]heddle.Finding, len(records)), make([]error, len(records))
-	inParallel(len(records), func(i int) { found[i], failed[i] = check(records[i]) })
-	if i := slices.IndexFunc(failed, func(err error) bool { return err != nil }); i >= 0 {
-		return nil, failed[i]
-	}
-	return slices.Concat(found...), nil
-}
-
-// checkRecord compares an endpoint's objects with the kernel, on the host and in its container.
-func (a *Agent) checkRecord(r record) ([]heddle.Finding, error) {
+// checkRecord compares an endpoint's objects with the kernel, in its container and, by compare, on the host.
+func (a *Agent) checkRecord(r record, compare func(host heddle.State) ([]kernel.Difference, error)) ([]heddle.Finding, error) {
 	if !r.hasPod() {
 		return nil, nil
 	}
@@ -56,8 +36,13 @@ func (a *Agent) checkRecord(r record) ([]heddle.Finding, error) {
 	if err != nil || gone {
 		return inside, err
 	}
-	host, err := a.kernel.Diff(heddle.Plan{Host: r.Plan.Host}, nil)
+	host, err := compare(r.Plan.Host)
 	return append(findings(r.Endpoint.ID.String(), r.remedy(), host), inside...), err
+}
+
+// compareHost compares what is wanted on the host with the kernel.
+func (a *Agent) compareHost(wanted heddle.State) ([]kernel.Difference, error) {
+	return a.kernel.Diff(heddle.Plan{Host: wanted}, nil)
 }
 
 // checkInside compares what an endpoint has in its container with the kernel. It reports whether

@@ -15,7 +15,7 @@ func (a *Agent) Explain(id heddle.EndpointID) (heddle.Explained, error) {
 	if !known {
 		return heddle.Explained{}, noEndpoint(id)
 	}
-	drift, err := a.checkRecord(r)
+	drift, err := a.checkRecord(r, a.compareHost)
 	if err != nil {
 		return heddle.Explained{}, fmt.Errorf("explain %s: %w", id, err)
 	}

@@ -21,10 +21,11 @@ func (d Difference) String() string { return strings.TrimSpace(d.Key + " " + d.K
 
 // differ is one call of Diff for one side.
 type differ struct {
-	k     *Kernel
-	s     *session
+	k *Kernel
+	s *session
+	// links are all interfaces, and names are their names by index. Both are nil on a host of which few interfaces are
+	// wanted: then each is read when it is asked for.
 	links map[string]linkState
-	// names has the names of the links by index.
 	names map[int]string
 	found []Difference
 }
@@ -66,10 +67,14 @@ func (d *differ) state(want *heddle.State) error {
 	return nil
 }
 
+// fewLinks is how many interfaces are read one by one instead of listed with all others. A listing costs much if there are
+// thousands of endpoints (linkNames).
+const fewLinks = 16
+
 // readLinks lists the interfaces. All kinds but those of the frame refer to them.
 func (d *differ) readLinks(want *heddle.State) error {
 	refers := func(k heddle.ObjectKind) bool { return k.Phase != heddle.Frame && k.Count(want) > 0 }
-	if !slices.ContainsFunc(heddle.ObjectKinds, refers) {
+	if !slices.ContainsFunc(heddle.ObjectKinds, refers) || !d.s.pod && len(want.Links) <= fewLinks {
 		return nil
 	}
 	live, err := d.s.listedLinks()
@@ -81,8 +86,25 @@ func (d *differ) readLinks(want *heddle.State) error {
 	return err
 }
 
+// find returns the interface of that name; nil if there is none.
+func (d *differ) find(name string) (*linkState, error) {
+	if d.links == nil {
+		return d.s.link(name)
+	}
+	if l, there := d.links[name]; there {
+		return &l, nil
+	}
+	return nil, nil
+}
+
 // index is the index of the interface; 0, which no interface has, if the interface does not exist.
-func (d *differ) index(name string) int { return d.links[name].index }
+func (d *differ) index(name string) int {
+	if d.links == nil {
+		index, _ := d.s.ifindex(name)
+		return index
+	}
+	return d.links[name].index
+}
 
 func (d *differ) missing(o heddle.Object) error {
 	d.found = append(d.found, Difference{Key: o.Key(), Kind: "missing"})
@@ -101,6 +123,11 @@ func (d *differ) nameOf(index int) string {
 	}
 	if name, there := d.names[index]; there {
 		return name
+	}
+	if d.links == nil {
+		if name, err := d.s.ifname(index); err == nil {
+			return name
+		}
 	}
 	return fmt.Sprintf("#%d", index)
 }

@@ -3,10 +3,14 @@ package kernel
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/mode/bridge"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/vm"
@@ -272,4 +276,44 @@ func (r *room) putsBack(t *testing.T, what string, all heddle.Plan) {
 		t.Fatalf("%s: %v", what, err)
 	}
 	r.becomes("a failure after the repair of: "+what, before, names...)
+}
+
+// Few interfaces are read one by one, many are listed. The same differs.
+func TestDiffManyAsEach(t *testing.T) {
+	r := newRoom(t)
+	r.sh(uplinkScript)
+	s := newScenario(t, "bridge", bridge.Mode{}, nil, 0)
+	r.apply(s.netPlan)
+	var all heddle.State
+	var plans []heddle.State
+	for i := range fewLinks + 2 {
+		p := s.endpoint(i)
+		_, err := r.k.Apply(p, openNetns(t, newNetns(t, "pod")))
+		cell.Must(t, err)
+		plans = append(plans, p.Host)
+		all = heddle.Append(all, p.Host)
+	}
+	port := func(i int) string { return plans[i].Links[0].Name }
+	r.sh(fmt.Sprintf("ip link add other type bridge; ip link set %s mtu 1280; ip link set %s master other; ip link set %s down; ip link del %s", port(0), port(1), port(2), port(3)))
+	differing := func(want heddle.State) (lines []string) {
+		found, err := r.k.Diff(heddle.Plan{Host: want}, nil)
+		cell.Must(t, err)
+		for _, d := range found {
+			lines = append(lines, d.String())
+		}
+		return lines
+	}
+	var each []string
+	for _, p := range plans {
+		each = append(each, differing(p)...)
+	}
+	together := differing(all)
+	slices.Sort(each)
+	slices.Sort(together)
+	if d := cmp.Diff(each, together); d != "" || len(each) < 4 {
+		t.Errorf("each alone, and all together: %s\n%s", d, strings.Join(each, "\n"))
+	}
+	if master := s.network.BridgeName(0); !strings.Contains(strings.Join(each, "\n"), "want master "+master+", have other") {
+		t.Errorf("nobody misses the bridge %s, and has another:\n%s", master, strings.Join(each, "\n"))
+	}
 }

@@ -18,13 +18,16 @@ func (linkKind) make(a *attempt, s *session, want *heddle.State) error {
 func (linkKind) compare(d *differ, want *heddle.State) error { return each(want.Links, d.link) }
 
 func (d *differ) link(l heddle.Link) error {
-	have, there := d.links[l.Name]
-	if !there {
+	have, err := d.find(l.Name)
+	if err != nil {
+		return err
+	}
+	if have == nil {
 		return d.missing(l)
 	}
 	var odd []string
 	if l.Kind != "" {
-		odd = d.settings(l, have)
+		odd = d.settings(l, *have)
 	}
 	if !have.up && !l.Down {
 		odd = append(odd, "want up, have down")

@@ -78,6 +78,17 @@ func (s *session) ifindex(name string) (int, error) {
 	return i, nil
 }
 
+// ifname resolves an interface's index, by ioctl too.
+func (s *session) ifname(index int) (string, error) {
+	r, err := unix.NewIfreq("")
+	if err != nil {
+		return "", err
+	}
+	r.SetUint32(uint32(index))
+	err = unix.IoctlIfreq(s.rt.fd, unix.SIOCGIFNAME, r)
+	return r.Name(), err
+}
+
 // delete deletes an interface. Before it answers, and after it has released its lock, the kernel
 // waits until nobody can be using the interface any more (rcu_barrier in netdev_run_todo). That
 // takes 20 ms or more, and would block all users of a shared socket. Concurrent waits take no

@@ -92,6 +92,15 @@ func crowd(b *testing.B, n heddle.Network, many int) {
 	at = time.Now()
 	a.AuditEmpty(b)
 	row("audit", time.Since(at))
+	for what, id := range map[string]heddle.EndpointID{"check of one": member(0), "check of all": {}} {
+		at = time.Now()
+		found, err := a.Check(ctx, id)
+		cell.Must(b, err)
+		if len(found) > 0 {
+			b.Errorf("%s: %v", what, found[0])
+		}
+		row(what, time.Since(at))
+	}
 	alone := min(100, many)
 	took := make([]time.Duration, alone)
 	for i := range alone {
