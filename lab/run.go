@@ -14,6 +14,9 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
+// Mounts is the host's mount namespace, as a path outside of the host.
+func (h *Host) Mounts() string { return fmt.Sprintf("/proc/%d/ns/mnt", h.Pid) }
+
 // Command returns a command that runs in all the host's namespaces, in the caller's folder
 // (which the host shares, unless it is below /run, /etc or /var/lib). Exit codes, terminals
 // and signals pass through. When the context ends, the command is killed; daemons that it

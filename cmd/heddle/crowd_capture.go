@@ -8,17 +8,12 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/crowd/plan"
 	"github.com/heddle-network/heddle/crowd/report"
-	"github.com/heddle-network/heddle/crowd/rig"
 )
 
-// openCapture makes the capture's file. A rig's player is given the file. A capture does not go on: its last block may be there in
-// part.
+// openCapture makes the capture's file. A capture does not go on: its last block may be there in part.
 func (f runFlags) openCapture() (*os.File, error) {
-	switch {
-	case f.capture == "":
+	if f.capture == "" {
 		return nil, nil
-	case f.player > 0:
-		return os.NewFile(rig.CaptureFD, f.capture), nil
 	}
 	file, err := os.OpenFile(f.capture, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
 	if err != nil {
@@ -40,7 +35,7 @@ func (f runFlags) captured(users int) int {
 
 // dropCapture removes a capture that has no packet: no round was played.
 func (f runFlags) dropCapture(file *os.File, r report.Report) {
-	if f.player > 0 || slices.ContainsFunc(r.Rounds, func(one report.Round) bool { return one.Captured != nil && one.Captured.Packets > 0 }) {
+	if slices.ContainsFunc(r.Rounds, func(one report.Round) bool { return one.Captured != nil && one.Captured.Packets > 0 }) {
 		return
 	}
 	removeOwn(f.capture, file)

@@ -5,17 +5,13 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/crowd/diary"
-	"github.com/heddle-network/heddle/crowd/rig"
 	"github.com/heddle-network/heddle/crowd/scenario"
 )
 
-// openDiary makes the diary's file, with the run in its first line. A rig's player is given the file.
+// openDiary makes the diary's file, with the run in its first line.
 func (f runFlags) openDiary(read scenario.Scenario, sha256 string) (*os.File, error) {
-	switch {
-	case f.diary == "":
+	if f.diary == "" {
 		return nil, nil
-	case f.player > 0:
-		return os.NewFile(rig.DiaryFD, f.diary), nil
 	}
 	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL | os.O_APPEND
 	goesOn := f.resume && diaryOf(f.diary, sha256)
@@ -48,9 +44,6 @@ func diaryOf(file, sha256 string) bool {
 
 // dropEmpty removes a diary in which nothing has happened.
 func (f runFlags) dropEmpty(file *os.File) {
-	if f.player > 0 {
-		return
-	}
 	lines := 0
 	for range diary.Read(f.diary) {
 		if lines++; lines > 1 {

@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/crowd/diary"
@@ -19,6 +17,8 @@ import (
 	"github.com/heddle-network/heddle/crowd/rig"
 	"github.com/heddle-network/heddle/crowd/round"
 	"github.com/heddle-network/heddle/crowd/scenario"
+	"github.com/heddle-network/heddle/crowd/stage"
+	"github.com/heddle-network/heddle/mode"
 )
 
 // crowdPlay is a crowd's run that goes on.
@@ -32,10 +32,9 @@ type crowdPlay struct {
 	capture *os.File
 	// engine makes each user's container; nil if users are namespaces.
 	engine *engine.Engine
-	// control has the round of a network here do what it is told, lab has the player of a lab do it.
+	// control has the round that is being played do what it is told.
 	control *event.Control
-	lab     atomic.Pointer[rig.Rig]
-	// shown is what others see of the run; nil of a rig's player, whose caller shows it.
+	// shown is what others see of the run; nil if they cannot.
 	shown *live.Server
 
 	scaling sync.Mutex
@@ -54,23 +53,12 @@ func (p *crowdPlay) show(change func(*live.Run)) {
 	}
 }
 
-// now shows what a round has come to. A rig's player tells its caller.
-func (p *crowdPlay) now(l round.Live) {
-	if p.flags.player > 0 {
-		if text, err := json.Marshal(l); err == nil {
-			fmt.Fprintf(p.stderr, "%s%s\n", rig.LiveMark, text)
-		}
-		return
-	}
-	p.show(func(r *live.Run) { r.Now = &l })
-}
-
 // do does what others tell the run.
 func (p *crowdPlay) do(ctx context.Context, c event.Command) (event.Done, error) {
 	if c.Scale != 0 {
 		return p.scale(ctx, c)
 	}
-	return p.tell(c)
+	return p.control.Do(c)
 }
 
 // begin begins a round, with as many users as are planned.
@@ -78,14 +66,6 @@ func (p *crowdPlay) begin() {
 	p.scaling.Lock()
 	defer p.scaling.Unlock()
 	p.present = p.read.Users
-}
-
-// tell takes a command to the round that is being played.
-func (p *crowdPlay) tell(c event.Command) (event.Done, error) {
-	if r := p.lab.Load(); r != nil {
-		return r.Do(c)
-	}
-	return p.control.Do(c)
 }
 
 // here plays on a network of this host.
@@ -96,35 +76,39 @@ func (p *crowdPlay) here(ctx context.Context, n heddle.Network) (err error) {
 		}
 		defer func() { err = errors.Join(err, p.engine.Close(context.WithoutCancel(ctx))) }()
 	}
-	d := &diary.Recorder{}
-	if p.diary != nil {
-		d.To = p.diary
-	}
-	first := max(1, p.flags.player)
-	for number := first; number < first+p.flags.rounds; number++ {
+	for number := 1; number <= p.flags.rounds; number++ {
 		if p.out.Has(n.Mode, number) {
 			continue
 		}
 		if p.flags.rounds > 1 {
 			p.say("round %d of %d", number, p.flags.rounds)
 		}
-		p.begin()
-		o := round.Options{Scenario: p.read, Agent: p.client(), Network: n, Engine: p.engine, Diary: d, Number: number, Most: p.flags.most,
-			Free:     func() int64 { return machineLimits().Memory },
-			Progress: func(step string) { p.say("%s", step) }, Live: p.now, Control: p.control}
-		if p.capture != nil {
-			o.Capture = p.capture
-		}
-		played, err := round.Play(ctx, o)
-		failed := d.Err()
-		if failed != nil {
-			failed = heddle.Wrap(heddle.BadArgument, "write diary", p.flags.diary, failed, "make room there")
-		}
-		if err = errors.Join(failed, err, p.add(number, played)); err != nil {
+		if err := p.play(ctx, number, n, []stage.Host{{Agent: p.client()}}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// play plays a round, and adds what it was like.
+func (p *crowdPlay) play(ctx context.Context, number int, n heddle.Network, hosts []stage.Host) error {
+	p.begin()
+	d := &diary.Recorder{}
+	if p.diary != nil {
+		d.To = p.diary
+	}
+	o := round.Options{Scenario: p.read, Hosts: hosts, Network: n, Engine: p.engine, Diary: d, Number: number, Most: p.flags.most,
+		Free:     func() int64 { return machineLimits().Memory },
+		Progress: func(step string) { p.say("%s", step) }, Live: func(l round.Live) { p.show(func(r *live.Run) { r.Now = &l }) }, Control: p.control}
+	if p.capture != nil {
+		o.Capture = p.capture
+	}
+	played, err := round.Play(ctx, o)
+	failed := d.Err()
+	if failed != nil {
+		failed = heddle.Wrap(heddle.BadArgument, "write diary", p.flags.diary, failed, "make room there")
+	}
+	return errors.Join(failed, err, p.add(number, played))
 }
 
 // add adds a round that was played, if there is one. The report's file, if it has one, is written each time: a
@@ -145,14 +129,11 @@ func (p *crowdPlay) add(number int, played round.Round) error {
 
 // modes plays in a lab, each mode once in each round.
 func (p *crowdPlay) modes(ctx context.Context) error {
-	r, err := rig.New(ctx, rig.Options{Name: fmt.Sprintf("crowd-%d", os.Getpid()), Modes: p.flags.modes, Users: p.read.Users, Text: p.read.Text,
-		Seed: p.read.Seed, Diary: p.diary, Capture: p.capture, Most: p.flags.most, Live: p.now, Notes: func(line string) { p.say("%s", line) }})
+	r, err := rig.New(ctx, rig.Options{Name: fmt.Sprintf("crowd-%d", os.Getpid()), Modes: p.flags.modes, Users: p.read.Users, Hosts: p.flags.hosts})
 	if err != nil {
 		return err
 	}
-	p.lab.Store(r)
 	err = p.rounds(ctx, r)
-	p.lab.Store(nil)
 	return errors.Join(err, r.Close(context.WithoutCancel(ctx)))
 }
 
@@ -165,15 +146,14 @@ func (p *crowdPlay) rounds(ctx context.Context, r *rig.Rig) error {
 				continue
 			}
 			p.say("round %d of %d: mode %s", number, p.flags.rounds, mode)
-			p.begin()
-			played, err := r.Play(ctx, mode, number)
+			err := r.Play(ctx, mode, func(n heddle.Network, hosts []stage.Host) error { return p.play(ctx, number, n, hosts) })
 			var known *heddle.Error
 			if len(p.out.Of(mode)) == 0 && errors.As(err, &known) && known.Code == heddle.NotOnKernel {
 				p.out.LeftOut[mode] = known.Error()
 				p.say("left out mode %s: %s", mode, known.Error())
 				continue
 			}
-			if err = errors.Join(err, ctx.Err(), p.add(number, played)); err != nil {
+			if err = errors.Join(err, ctx.Err()); err != nil {
 				return err
 			}
 		}
@@ -186,8 +166,18 @@ func crowdModes() []string {
 	return slices.DeleteFunc(slices.Clone(modeNames()), func(m string) bool { return m == "host" || m == "direct" })
 }
 
-// checkModes refuses modes in which no crowd can play, and those that are not there once.
-func checkModes(modes []string) error {
+// spanningModes are those whose networks span hosts.
+func spanningModes() (all []string) {
+	for _, m := range mode.All() {
+		if _, spans := m.(heddle.Reacher); spans {
+			all = append(all, m.Name())
+		}
+	}
+	return all
+}
+
+// checkModes refuses modes in which no crowd can play on so many hosts, and those that are not there once.
+func checkModes(modes []string, hosts int) error {
 	if len(modes) == 0 {
 		return heddle.Errorf(heddle.BadArgument, "read flag", "--modes", "it is empty", "choose from "+heddle.List(crowdModes()))
 	}
@@ -198,6 +188,10 @@ func checkModes(modes []string) error {
 		if !slices.Contains(crowdModes(), m) {
 			return heddle.Errorf(heddle.BadArgument, "play crowd in mode", m, "its users would have no addresses of their own, or a NIC each",
 				"choose from "+heddle.List(crowdModes()))
+		}
+		if hosts > 1 && !slices.Contains(spanningModes(), m) {
+			return heddle.Errorf(heddle.BadArgument, "play crowd in mode", m, "each host has a network of its own then, and people on two hosts do not reach each other",
+				"choose from "+heddle.List(spanningModes())+", or leave --hosts out")
 		}
 	}
 	return nil

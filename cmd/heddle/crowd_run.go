@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"github.com/heddle-network/heddle/crowd/link"
 	"github.com/heddle-network/heddle/crowd/live"
 	"github.com/heddle-network/heddle/crowd/report"
-	"github.com/heddle-network/heddle/crowd/rig"
 	"github.com/heddle-network/heddle/crowd/scenario"
 	"github.com/heddle-network/heddle/limit"
 )
@@ -32,7 +30,7 @@ type runFlags struct {
 	diary   string
 	capture string
 	most    int
-	player  int // the round's number for a rig's player, or 0
+	hosts   int
 }
 
 func newCrowdRun(s *session) *cobra.Command {
@@ -53,6 +51,8 @@ is decided by the seed. A kernel that cannot do it is refused (HDL-3003).
 Without --network, run makes a lab host, and plays the same plan on a new network of
 each of the --modes, in --rounds; each round begins with another mode. The lab is
 removed afterwards. With --network, it plays on that network of this host's agent.
+With --hosts, the lab is a cluster of so many hosts, which have the users in turn (user 1 is on the first
+one), and the services; their networks are of modes that span hosts.
 
 With --as, each user is a container of that client on the --network: docker and podman on
 their network of that name, lxc by heddle's hook. They are named crowd-user-1 and so on, and end with
@@ -80,7 +80,7 @@ interface for each user. 'heddle crowd labels FILE --check CAPTURE' holds one ag
 
 ` + crowdFailIfHelp,
 		Example: "  heddle crowd run small.yaml\n  heddle crowd run small.yaml --modes bridge,routed --rounds 3 --out report.json\n" +
-			"  heddle crowd run small.yaml --network web\n  heddle crowd run small.yaml --network web --as docker",
+			"  heddle crowd run small.yaml --hosts 3\n  heddle crowd run small.yaml --network web\n  heddle crowd run small.yaml --network web --as docker",
 		RunE: func(cmd *cobra.Command, args []string) error { return s.crowdRun(cmd, args[0], f) },
 	}
 	g := cmd.Flags()
@@ -90,14 +90,13 @@ interface for each user. 'heddle crowd labels FILE --check CAPTURE' holds one ag
 	g.IntVar(&f.rounds, "rounds", 1, "how often each mode, or the network, is played")
 	g.StringVar(&f.network, "network", "", "play on that network of this host, which is there")
 	g.StringVar(&f.as, "as", engine.Namespace, "what each user is on the --network: "+strings.Join(engine.Words(), ", "))
-	g.StringSliceVar(&f.modes, "modes", []string{"bridge", "routed", "macvlan", "overlay"}, "the modes to play on")
+	g.StringSliceVar(&f.modes, "modes", []string{"bridge", "routed", "macvlan", "overlay"}, "the modes to play on (with several --hosts: "+strings.Join(spanningModes(), ", ")+")")
 	g.BoolVar(&f.resume, "resume", false, "play only the rounds that the report of --out lacks, or has as not valid")
 	g.StringVar(&f.failIf, "fail-if", "", "fail when a figure crosses a limit")
 	g.StringVar(&f.diary, "diary", "", "write what each user does, and the flows of it, to the new `FILE`")
 	g.StringVar(&f.capture, "capture", "", "write the packets of all users to the new `FILE`, as pcapng; with --diary")
 	g.IntVar(&f.most, "snaplen", 0, "write up to so many `bytes` of each packet (default: all)")
-	g.IntVar(&f.player, "player", 0, "be a rig's player in the round of that `number`: tell remarks beside documents, and play until descriptor 3 ends")
-	g.MarkHidden("player")
+	g.IntVar(&f.hosts, "hosts", 1, "how many lab hosts have the users in turn, in modes whose networks span hosts")
 	cmd.RegisterFlagCompletionFunc("modes", cobra.FixedCompletions(crowdModes(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("network", s.completeFrom(s.networkNames))
 	cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions(engine.Words(), cobra.ShellCompDirectiveNoFileComp))
@@ -106,12 +105,6 @@ interface for each user. 'heddle crowd labels FILE --check CAPTURE' holds one ag
 
 func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 	ctx := cmd.Context()
-	control := &event.Control{}
-	if s.notesToo = f.player > 0; s.notesToo {
-		var cancel func()
-		ctx, cancel = until(ctx, func() { rig.Obey(os.NewFile(rig.LeaveFD, "rig"), s.stderr, control.Do) })
-		defer cancel()
-	}
 	read, err := f.scenario(cmd, file)
 	if err != nil {
 		return err
@@ -125,12 +118,14 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 			return err
 		}
 		f.modes = []string{network.Mode}
+	} else if f.hosts > 1 && !cmd.Flags().Changed("modes") {
+		f.modes = spanningModes()
 	}
 	contained, err := s.engine(ctx, f.as, network)
 	if err != nil {
 		return err
 	}
-	if err := checkModes(f.modes); err != nil {
+	if err := checkModes(f.modes, f.hosts); err != nil {
 		return err
 	}
 	conditions, err := crowdLimits(f.failIf, report.Known{Modes: f.modes, Behaviours: sortedKeys(read.Behaviours), Actions: read.Actions()})
@@ -146,10 +141,11 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 	if out.Services, err = servicesOf(read); err != nil {
 		return err
 	}
-	if f.player == 0 { // the rig's caller has drawn the plan
-		if out.SHA256, err = s.carriable(ctx, read, f.captured(read.Users), f.modes); err != nil {
-			return err
-		}
+	if f.hosts > 1 {
+		out.Hosts = f.hosts
+	}
+	if out.SHA256, err = s.carriable(ctx, read, f.captured(read.Users), f.modes); err != nil {
+		return err
 	}
 	out.Diary = f.diary != ""
 	if err := f.goOn(&out); err != nil {
@@ -159,17 +155,14 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 		s.note("all rounds have been played")
 		return s.endRun(out, nil, "", conditions)
 	}
-	p := &crowdPlay{session: s, flags: f, read: read, out: out, control: control, engine: contained}
-	if f.player == 0 { // closed last: 'heddle crowd down' waits for that
-		var end func()
-		ctx, end = context.WithCancel(ctx)
-		defer end()
-		if p.shown, err = live.Serve(live.Run{Crowd: read.Name, Seed: read.Seed, Users: read.Users, Modes: f.modes, Rounds: f.rounds, Played: len(out.Rounds),
-			Servers: read.CanFail(), Linked: sortedKeys(read.Links())}, func(c event.Command) (event.Done, error) { return p.do(ctx, c) }, end); err != nil {
-			s.note("'heddle crowd status', 'fault', 'scale' and 'down' will not find this run: %v", err)
-		} else {
-			defer p.shown.Close()
-		}
+	p := &crowdPlay{session: s, flags: f, read: read, out: out, control: &event.Control{}, engine: contained}
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	if p.shown, err = live.Serve(live.Run{Crowd: read.Name, Seed: read.Seed, Users: read.Users, Hosts: out.Hosts, Modes: f.modes, Rounds: f.rounds, Played: len(out.Rounds),
+		Servers: read.CanFail(), Linked: sortedKeys(read.Links())}, func(c event.Command) (event.Done, error) { return p.do(ctx, c) }, end); err != nil {
+		s.note("'heddle crowd status', 'fault', 'scale' and 'down' will not find this run: %v", err)
+	} else {
+		defer p.shown.Close() // last: 'heddle crowd down' waits for that
 	}
 	if p.diary, err = f.openDiary(read, out.SHA256); err != nil {
 		return err
@@ -190,11 +183,11 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 	} else {
 		err = p.modes(ctx)
 	}
-	if p.diary != nil && f.player == 0 && len(p.out.Rounds) > 0 {
+	if p.diary != nil && len(p.out.Rounds) > 0 {
 		s.note("the diary is in %s", f.diary)
 		f.noteCapture(s, p.out)
 	}
-	ended := f.player == 0 && err != nil && ctx.Err() != nil && cmd.Context().Err() == nil
+	ended := err != nil && ctx.Err() != nil && cmd.Context().Err() == nil
 	err = s.endRun(p.out, err, f.out, conditions)
 	if ended {
 		s.note("interrupted by 'heddle crowd down'")
@@ -216,16 +209,6 @@ func (s *session) carriable(ctx context.Context, read scenario.Scenario, capture
 	}
 	drawn.Captured = captured
 	return drawn.SHA256, drawn.Refuse(drawn.Needs(machineLimits()), modes)
-}
-
-// until is a context that ends when a function returns, such as one that reads a pipe whose other end is closed.
-func until(ctx context.Context, do func()) (context.Context, func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	go func() {
-		defer cancel()
-		do()
-	}()
-	return ctx, cancel
 }
 
 // endRun shows a run, and writes it to a file if there is a name. It returns why the run failed, is not valid, or

@@ -88,7 +88,7 @@ func (p *crowdPlay) scale(ctx context.Context, c event.Command) (event.Done, err
 			return event.Done{}, err
 		}
 	}
-	done, err := p.tell(c)
+	done, err := p.control.Do(c)
 	if done.Scale != nil {
 		p.present = done.Scale.Now()
 	}

@@ -85,6 +85,9 @@ func (s *session) runScreen(w io.Writer, run live.Run) error {
 	fields := [][2]string{{"crowd", fmt.Sprintf("%s, seed %d, %d users, process %d", run.Crowd, run.Seed, run.Users, run.PID)},
 		{"modes", strings.Join(run.Modes, ", ")}, {"played", fmt.Sprintf("%d of %d", run.Played, run.Rounds*len(run.Modes))},
 		{"for", shortDuration(time.Since(run.Began))}, {"now", run.Stage}}
+	if run.Hosts > 1 {
+		fields = append(fields, [2]string{"hosts", strconv.Itoa(run.Hosts)})
+	}
 	if run.Now == nil {
 		return fieldTable(w, s.width(), fields...)
 	}

@@ -30,8 +30,6 @@ type session struct {
 	// argsAccepted says that cobra has accepted the arguments: errors from then on are not errors
 	// of usage.
 	argsAccepted bool
-	// notesToo prints remarks on standard error beside documents, too: the caller separates them.
-	notesToo bool
 }
 
 const (
@@ -79,7 +77,7 @@ func (s *session) client() *client.Client { return client.New(s.socket) }
 // remark only on a terminal: another program finds nothing but documents on standard
 // error.
 func (s *session) note(format string, args ...any) {
-	if s.isText() || s.notesToo || isTerminal(s.stderr) {
+	if s.isText() || isTerminal(s.stderr) {
 		_ = printLine(s.stderr, "heddle: "+format+"\n", args...)
 	}
 }

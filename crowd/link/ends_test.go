@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle/crowd/scenario"
+	"github.com/heddle-network/heddle/crowd/socket"
 	"github.com/heddle-network/heddle/impair"
 	"github.com/heddle-network/heddle/test/namespace"
 	"github.com/heddle-network/heddle/test/poll"
@@ -115,7 +116,7 @@ func TestTake(t *testing.T) {
 	if l.Counted().Frames == 0 || l.Change(scenario.Link{}, 7, 1) || !l.Change(scenario.Link{}, 7, 2) {
 		t.Errorf("%+v", l.Counted())
 	}
-	if err := its.Drop(user); err != nil {
+	if err := socket.Drop(user); err != nil {
 		t.Fatal(err)
 	}
 	awaitEnd(t, other.Path())

@@ -17,10 +17,12 @@ import (
 
 // Run is a run that goes on.
 type Run struct {
-	PID   int       `json:"pid"`
-	Crowd string    `json:"crowd"`
-	Seed  uint64    `json:"seed"`
-	Users int       `json:"users"`
+	PID   int    `json:"pid"`
+	Crowd string `json:"crowd"`
+	Seed  uint64 `json:"seed"`
+	Users int    `json:"users"`
+	// Hosts is how many lab hosts have them; 0 is one.
+	Hosts int       `json:"hosts,omitempty"`
 	Modes []string  `json:"modes"`
 	Began time.Time `json:"began"`
 	// Servers are the services that can be given faults, Linked the personas whose links can be others.

@@ -13,6 +13,7 @@ import (
 	"github.com/heddle-network/heddle/crowd/link"
 	"github.com/heddle-network/heddle/crowd/plan"
 	"github.com/heddle-network/heddle/crowd/scenario"
+	"github.com/heddle-network/heddle/crowd/socket"
 	"github.com/heddle-network/heddle/crowd/tally"
 	"github.com/heddle-network/heddle/test/poll"
 )
@@ -170,7 +171,7 @@ events:
 		t.Error(err)
 	}
 	w.links.Take(1)
-	if err := w.holder.Drop(w.user.Namespace); err != nil {
+	if err := socket.Drop(w.user.Namespace); err != nil {
 		t.Fatal(err)
 	}
 	poll.For(t, time.Minute, time.Millisecond, "the user's namespace ended", func() bool {

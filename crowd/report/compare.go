@@ -50,7 +50,7 @@ func Resumable(earlier, now Report) error {
 		return nil
 	}
 	return heddle.Errorf(heddle.BadArgument, "go on with report", "", "it is of another run: "+strings.Join(all, "; "),
-		"give the scenario, --seed, --users and --as of that run, or another --out")
+		"give the scenario, --seed, --users, --hosts and --as of that run, or another --out")
 }
 
 // otherPlan says in what two plans differ.

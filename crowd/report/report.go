@@ -34,6 +34,8 @@ type Report struct {
 	Services map[string]Service `json:"services,omitempty"`
 	// As is the client that made each user's container; "" is none, and users were namespaces.
 	As string `json:"as,omitempty"`
+	// Hosts is how many lab hosts had the users in turn; 0 is one.
+	Hosts int `json:"hosts,omitempty"`
 	// Rounds are those played, one of each mode in a round, in the order of time.
 	Rounds []Round `json:"rounds"`
 	// Diary says that one was written, which takes time.

@@ -60,20 +60,24 @@ func (r Report) EndedLines() (all []string) {
 	return all
 }
 
-// otherUsers says whether the users of two runs were something else.
+// otherUsers says whether the users of two runs were something else, or on more or fewer hosts.
 func otherUsers(a, b Report) []string {
-	if a.As == b.As {
+	if a.As == b.As && a.Hosts == b.Hosts {
 		return nil
 	}
 	return []string{fmt.Sprintf("users: %s, then %s", a.UserWords(), b.UserWords())}
 }
 
-// UserWords says what users were.
+// UserWords says what users were, and on how many hosts, if these were several.
 func (r Report) UserWords() string {
-	if r.As == "" {
-		return "namespaces"
+	words := "namespaces"
+	if r.As != "" {
+		words = "containers of " + r.As
 	}
-	return "containers of " + r.As
+	if r.Hosts > 1 {
+		words += fmt.Sprintf(" on %d hosts", r.Hosts)
+	}
+	return words
 }
 
 // otherServices says in what the services of two runs differ. Reports of versions that knew no programs have none.

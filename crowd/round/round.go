@@ -22,14 +22,14 @@ import (
 	"github.com/heddle-network/heddle/crowd/script"
 	"github.com/heddle-network/heddle/crowd/stage"
 	"github.com/heddle-network/heddle/crowd/tally"
-	"github.com/heddle-network/heddle/door/client"
 )
 
 // Options of a round.
 type Options struct {
 	Scenario scenario.Scenario
-	Agent    *client.Client
-	// Network is one that is there.
+	// Hosts have the users in turn, and the services.
+	Hosts []stage.Host
+	// Network is one that is there, on all hosts.
 	Network heddle.Network
 	// Engine makes each user's container; with nil, a user is a network namespace.
 	Engine *engine.Engine
@@ -122,7 +122,7 @@ func Play(ctx context.Context, o Options) (r Round, err error) {
 		return r, err
 	}
 	captured := o.capture()
-	s, err := stage.Set(ctx, stage.Options{Agent: o.Agent, Capture: captured, Network: o.Network, Engine: o.Engine, Services: o.Scenario.Servers(), Connections: served,
+	s, err := stage.Set(ctx, stage.Options{Hosts: o.Hosts, Capture: captured, Network: o.Network, Engine: o.Engine, Services: o.Scenario.Servers(), Connections: served,
 		Ended: gone.add, Nice: nice, Users: o.Scenario.Users,
 		Persona: drawn.Persona, Links: o.Scenario.Links(), Seed: o.Scenario.Seed, Late: t.Frame,
 		Attached: func(n int) {

@@ -22,7 +22,7 @@ func (h *Holder) Hold(path string) (Namespace, error) {
 func (h *Holder) keep(n Namespace, file *os.File) error {
 	done := make(chan error)
 	select {
-	case h.work <- func() { done <- hold(file, held+"/"+n.name) }:
+	case h.work <- func() { done <- hold(file, h.at+"/"+n.name) }:
 		return <-done
 	case <-h.ended:
 		return fmt.Errorf("hold a network namespace: %w", os.ErrClosed)

@@ -4,6 +4,7 @@
 package socket
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"runtime"
@@ -14,14 +15,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Holder makes network namespaces, and holds them. Each is mounted in a mount namespace that only one thread of this
-// process has (mount_namespaces(7)): so they take none of the files that a process may have open, have no name that
-// others see, and end with the process. Close ends the holder.
+// Holder makes network namespaces, and holds them by mounts: so they take none of the files that a process may have open.
+// Close ends the holder.
 type Holder struct {
-	// path is where all processes find the folder of the mounts, and folder is its open file.
-	path   string
-	folder *os.File
-	made   atomic.Int64
+	// at is the folder over which the thread mounts its own, path is where others find that, and folder is its open file.
+	at, path string
+	folder   *os.File
+	made     atomic.Int64
 	// work is what the thread does until stop is closed; ended is closed when it has ended.
 	work    chan func()
 	closing sync.Once
@@ -33,11 +33,27 @@ type Holder struct {
 // the path follows an absolute one from the own root. The thread needs nothing that is there.
 const held = "/sys"
 
-// NewHolder starts the thread. It needs CAP_SYS_ADMIN.
-func NewHolder() (*Holder, error) {
-	h := &Holder{work: make(chan func()), stop: make(chan struct{}), ended: make(chan struct{})}
+// NewHolder returns a holder whose mounts are in a mount namespace that only one thread of this process has
+// (mount_namespaces(7)): they have no name that others see, and end with the process. It needs CAP_SYS_ADMIN.
+func NewHolder() (*Holder, error) { return start(newHolder(), (*Holder).mountApart) }
+
+// heldThere is the folder of a holder in another mount namespace.
+const heldThere = "/run/heddle-crowd-namespaces"
+
+// NewHolderIn returns a holder whose mounts are in another mount namespace, that of a lab host, where programs find them. They
+// end with that namespace, if this process is killed. There is one such holder in it at a time. It needs CAP_SYS_ADMIN.
+func NewHolderIn(mounts string) (*Holder, error) {
+	return start(newHolder(), func(h *Holder) error { return h.mountIn(mounts) })
+}
+
+func newHolder() *Holder {
+	return &Holder{work: make(chan func()), stop: make(chan struct{}), ended: make(chan struct{})}
+}
+
+// start starts the thread, which mounts the folder.
+func start(h *Holder, mount func(*Holder) error) (*Holder, error) {
 	started := make(chan error)
-	go h.run(started)
+	go h.run(mount, started)
 	if err := <-started; err != nil {
 		return nil, err
 	}
@@ -45,16 +61,16 @@ func NewHolder() (*Holder, error) {
 }
 
 // run is the thread. It never serves anything else, since it cannot return to the mount namespace from which it came.
-func (h *Holder) run(started chan<- error) {
+func (h *Holder) run(mount func(*Holder) error, started chan<- error) {
 	runtime.LockOSThread()
 	if unix.Gettid() == os.Getpid() { // others take the first thread's namespaces for those of the process
-		go h.run(started)
+		go h.run(mount, started)
 		<-h.ended
 		runtime.UnlockOSThread()
 		return
 	}
 	defer close(h.ended)
-	if err := h.mount(); err != nil {
+	if err := mount(h); err != nil {
 		started <- err
 		return
 	}
@@ -65,27 +81,59 @@ func (h *Holder) run(started chan<- error) {
 			do()
 		case <-h.stop:
 			h.folder.Close()
-			unix.Unmount(held, unix.MNT_DETACH) // and with it all that is mounted there
+			unix.Unmount(h.at, unix.MNT_DETACH) // and with it all that is mounted there
+			if h.at == heldThere {
+				os.Remove(heldThere)
+			}
 			return
 		}
 	}
 }
 
-// mount gives the thread its mount namespace.
-func (h *Holder) mount() error {
+// mountApart gives the thread a mount namespace of its own.
+func (h *Holder) mountApart() error {
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		return fmt.Errorf("make a mount namespace: %w", err)
 	}
-	h.path = fmt.Sprintf("/proc/%d/task/%d/root%s", os.Getpid(), unix.Gettid(), held)
 	// What others unmount goes here, too: otherwise file systems of the host would stay in use.
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
 		return fmt.Errorf("keep mounts from others: %w", err)
 	}
-	if err := unix.Mount("heddle-crowd", held, "tmpfs", 0, "mode=0700"); err != nil {
-		return fmt.Errorf("mount tmpfs over %s: %w", held, err)
+	h.at, h.path = held, fmt.Sprintf("/proc/%d/task/%d/root%s", os.Getpid(), unix.Gettid(), held)
+	return h.mount()
+}
+
+// mountIn brings the thread into a mount namespace that is there.
+func (h *Holder) mountIn(mounts string) error {
+	file, err := os.Open(mounts)
+	if err != nil {
+		return fmt.Errorf("open a mount namespace: %w", err)
 	}
-	var err error
-	h.folder, err = os.Open(held)
+	defer file.Close()
+	err = unix.Unshare(unix.CLONE_FS) // a thread that shares its root folder with others may not enter
+	if err == nil {
+		err = unix.Setns(int(file.Fd()), unix.CLONE_NEWNS)
+	}
+	if err != nil {
+		return fmt.Errorf("enter a mount namespace: %w", err)
+	}
+	if err := os.Mkdir(heldThere, 0o700); err != nil {
+		return fmt.Errorf("make a folder for network namespaces: %w", err)
+	}
+	h.at, h.path = heldThere, heldThere
+	if err := h.mount(); err != nil {
+		os.Remove(heldThere)
+		return err
+	}
+	return nil
+}
+
+// mount mounts the folder of the namespaces.
+func (h *Holder) mount() (err error) {
+	if err := unix.Mount("heddle-crowd", h.at, "tmpfs", 0, "mode=0700"); err != nil {
+		return fmt.Errorf("mount tmpfs over %s: %w", h.at, err)
+	}
+	h.folder, err = os.Open(h.at)
 	return err
 }
 
@@ -107,33 +155,44 @@ func (h *Holder) New() (Namespace, error) {
 	return n, h.keep(n, file)
 }
 
-// hold mounts a namespace.
+// hold mounts a namespace, of which the file is open. /proc/self/fd would not do: in another mount namespace, /proc may be that of
+// other processes.
 func hold(namespace *os.File, at string) error {
 	f, err := os.OpenFile(at, os.O_CREATE|os.O_EXCL, 0)
 	if err != nil {
 		return err
 	}
 	f.Close()
-	if err := unix.Mount(fmt.Sprintf("/proc/self/fd/%d", namespace.Fd()), at, "", unix.MS_BIND, ""); err != nil {
+	tree, err := unix.OpenTree(int(namespace.Fd()), "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH)
+	if err == nil {
+		defer unix.Close(tree)
+		err = unix.MoveMount(tree, "", unix.AT_FDCWD, at, unix.MOVE_MOUNT_F_EMPTY_PATH)
+	}
+	if err != nil {
 		return fmt.Errorf("hold a network namespace by a mount: %w", err)
 	}
 	return nil
 }
 
-// Drop lets go of namespaces of the holder. Each ends when nothing else uses it: sockets, for instance. It returns the
-// first error, and goes on with the others.
-func (h *Holder) Drop(all ...Namespace) error {
-	done := make(chan error)
-	h.work <- func() {
-		var first error
-		for _, n := range all {
-			if err := drop(held + "/" + n.name); first == nil {
-				first = err
-			}
-		}
-		done <- first
+// Drop lets go of namespaces. Each ends when nothing else uses it: sockets, for instance. It returns the first error, and goes
+// on with the others.
+func Drop(all ...Namespace) (first error) {
+	of := map[*Holder][]Namespace{}
+	for _, n := range all {
+		of[n.holder] = append(of[n.holder], n)
 	}
-	return <-done
+	for h, some := range of {
+		done := make(chan error)
+		h.work <- func() {
+			var failed error
+			for _, n := range some {
+				failed = cmp.Or(failed, drop(h.at+"/"+n.name))
+			}
+			done <- failed
+		}
+		first = cmp.Or(first, <-done)
+	}
+	return first
 }
 
 // drop takes a mount away. What has it open keeps the namespace, and not the mount.

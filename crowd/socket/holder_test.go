@@ -1,6 +1,7 @@
 package socket
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -86,7 +88,7 @@ func TestCloseMeanwhile(t *testing.T) {
 func TestFirstThread(t *testing.T) {
 	holder(t).Close() // needs root; one that goes on may keep that thread
 	first, end := make(chan struct{}), make(chan struct{})
-	h := &Holder{work: make(chan func()), stop: make(chan struct{}), ended: make(chan struct{})}
+	h := newHolder()
 	started := make(chan error)
 	begin := func() {
 		runtime.LockOSThread()
@@ -96,7 +98,7 @@ func TestFirstThread(t *testing.T) {
 		}
 		close(first)
 		runtime.UnlockOSThread()
-		h.run(started)
+		h.run((*Holder).mountApart, started)
 	}
 	there := func() bool {
 		select {
@@ -183,7 +185,7 @@ func TestHold(t *testing.T) {
 	if got := id(ours); got != want {
 		t.Errorf("it is %s, not %s", got, want)
 	}
-	if err := h.Drop(ours); err != nil {
+	if err := Drop(ours); err != nil {
 		t.Error(err)
 	}
 	if err := ours.Do(func() error { return nil }); err == nil {
@@ -191,5 +193,71 @@ func TestHold(t *testing.T) {
 	}
 	if _, err := h.Hold(theirs.Path()); err == nil {
 		t.Error("what is not there is held")
+	}
+}
+
+// TestHolderIn: programs in another host find the namespaces by their paths, though its /proc is that of other processes, and
+// nothing is left there.
+func TestHolderIn(t *testing.T) {
+	holder(t).Close() // needs root
+	there := exec.Command("unshare", "--mount", "--pid", "--fork", "--mount-proc", "--propagation", "private", "sh", "-c", "mount -t tmpfs run /run && echo ready && exec sleep 600")
+	there.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	said, err := there.StdoutPipe()
+	if err == nil {
+		err = there.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { there.Process.Kill(); there.Wait() })
+	if line, err := bufio.NewReader(said).ReadString('\n'); err != nil {
+		t.Fatalf("%q, %v", line, err)
+	}
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", there.Process.Pid))
+	host := strings.TrimSpace(string(children))
+	if err != nil || host == "" {
+		t.Fatalf("%q, %v", host, err)
+	}
+	t.Cleanup(func() { exec.Command("kill", "-KILL", host).Run() })
+	asks := func(program ...string) string {
+		out, _ := exec.Command("nsenter", append([]string{"--target", host, "--mount", "--pid", "--"}, program...)...).CombinedOutput()
+		return strings.TrimSpace(string(out))
+	}
+	mounts := "/proc/" + host + "/ns/mnt"
+	h, err := NewHolderIn(mounts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.Close)
+	if _, err := NewHolderIn(mounts); !errors.Is(err, os.ErrExist) {
+		t.Errorf("a second one: %v", err)
+	}
+	var all []Namespace
+	for range 2 {
+		n, err := h.New()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var id string
+		if err := n.Do(func() (err error) { id, err = os.Readlink("/proc/thread-self/ns/net"); return err }); err != nil {
+			t.Fatal(err)
+		}
+		if got := asks("nsenter", "--net="+n.Path(), "readlink", "/proc/self/ns/net"); got != id {
+			t.Errorf("the host finds %s, and it is %s", got, id)
+		}
+		if _, err := os.Stat(n.Path()); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is here, too: %v", n.Path(), err)
+		}
+		all = append(all, n)
+	}
+	if err := Drop(all[0]); err != nil {
+		t.Error(err)
+	}
+	if left := asks("ls", heldThere); left != "2" {
+		t.Errorf("left are %q", left)
+	}
+	h.Close()
+	if left := asks("ls", "/run"); left != "" || strings.Contains(asks("cat", "/proc/self/mounts"), "heddle-crowd") {
+		t.Errorf("left are %q", left)
 	}
 }

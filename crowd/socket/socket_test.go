@@ -117,7 +117,7 @@ func TestDrop(t *testing.T) {
 	if out, err := exec.Command("nsenter", "--net="+gone.Path(), "ip", "link", "add", "eth0", "type", "veth", "peer", "name", "eth0", "netns", stays.Path()).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if err := h.Drop(gone); err != nil {
+	if err := Drop(gone); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(gone.Path()); !errors.Is(err, os.ErrNotExist) {
@@ -130,7 +130,7 @@ func TestDrop(t *testing.T) {
 		}
 		return !strings.Contains(string(out), "eth0")
 	})
-	if err := h.Drop(gone, stays); !errors.Is(err, unix.ENOENT) {
+	if err := Drop(gone, stays); !errors.Is(err, unix.ENOENT) {
 		t.Errorf("one that is gone: %v", err)
 	}
 	if err := stays.Do(func() error { return nil }); err == nil {

@@ -11,25 +11,26 @@ import (
 )
 
 // userSeat gives a user a seat: in a container of the engine, or in a namespace of the crowd's.
-func (s *Stage) userSeat(ctx context.Context, user string) (play.Seat, error) {
+func (s *Stage) userSeat(ctx context.Context, number int) (play.Seat, error) {
+	at, user := s.place(number-1), userName(number)
 	if s.options.Engine == nil {
-		return s.seat(ctx, user, "")
+		return s.seat(ctx, at, user, "")
 	}
-	return s.contained(ctx, user)
+	return s.contained(ctx, at, user)
 }
 
 // contained has the engine make a container, and looks where the agent has attached it. If it fails, the seat has the namespace, if there is one.
-func (s *Stage) contained(ctx context.Context, user string) (play.Seat, error) {
+func (s *Stage) contained(ctx context.Context, at place, user string) (play.Seat, error) {
 	made, err := s.options.Engine.Start(ctx, user)
 	if err != nil {
 		return play.Seat{}, err
 	}
-	n, err := s.holder.Hold(made.Netns())
+	n, err := at.holder.Hold(made.Netns())
 	if err != nil {
 		return play.Seat{}, heddle.Wrap(heddle.CrowdFailed, "hold network namespace of container", user, err, "see whether the container runs")
 	}
 	seat := play.Seat{Namespace: n}
-	there, err := s.options.Agent.Endpoint(ctx, made.Endpoint)
+	there, err := at.agent.Endpoint(ctx, made.Endpoint)
 	if errors.Is(err, heddle.NoEndpoint.Sentinel()) {
 		return seat, heddle.Errorf(heddle.CrowdFailed, "find container on network", s.options.Network.Name, "the client has attached "+user+" to another network of that name",
 			"name one that the client has from heddle")
@@ -71,6 +72,6 @@ func (s *Stage) endUsers(ctx context.Context, numbers []int) error {
 	for _, user := range numbers {
 		names = append(names, userName(user))
 	}
-	s.awaitAgent(ctx) // the client calls it
+	s.awaitAgents(ctx) // the client calls it
 	return s.options.Engine.Remove(ctx, names...)
 }

@@ -60,7 +60,7 @@ func (s *Stage) Fewer(ctx context.Context, users int) error {
 // remove ends and detaches users, from the first one's number on. What comes first has the reason that Clear has.
 func (s *Stage) remove(ctx context.Context, first int, seats []play.Seat) error {
 	var numbers []int
-	var ids []heddle.EndpointID
+	ids := map[heddle.EndpointID]place{}
 	var namespaces []socket.Namespace
 	for i, seat := range seats {
 		s.guests.Dismiss(seat.Addrs...)
@@ -70,8 +70,9 @@ func (s *Stage) remove(ctx context.Context, first int, seats []play.Seat) error 
 			_ = link.EndOrphans(seat.Namespace) // otherwise some end later
 		}
 		s.mu.Lock()
-		if id := idOf(userName(first + i)); s.has(id) {
-			ids = append(ids, id)
+		id := idOf(userName(first + i))
+		if at, is := s.all[id]; is {
+			ids[id] = at
 		}
 		s.mu.Unlock()
 	}
@@ -81,10 +82,7 @@ func (s *Stage) remove(ctx context.Context, first int, seats []play.Seat) error 
 	s.Links.Take(numbers...)
 	s.options.Capture.Take(numbers...)
 	if s.options.Network.Parent == "" {
-		return errors.Join(s.holder.Drop(namespaces...), s.endUsers(ctx, numbers), s.detach(ctx, ids))
+		return errors.Join(socket.Drop(namespaces...), s.endUsers(ctx, numbers), s.detach(ctx, ids))
 	}
-	return errors.Join(s.endUsers(ctx, numbers), s.detach(ctx, ids), s.holder.Drop(namespaces...))
+	return errors.Join(s.endUsers(ctx, numbers), s.detach(ctx, ids), socket.Drop(namespaces...))
 }
-
-// has reports whether an endpoint is the crowd's.
-func (s *Stage) has(id heddle.EndpointID) bool { _, is := s.all[id]; return is }

@@ -19,7 +19,7 @@ const port = "eth0"
 func (s *Stage) attach(ctx context.Context, first, last int) ([]play.Seat, error) {
 	seats, count := make([]play.Seat, max(0, last-first+1)), first-1
 	err := eachOf(ctx, len(seats), func(i int) error {
-		seat, err := s.userSeat(ctx, userName(first+i))
+		seat, err := s.userSeat(ctx, first+i)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		seats[i] = seat
@@ -89,18 +89,18 @@ func idOf(container string) heddle.EndpointID {
 
 func userName(number int) string { return fmt.Sprintf("crowd-user-%d", number) }
 
-// seat makes a namespace and attaches it. Services have names. If it fails, the seat has the namespace, if there is one.
-func (s *Stage) seat(ctx context.Context, container, name string) (play.Seat, error) {
-	n, err := s.holder.New()
+// seat makes a namespace at a place, and attaches it. Services have names. If it fails, the seat has the namespace, if there is one.
+func (s *Stage) seat(ctx context.Context, at place, container, name string) (play.Seat, error) {
+	n, err := at.holder.New()
 	if err != nil {
 		return play.Seat{}, heddle.Wrap(heddle.CrowdFailed, "make network namespace of", container, err,
 			"call as root; see fs.mount-max and user.max_net_namespaces")
 	}
 	id := idOf(container)
-	reply, err := s.options.Agent.Attach(ctx, heddle.AttachRequest{Network: s.options.Network.Name, ID: id, Netns: n.Path(), Name: name, Owner: owner})
+	reply, err := at.agent.Attach(ctx, heddle.AttachRequest{Network: s.options.Network.Name, ID: id, Netns: n.Path(), Name: name, Owner: owner})
 	if !errors.Is(err, heddle.EndpointDiffers.Sentinel()) { // otherwise it is another crowd's
 		s.mu.Lock()
-		s.all[id] = struct{}{}
+		s.all[id] = at
 		s.mu.Unlock()
 	}
 	if err != nil {

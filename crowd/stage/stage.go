@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/netip"
 	"runtime"
-	"slices"
 	"sync"
 	"time"
 
@@ -23,8 +22,6 @@ import (
 	"github.com/heddle-network/heddle/crowd/play"
 	"github.com/heddle-network/heddle/crowd/scenario"
 	"github.com/heddle-network/heddle/crowd/service"
-	"github.com/heddle-network/heddle/crowd/socket"
-	"github.com/heddle-network/heddle/door/client"
 )
 
 // owner is who the endpoints of a crowd belong to.
@@ -32,10 +29,11 @@ const owner = "crowd"
 
 // Options of a stage.
 type Options struct {
-	Agent *client.Client
-	// Network is one that is there.
+	// Hosts have the users in turn, and the services. User 1 is on the first one.
+	Hosts []Host
+	// Network is one that is there, on all hosts.
 	Network heddle.Network
-	// Engine makes each user's container; with nil, a user is a network namespace.
+	// Engine makes each user's container, on the only host; with nil, a user is a network namespace.
 	Engine *engine.Engine
 	// Services say what answers for each; Connections is how many each that is a program must bear at once.
 	Services    map[string]scenario.Server
@@ -69,11 +67,11 @@ type Stage struct {
 	options Options
 	guests  service.Guests
 	servers map[string]server
-	holder  *socket.Holder
+	places  []place
 
 	mu    sync.Mutex
 	users []play.Seat // the first one that of user 1
-	all   map[heddle.EndpointID]struct{}
+	all   map[heddle.EndpointID]place
 	links map[string]scenario.Link // as they are now, by persona
 }
 
@@ -81,9 +79,12 @@ type Stage struct {
 // ends, nothing is left.
 func Set(ctx context.Context, o Options) (*Stage, error) {
 	s := &Stage{Services: map[string]play.Seat{}, servers: map[string]server{}, Links: link.Links{Late: o.Late}, options: o,
-		all: map[heddle.EndpointID]struct{}{}, links: maps.Clone(o.Links)}
+		all: map[heddle.EndpointID]place{}, links: maps.Clone(o.Links)}
 	begun := time.Now()
-	err := s.serve(ctx)
+	err := s.hold()
+	if err == nil {
+		err = s.serve(ctx)
+	}
 	if err == nil {
 		s.users, err = s.attach(ctx, 1, o.Users)
 	}
@@ -105,11 +106,8 @@ func Set(ctx context.Context, o Options) (*Stage, error) {
 
 // serve attaches the services, and starts them.
 func (s *Stage) serve(ctx context.Context) (err error) {
-	if s.holder, err = socket.NewHolder(); err != nil {
-		return heddle.Wrap(heddle.CrowdFailed, "make network namespaces for", "a crowd", err, "call as root")
-	}
-	for _, name := range scenario.Sorted(s.options.Services) {
-		seat, err := s.seat(ctx, "crowd-service-"+name, "crowd-"+name)
+	for i, name := range scenario.Sorted(s.options.Services) {
+		seat, err := s.seat(ctx, s.place(i), "crowd-service-"+name, "crowd-"+name)
 		if err != nil {
 			return err
 		}
@@ -150,7 +148,7 @@ func (s *Stage) Clear(ctx context.Context) (first error) {
 		numbers = append(numbers, i+1)
 	}
 	first = s.endUsers(ctx, numbers)
-	first = cmp.Or(first, s.detach(ctx, slices.Collect(maps.Keys(s.all))))
+	first = cmp.Or(first, s.detach(ctx, maps.Clone(s.all)))
 	s.leave()
 	return first
 }
