@@ -26,12 +26,12 @@ func TestInGuests(t *testing.T) {
 		Modules: append(vm.DefaultModules(), "ip_vs", "ip_vs_rr", "xt_ipvs"),
 		Tools:   vm.DefaultTools(),
 		Own:     []string{cell.Build(t, "heddled"), cell.Build(t, "heddle")},
-		Small:   map[string]string{"6.1": "^TestServicesU32$/^(iptables|no_rule)$", "6.12": "^Test(" + most + ")$|^TestFlows$/^routed$|^TestServicesProgram$/^(nftables|ipvs|no_rule)$"},
+		Small:   map[string]string{"6.1": "^TestServicesU32$/^(iptables|no_rule)$", "6.12": "^Test(Crowd|" + most + ")$|^TestFlows$/^routed$|^TestServicesProgram$/^(nftables|ipvs|no_rule)$"},
 	}
 	if path, err := exec.LookPath("ipvsadm"); err == nil {
 		g.Tools = append(g.Tools, path)
 	}
-	g.RunEverywhere(t, "^Test("+most+"|Reach|Flows|CommandLine|Services(Program|OnPlainSwitch|U32))$")
+	g.RunEverywhere(t, "^Test("+most+"|Crowd|Reach|Flows|CommandLine|Services(Program|OnPlainSwitch|U32))$")
 }
 
 var ctx = context.Background()
