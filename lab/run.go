@@ -22,8 +22,8 @@ func (h *Host) Mounts() string { return fmt.Sprintf("/proc/%d/ns/mnt", h.Pid) }
 // and signals pass through. When the context ends, the command is killed; daemons that it
 // started stay.
 //
-// nsenter enters the namespaces, since a program of several threads cannot change its mount
-// namespace. It then runs the program of the host's init again, as argRun.
+// nsenter enters the namespaces, since Go starts a command from any of its threads, and one that has entered a mount namespace
+// cannot come back. It then runs the program of the host's init again, as argRun.
 func (h *Host) Command(ctx context.Context, argv ...string) (*exec.Cmd, error) {
 	if len(argv) == 0 {
 		return nil, heddle.Errorf(heddle.BadArgument, "run command in", h.Name, "no command is given", "name a command")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,13 +62,6 @@ func (p *crowdPlay) do(ctx context.Context, c event.Command) (event.Done, error)
 	return p.control.Do(c)
 }
 
-// begin begins a round, with as many users as are planned.
-func (p *crowdPlay) begin() {
-	p.scaling.Lock()
-	defer p.scaling.Unlock()
-	p.present = p.read.Users
-}
-
 // here plays on a network of this host.
 func (p *crowdPlay) here(ctx context.Context, n heddle.Network) (err error) {
 	if p.engine != nil {
@@ -92,7 +86,9 @@ func (p *crowdPlay) here(ctx context.Context, n heddle.Network) (err error) {
 
 // play plays a round, and adds what it was like.
 func (p *crowdPlay) play(ctx context.Context, number int, n heddle.Network, hosts []stage.Host) error {
-	p.begin()
+	p.scaling.Lock()
+	p.present = p.read.Users
+	p.scaling.Unlock()
 	d := &diary.Recorder{}
 	if p.diary != nil {
 		d.To = p.diary
@@ -114,10 +110,11 @@ func (p *crowdPlay) play(ctx context.Context, number int, n heddle.Network, host
 // add adds a round that was played, if there is one. The report's file, if it has one, is written each time: a
 // command that is killed leaves what it has.
 func (p *crowdPlay) add(number int, played round.Round) error {
-	p.show(func(r *live.Run) { r.Now, r.Played = nil, r.Played+1 })
+	p.show(func(r *live.Run) { r.Now = nil })
 	if played.Users == 0 {
 		return nil
 	}
+	p.show(func(r *live.Run) { r.Played++ })
 	p.out.Rounds = append(p.out.Rounds, report.Round{Number: number, Round: played})
 	if p.flags.out == "" {
 		return nil
@@ -146,14 +143,16 @@ func (p *crowdPlay) rounds(ctx context.Context, r *rig.Rig) error {
 				continue
 			}
 			p.say("round %d of %d: mode %s", number, p.flags.rounds, mode)
-			err := r.Play(ctx, mode, func(n heddle.Network, hosts []stage.Host) error { return p.play(ctx, number, n, hosts) })
+			err := r.Play(ctx, mode, func(ctx context.Context, n heddle.Network, hosts []stage.Host) error {
+				return p.play(ctx, number, n, hosts)
+			})
 			var known *heddle.Error
 			if len(p.out.Of(mode)) == 0 && errors.As(err, &known) && known.Code == heddle.NotOnKernel {
 				p.out.LeftOut[mode] = known.Error()
 				p.say("left out mode %s: %s", mode, known.Error())
 				continue
 			}
-			if err = errors.Join(err, ctx.Err()); err != nil {
+			if err = cmp.Or(err, ctx.Err()); err != nil {
 				return err
 			}
 		}

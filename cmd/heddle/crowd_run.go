@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/heddle-network/heddle/crowd/link"
 	"github.com/heddle-network/heddle/crowd/live"
 	"github.com/heddle-network/heddle/crowd/report"
+	"github.com/heddle-network/heddle/crowd/rig"
 	"github.com/heddle-network/heddle/crowd/scenario"
 	"github.com/heddle-network/heddle/limit"
 )
@@ -50,9 +52,9 @@ is decided by the seed. A kernel that cannot do it is refused (HDL-3003).
 
 Without --network, run makes a lab host, and plays the same plan on a new network of
 each of the --modes, in --rounds; each round begins with another mode. The lab is
-removed afterwards. With --network, it plays on that network of this host's agent.
-With --hosts, the lab is a cluster of so many hosts, which have the users in turn (user 1 is on the first
-one), and the services; their networks are of modes that span hosts.
+removed afterwards. With --hosts, the lab is a cluster of so many hosts, which have the users in
+turn (user 1 is on the first one), and the services by name; the modes are those whose networks span hosts.
+With --network, it plays on that network of this host's agent.
 
 With --as, each user is a container of that client on the --network: docker and podman on
 their network of that name, lxc by heddle's hook. They are named crowd-user-1 and so on, and end with
@@ -96,7 +98,7 @@ interface for each user. 'heddle crowd labels FILE --check CAPTURE' holds one ag
 	g.StringVar(&f.diary, "diary", "", "write what each user does, and the flows of it, to the new `FILE`")
 	g.StringVar(&f.capture, "capture", "", "write the packets of all users to the new `FILE`, as pcapng; with --diary")
 	g.IntVar(&f.most, "snaplen", 0, "write up to so many `bytes` of each packet (default: all)")
-	g.IntVar(&f.hosts, "hosts", 1, "how many lab hosts have the users in turn, in modes whose networks span hosts")
+	g.IntVar(&f.hosts, "hosts", 1, fmt.Sprintf("how many lab hosts have the users in turn (1 to %d)", rig.MaxHosts))
 	cmd.RegisterFlagCompletionFunc("modes", cobra.FixedCompletions(crowdModes(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("network", s.completeFrom(s.networkNames))
 	cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions(engine.Words(), cobra.ShellCompDirectiveNoFileComp))

@@ -14,13 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/crowd/classifier"
-	"github.com/heddle-network/heddle/crowd/diary"
 	"github.com/heddle-network/heddle/crowd/label"
 	"github.com/heddle-network/heddle/crowd/live"
 	"github.com/heddle-network/heddle/crowd/report"
 	"github.com/heddle-network/heddle/crowd/script"
+	"github.com/heddle-network/heddle/lab"
 	"github.com/heddle-network/heddle/test/poll"
 )
 
@@ -250,6 +249,13 @@ func TestCrowdRunEnds(t *testing.T) {
 			r.awaits(t, "service web: nginx ended: signal: killed")
 			r.cmd.Process.Signal(syscall.SIGTERM)
 		},
+		"its lab is removed": func(*crowdRun) {
+			var all list[lab.Lab]
+			if err := json.Unmarshal([]byte(heddleDoes(t, "lab", "list", "-o", "json")), &all); err != nil || len(all.Items) != 1 {
+				t.Fatalf("%v: %+v", err, all)
+			}
+			heddleDoes(t, "lab", "down", all.Items[0].Name)
+		},
 	} {
 		out := filepath.Join(t.TempDir(), "report.json")
 		run := runCrowd(t, file, "--modes", "bridge", "--out", out)
@@ -260,47 +266,15 @@ func TestCrowdRunEnds(t *testing.T) {
 		if err == nil {
 			t.Errorf("%s: the run succeeded", name)
 		}
-		if name == "terminated" {
-			if r, err := report.Read(out); err != nil || len(r.Rounds) != 1 || r.Partial == "" || r.Rounds[0].Invalid == "" || len(r.Rounds[0].Actions) == 0 || !strings.Contains(r.Rounds[0].Ended["web"], "killed") {
+		if name == "its lab is removed" && !strings.Contains(run.stderr.String(), "the host has ended") {
+			t.Errorf("%s: %s", name, run.stderr.String())
+		}
+		if name != "killed" {
+			if r, err := report.Read(out); err != nil || len(r.Rounds) != 1 || r.Partial == "" || r.Rounds[0].Invalid == "" || len(r.Rounds[0].Actions) == 0 ||
+				name == "terminated" && !strings.Contains(r.Rounds[0].Ended["web"], "killed") {
 				t.Errorf("%s: %+v, %v\n%s", name, r, err, run.stderr.String())
 			}
 		}
 		nothingLeft(t)
 	}
-}
-
-// TestCrowdHosts plays on an overlay network of three hosts, which have the users in turn.
-func TestCrowdHosts(t *testing.T) {
-	if !alone(t) {
-		return
-	}
-	folder := t.TempDir()
-	out, book := filepath.Join(folder, "report.json"), filepath.Join(folder, "diary.jsonl")
-	run := runCrowd(t, scenarioFile(t, asking), "--hosts", "3", "--out", out, "--diary", book)
-	run.ends(t)
-	r, err := report.Read(out)
-	if err != nil || r.Hosts != 3 || len(r.Rounds) != 1 || r.Rounds[0].Mode != "overlay" {
-		t.Fatalf("%+v, %v", r, err)
-	}
-	checkRound(t, r.Rounds[0], 5)
-	checkDiaries(t, r.Rounds[0], book)
-	if text := heddleDoes(t, "crowd", "report", out); !strings.Contains(text, "namespaces on 3 hosts") {
-		t.Error(text)
-	}
-	// a block of addresses belongs to one host
-	subnet := netip.MustParsePrefix("10.128.0.0/16")
-	hosts, pairs := map[netip.Prefix]bool{}, map[[2]netip.Prefix]bool{}
-	for l, err := range diary.Read(book) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if f := l.Flow; f != nil && f.From.Addr().Is4() {
-			from, to := heddle.BlockOf(subnet, f.From.Addr()), heddle.BlockOf(subnet, f.To.Addr())
-			hosts[from], pairs[[2]netip.Prefix{from, to}] = true, true
-		}
-	}
-	if len(hosts) != 3 || len(pairs) < 6 {
-		t.Errorf("users are in blocks %v, and their flows between %v", hosts, pairs)
-	}
-	nothingLeft(t)
 }

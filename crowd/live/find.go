@@ -48,7 +48,7 @@ func Find() ([]Run, error) {
 	return all, nil
 }
 
-// waitDone is how long a command may take: longer than a rig waits for its player. To scale a crowd takes as long as it does: a
+// waitDone is how long a command may take: longer than a service's program may take to start again. To scale a crowd takes as long as it does: a
 // minute and more for thousands. When the run ends, so does the wait.
 const waitDone = time.Minute
 

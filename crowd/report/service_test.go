@@ -51,4 +51,10 @@ func TestUsers(t *testing.T) {
 	if c := Compare(b, b); len(c.Warnings) > 0 {
 		t.Errorf("%v", c.Warnings)
 	}
+	b = a
+	b.Hosts = 3
+	want = "users: namespaces, then namespaces on 3 hosts"
+	if err := Resumable(a, b); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "--hosts") {
+		t.Errorf("%v", err)
+	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/heddle-network/heddle/lab"
 )
 
-// MaxHosts is how many hosts a rig may have.
+// MaxHosts is how many hosts a rig may have. No source: a guess.
 const MaxHosts = 16
 
 // Rig is a lab.
@@ -33,7 +33,7 @@ type Options struct {
 	Modes []string
 	// Users is how many addresses a network needs, beside those of services.
 	Users int
-	// Hosts is how many hosts there are. With several, they are a cluster.
+	// Hosts is how many hosts there are. With several, all modes span hosts.
 	Hosts int
 }
 
@@ -43,7 +43,7 @@ func New(ctx context.Context, o Options) (*Rig, error) {
 	for i := range o.Hosts {
 		t.Hosts = append(t.Hosts, lab.Node{Name: fmt.Sprintf("host%d", i+1), Spare: 1})
 	}
-	if slices.Contains(o.Modes, "overlay") || o.Hosts > 1 {
+	if slices.Contains(o.Modes, "overlay") {
 		t.Store = lab.StoreEmbedded
 	}
 	l, err := lab.Raise(ctx, t)
@@ -52,7 +52,7 @@ func New(ctx context.Context, o Options) (*Rig, error) {
 	}
 	r := &Rig{Options: o, lab: l}
 	for _, h := range l.Hosts {
-		r.hosts = append(r.hosts, stage.Host{Agent: client.New(h.Socket), Mounts: h.Mounts()})
+		r.hosts = append(r.hosts, stage.Host{Agent: client.New(h.Socket), Lab: h})
 	}
 	if err := r.parentsUp(ctx); err != nil {
 		return nil, errors.Join(err, r.Close(context.WithoutCancel(ctx)))
@@ -79,8 +79,9 @@ func (r *Rig) parentsUp(ctx context.Context) error {
 // Close removes the lab.
 func (r *Rig) Close(ctx context.Context) error { return r.lab.Down(ctx) }
 
-// Play makes a new network of a mode, has a function play on it, and removes the network.
-func (r *Rig) Play(ctx context.Context, mode string, play func(heddle.Network, []stage.Host) error) (err error) {
+// Play makes a new network of a mode, has a function play on it, and removes the network. If a host ends meanwhile, so does the
+// function's context.
+func (r *Rig) Play(ctx context.Context, mode string, play func(context.Context, heddle.Network, []stage.Host) error) (err error) {
 	first := r.hosts[0].Agent
 	n, _, err := first.CreateNetwork(ctx, r.network(mode), false)
 	if err != nil {
@@ -94,10 +95,27 @@ func (r *Rig) Play(ctx context.Context, mode string, play func(heddle.Network, [
 			return err
 		}
 	}
-	return play(n, r.hosts)
+	return r.guarded(ctx, func(ctx context.Context) error { return play(ctx, n, r.hosts) })
 }
 
-// knownTime is how long it may take until another host has a new network.
+// guarded has a function play until it ends, or a host does.
+func (r *Rig) guarded(ctx context.Context, play func(context.Context) error) error {
+	ctx, end := context.WithCancel(ctx)
+	gone := make(chan error)
+	go func() {
+		err := stage.AwaitGone(ctx, r.hosts)
+		end()
+		gone <- err
+	}()
+	err := play(ctx)
+	end()
+	if why := <-gone; !errors.Is(why, context.Canceled) {
+		return why // which is why the function was broken off
+	}
+	return err
+}
+
+// knownTime is how long it may take until another host has a new network. No source: a guess.
 const knownTime = 30 * time.Second
 
 // awaitNetwork waits until another host's agent has a network.

@@ -4,11 +4,9 @@
 package socket
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"runtime"
-	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -29,16 +27,16 @@ type Holder struct {
 	ended   chan struct{}
 }
 
-// held is the folder over which the thread mounts its own. Every host has it, and it is no symbolic link: whoever opens
+// folderApart is the folder over which the thread mounts its own. Every host has it, and it is no symbolic link: whoever opens
 // the path follows an absolute one from the own root. The thread needs nothing that is there.
-const held = "/sys"
+const folderApart = "/sys"
 
 // NewHolder returns a holder whose mounts are in a mount namespace that only one thread of this process has
 // (mount_namespaces(7)): they have no name that others see, and end with the process. It needs CAP_SYS_ADMIN.
 func NewHolder() (*Holder, error) { return start(newHolder(), (*Holder).mountApart) }
 
-// heldThere is the folder of a holder in another mount namespace.
-const heldThere = "/run/heddle-crowd-namespaces"
+// folderThere is the folder of a holder in another mount namespace.
+const folderThere = "/run/heddle-crowd-namespaces"
 
 // NewHolderIn returns a holder whose mounts are in another mount namespace, that of a lab host, where programs find them. They
 // end with that namespace, if this process is killed. There is one such holder in it at a time. It needs CAP_SYS_ADMIN.
@@ -82,8 +80,8 @@ func (h *Holder) run(mount func(*Holder) error, started chan<- error) {
 		case <-h.stop:
 			h.folder.Close()
 			unix.Unmount(h.at, unix.MNT_DETACH) // and with it all that is mounted there
-			if h.at == heldThere {
-				os.Remove(heldThere)
+			if h.at == folderThere {
+				os.Remove(folderThere)
 			}
 			return
 		}
@@ -99,7 +97,7 @@ func (h *Holder) mountApart() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
 		return fmt.Errorf("keep mounts from others: %w", err)
 	}
-	h.at, h.path = held, fmt.Sprintf("/proc/%d/task/%d/root%s", os.Getpid(), unix.Gettid(), held)
+	h.at, h.path = folderApart, fmt.Sprintf("/proc/%d/task/%d/root%s", os.Getpid(), unix.Gettid(), folderApart)
 	return h.mount()
 }
 
@@ -117,90 +115,27 @@ func (h *Holder) mountIn(mounts string) error {
 	if err != nil {
 		return fmt.Errorf("enter a mount namespace: %w", err)
 	}
-	if err := os.Mkdir(heldThere, 0o700); err != nil {
+	if err := os.Mkdir(folderThere, 0o700); err != nil {
 		return fmt.Errorf("make a folder for network namespaces: %w", err)
 	}
-	h.at, h.path = heldThere, heldThere
+	h.at, h.path = folderThere, folderThere
 	if err := h.mount(); err != nil {
-		os.Remove(heldThere)
+		os.Remove(folderThere)
 		return err
 	}
 	return nil
 }
 
 // mount mounts the folder of the namespaces.
-func (h *Holder) mount() (err error) {
-	if err := unix.Mount("heddle-crowd", h.at, "tmpfs", 0, "mode=0700"); err != nil {
+func (h *Holder) mount() error {
+	err := unix.Mount("heddle-crowd", h.at, "tmpfs", 0, "mode=0700")
+	if err != nil {
 		return fmt.Errorf("mount tmpfs over %s: %w", h.at, err)
 	}
-	h.folder, err = os.Open(h.at)
+	if h.folder, err = os.Open(h.at); err != nil {
+		unix.Unmount(h.at, unix.MNT_DETACH)
+	}
 	return err
-}
-
-// New makes a namespace, in which loopback is down. After Close, the error is os.ErrClosed.
-func (h *Holder) New() (Namespace, error) {
-	n := Namespace{h, strconv.FormatInt(h.made.Add(1), 10)}
-	var file *os.File
-	err := apart(func() (err error) {
-		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-			return fmt.Errorf("make a network namespace: %w", err)
-		}
-		file, err = os.Open("/proc/thread-self/ns/net")
-		return err
-	})
-	if err != nil {
-		return n, err
-	}
-	defer file.Close()
-	return n, h.keep(n, file)
-}
-
-// hold mounts a namespace, of which the file is open. /proc/self/fd would not do: in another mount namespace, /proc may be that of
-// other processes.
-func hold(namespace *os.File, at string) error {
-	f, err := os.OpenFile(at, os.O_CREATE|os.O_EXCL, 0)
-	if err != nil {
-		return err
-	}
-	f.Close()
-	tree, err := unix.OpenTree(int(namespace.Fd()), "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH)
-	if err == nil {
-		defer unix.Close(tree)
-		err = unix.MoveMount(tree, "", unix.AT_FDCWD, at, unix.MOVE_MOUNT_F_EMPTY_PATH)
-	}
-	if err != nil {
-		return fmt.Errorf("hold a network namespace by a mount: %w", err)
-	}
-	return nil
-}
-
-// Drop lets go of namespaces. Each ends when nothing else uses it: sockets, for instance. It returns the first error, and goes
-// on with the others.
-func Drop(all ...Namespace) (first error) {
-	of := map[*Holder][]Namespace{}
-	for _, n := range all {
-		of[n.holder] = append(of[n.holder], n)
-	}
-	for h, some := range of {
-		done := make(chan error)
-		h.work <- func() {
-			var failed error
-			for _, n := range some {
-				failed = cmp.Or(failed, drop(h.at+"/"+n.name))
-			}
-			done <- failed
-		}
-		first = cmp.Or(first, <-done)
-	}
-	return first
-}
-
-// drop takes a mount away. What has it open keeps the namespace, and not the mount.
-func drop(at string) error {
-	if err := unix.Unmount(at, unix.MNT_DETACH); err != nil {
-		return fmt.Errorf("let go of a network namespace: %w", err)
-	}
-	return os.Remove(at)
 }
 
 // Close lets go of all namespaces at once. Each ends when nothing else uses it.

@@ -119,7 +119,7 @@ func TestFirstThread(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	if h.path == fmt.Sprintf("/proc/%d/task/%d/root%s", os.Getpid(), os.Getpid(), held) {
+	if h.path == fmt.Sprintf("/proc/%d/task/%d/root%s", os.Getpid(), os.Getpid(), folderApart) {
 		t.Error("it is")
 	}
 	if _, err := h.New(); err != nil {
@@ -141,7 +141,7 @@ func TestLeavesOthers(t *testing.T) {
 	t.Cleanup(func() { exec.Command("ip", "netns", "delete", name).Run() })
 	h := holder(t)
 	has := func() bool {
-		mounts, err := os.ReadFile(strings.TrimSuffix(h.path, "root"+held) + "mountinfo")
+		mounts, err := os.ReadFile(strings.TrimSuffix(h.path, "root"+folderApart) + "mountinfo")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -253,7 +253,7 @@ func TestHolderIn(t *testing.T) {
 	if err := Drop(all[0]); err != nil {
 		t.Error(err)
 	}
-	if left := asks("ls", heldThere); left != "2" {
+	if left := asks("ls", folderThere); left != "2" {
 		t.Errorf("left are %q", left)
 	}
 	h.Close()

@@ -16,7 +16,7 @@ type Namespace struct {
 	name   string
 }
 
-// Path is where another process finds the namespace, as long as the holder has it.
+// Path is where another process of the holder's host finds the namespace, as long as the holder has it.
 func (n Namespace) Path() string { return n.holder.path + "/" + n.name }
 
 // Do runs a function in the namespace. The function makes sockets, or reads and writes settings; it does not wait.

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -13,22 +16,16 @@ import (
 // detach detaches endpoints, also if one cannot be, and returns the first error.
 func (s *Stage) detach(ctx context.Context, all map[heddle.EndpointID]place) (first error) {
 	s.awaitAgents(ctx)
-	of := map[place][]heddle.EndpointID{}
-	for id, at := range all {
-		of[at] = append(of[at], id)
-	}
-	for at, ids := range of {
-		first = cmp.Or(first, s.detachAt(ctx, at, ids))
-	}
-	return first
-}
-
-// detachAt detaches the endpoints of one place.
-func (s *Stage) detachAt(ctx context.Context, at place, ids []heddle.EndpointID) (first error) {
-	down := eachOf(ctx, len(ids), func(i int) error {
-		_, err := at.agent.Detach(ctx, ids[i])
+	var down sync.Map // places whose agents do not answer: none of the others there can be detached
+	ids := slices.Collect(maps.Keys(all))
+	ended := eachOf(ctx, len(ids), func(i int) error {
+		at := all[ids[i]]
+		if _, is := down.Load(at); is {
+			return nil
+		}
+		_, err := at.Agent.Detach(ctx, ids[i])
 		if errors.Is(err, heddle.AgentDown.Sentinel()) {
-			return err // so it is for all others
+			down.Store(at, true)
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -39,7 +36,7 @@ func (s *Stage) detachAt(ctx context.Context, at place, ids []heddle.EndpointID)
 		}
 		return nil
 	})
-	return cmp.Or(first, down)
+	return cmp.Or(first, ended)
 }
 
 // leave lets go of the namespaces.
@@ -54,7 +51,7 @@ func (s *Stage) awaitAgents(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	for _, p := range s.places {
-		for down(ctx, p.agent) {
+		for !p.gone() && isDown(ctx, p.Agent) {
 			select {
 			case <-time.After(100 * time.Millisecond):
 			case <-ctx.Done():
@@ -64,7 +61,8 @@ func (s *Stage) awaitAgents(ctx context.Context) {
 	}
 }
 
-func down(ctx context.Context, agent *client.Client) bool {
+// isDown reports whether an agent does not answer.
+func isDown(ctx context.Context, agent *client.Client) bool {
 	_, err := agent.Status(ctx)
 	return errors.Is(err, heddle.AgentDown.Sentinel())
 }

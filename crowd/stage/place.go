@@ -1,40 +1,65 @@
 package stage
 
 import (
+	"context"
+	"time"
+
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/crowd/socket"
 	"github.com/heddle-network/heddle/door/client"
+	"github.com/heddle-network/heddle/lab"
 )
 
-// Host is where users and services are. It is on this machine.
+// Host is where users and services are.
 type Host struct {
 	Agent *client.Client
-	// Mounts is the host's mount namespace, in which its agent finds network namespaces; "" is that of this program.
-	Mounts string
+	// Lab is the lab host; nil is the host of this program.
+	Lab *lab.Host
 }
+
+// gone reports whether it is a lab host that has ended.
+func (h Host) gone() bool { return h.Lab != nil && !h.Lab.Alive() }
 
 // place is a host, and what holds the namespaces there.
 type place struct {
-	agent  *client.Client
+	Host
 	holder *socket.Holder
 }
 
 // hold begins to hold namespaces on each host.
 func (s *Stage) hold() error {
 	for _, h := range s.options.Hosts {
-		p := place{agent: h.Agent}
-		var err error
-		if h.Mounts == "" {
-			p.holder, err = socket.NewHolder()
-		} else {
-			p.holder, err = socket.NewHolderIn(h.Mounts)
-		}
+		holder, err := h.holder()
 		if err != nil {
-			return heddle.Wrap(heddle.CrowdFailed, "make network namespaces for", "a crowd", err, "call as root")
+			return heddle.Wrap(heddle.CrowdFailed, "make network namespaces for", "a crowd", err, "call as root; in a lab, see whether its hosts run ('heddle lab list')")
 		}
-		s.places = append(s.places, p)
+		s.places = append(s.places, place{h, holder})
 	}
 	return nil
+}
+
+// holder holds the host's namespaces, where its agent finds them.
+func (h Host) holder() (*socket.Holder, error) {
+	if h.Lab == nil {
+		return socket.NewHolder()
+	}
+	return socket.NewHolderIn(h.Lab.Mounts())
+}
+
+// AwaitGone waits until one of the hosts is a lab host that has ended, or until the context ends. It returns why nobody can play on.
+func AwaitGone(ctx context.Context, hosts []Host) error {
+	for {
+		for _, h := range hosts {
+			if h.gone() {
+				return heddle.Errorf(heddle.CrowdFailed, "play crowd on lab host", h.Lab.Name, "the host has ended", "leave the lab alone while the crowd plays")
+			}
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 // place is that of a user or a service, counted from 0.

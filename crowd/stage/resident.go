@@ -30,7 +30,7 @@ func (s *Stage) contained(ctx context.Context, at place, user string) (play.Seat
 		return play.Seat{}, heddle.Wrap(heddle.CrowdFailed, "hold network namespace of container", user, err, "see whether the container runs")
 	}
 	seat := play.Seat{Namespace: n}
-	there, err := at.agent.Endpoint(ctx, made.Endpoint)
+	there, err := at.Agent.Endpoint(ctx, made.Endpoint)
 	if errors.Is(err, heddle.NoEndpoint.Sentinel()) {
 		return seat, heddle.Errorf(heddle.CrowdFailed, "find container on network", s.options.Network.Name, "the client has attached "+user+" to another network of that name",
 			"name one that the client has from heddle")

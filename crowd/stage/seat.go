@@ -87,6 +87,9 @@ func idOf(container string) heddle.EndpointID {
 	return heddle.EndpointID{Container: container, IfName: port}
 }
 
+// serviceID is the container's ID of a service.
+func serviceID(name string) string { return "crowd-service-" + name }
+
 func userName(number int) string { return fmt.Sprintf("crowd-user-%d", number) }
 
 // seat makes a namespace at a place, and attaches it. Services have names. If it fails, the seat has the namespace, if there is one.
@@ -97,7 +100,7 @@ func (s *Stage) seat(ctx context.Context, at place, container, name string) (pla
 			"call as root; see fs.mount-max and user.max_net_namespaces")
 	}
 	id := idOf(container)
-	reply, err := at.agent.Attach(ctx, heddle.AttachRequest{Network: s.options.Network.Name, ID: id, Netns: n.Path(), Name: name, Owner: owner})
+	reply, err := at.Agent.Attach(ctx, heddle.AttachRequest{Network: s.options.Network.Name, ID: id, Netns: n.Path(), Name: name, Owner: owner})
 	if !errors.Is(err, heddle.EndpointDiffers.Sentinel()) { // otherwise it is another crowd's
 		s.mu.Lock()
 		s.all[id] = at

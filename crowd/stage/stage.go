@@ -86,6 +86,9 @@ func Set(ctx context.Context, o Options) (*Stage, error) {
 		err = s.serve(ctx)
 	}
 	if err == nil {
+		err = s.awaitNames(ctx)
+	}
+	if err == nil {
 		s.users, err = s.attach(ctx, 1, o.Users)
 	}
 	s.Took = time.Since(begun)
@@ -107,7 +110,7 @@ func Set(ctx context.Context, o Options) (*Stage, error) {
 // serve attaches the services, and starts them.
 func (s *Stage) serve(ctx context.Context) (err error) {
 	for i, name := range scenario.Sorted(s.options.Services) {
-		seat, err := s.seat(ctx, s.place(i), "crowd-service-"+name, "crowd-"+name)
+		seat, err := s.seat(ctx, s.place(i), serviceID(name), "crowd-"+name)
 		if err != nil {
 			return err
 		}
