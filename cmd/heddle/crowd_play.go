@@ -126,7 +126,7 @@ func (p *crowdPlay) add(number int, played round.Round) error {
 
 // modes plays in a lab, each mode once in each round.
 func (p *crowdPlay) modes(ctx context.Context) error {
-	r, err := rig.New(ctx, rig.Options{Name: fmt.Sprintf("crowd-%d", os.Getpid()), Modes: p.flags.modes, Users: p.read.Users, Hosts: p.flags.hosts})
+	r, err := rig.New(ctx, rig.Options{Name: fmt.Sprintf("crowd-%d", os.Getpid()), Modes: p.flags.modes, Users: p.read.Users, Hosts: p.flags.hosts, Ahead: round.Ahead})
 	if err != nil {
 		return err
 	}

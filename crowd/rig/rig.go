@@ -33,6 +33,8 @@ type Options struct {
 	Modes []string
 	// Users is how many addresses a network needs, beside those of services.
 	Users int
+	// Ahead is by how much this program is less nice while it plays.
+	Ahead int
 	// Hosts is how many hosts there are. With several, all modes span hosts.
 	Hosts int
 }
@@ -100,14 +102,20 @@ func (r *Rig) Play(ctx context.Context, mode string, play func(context.Context, 
 
 // guarded has a function play until it ends, or a host does.
 func (r *Rig) guarded(ctx context.Context, play func(context.Context) error) error {
+	leave, err := r.lab.Beside(r.Ahead)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	ctx, end := context.WithCancel(ctx)
 	gone := make(chan error)
 	go func() {
 		err := stage.AwaitGone(ctx, r.hosts)
+		leave() // who removes the lab waits for that
 		end()
 		gone <- err
 	}()
-	err := play(ctx)
+	err = play(ctx)
 	end()
 	if why := <-gone; !errors.Is(why, context.Canceled) {
 		return why // which is why the function was broken off

@@ -6,14 +6,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ahead is by how much the niceness of this program is less while a crowd plays. People do not wait for a processor: what
+// Ahead is by how much the niceness of this program is less while a crowd plays. People do not wait for a processor: what
 // else the machine does, such as the agent's housekeeping, would make them late.
-const ahead = 10
+const Ahead = 10
 
 // goAhead has all threads of this program, which are so nice, go ahead of others, and returns what ends that. A program
 // that may not do so stays as it is: the lag tells what that costs (setpriority(2), CAP_SYS_NICE).
 func goAhead(nice int) (back func()) {
-	setNice(max(-20, nice-ahead))
+	setNice(max(-20, nice-Ahead))
 	return func() { setNice(nice) }
 }
 

@@ -51,7 +51,7 @@ func TestGoAhead(t *testing.T) {
 		}
 		threads.Go(more)
 		back := goAhead(nice)
-		all(max(-20, nice-ahead))
+		all(max(-20, nice-Ahead))
 		more()
 		back()
 		all(nice)
