@@ -44,8 +44,8 @@ func newCrowdRun(s *session) *cobra.Command {
 through the same call of the agent as every container's, and does what is planned, when
 it is planned. The services that people use are built in, and answer in the sizes of
 the plan, over TCP, unless the scenario has a program answer for them ('by: dovecot',
-'by: nginx', 'by: openssh', 'by: redis'), which runs in a container of its own. Calls go from user to
-user, over UDP.
+'by: nginx', 'by: openssh', 'by: redis'), which runs in a container of its own. Names are answered by the
+network, or 'by: unbound'. Calls go from user to user, over UDP.
 
 Users of a persona with a link are connected by that link: what it delays and loses, each way,
 is decided by the seed. A kernel that cannot do it is refused (HDL-3003).

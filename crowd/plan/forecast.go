@@ -157,6 +157,9 @@ func (f *forecast) summary(sum string) Summary {
 		}
 		f.Peak.Ports = max(f.Peak.Ports, peak(portAfter, l))
 	}
+	if names, has := f.by[scenario.Names]; has && names.By != "" {
+		f.Served[scenario.Names] = 0 // questions have no connections
+	}
 	if len(all) > 0 {
 		f.Peak.Connections, f.Peak.Tracked = peak(0, all...), peak(trackedAfter, all...)
 		f.Peak.Neighbours = peak(neighbourAfter, all...)

@@ -28,6 +28,8 @@ type Setting struct {
 	Service, Host string
 	// Addrs are where it listens, and Admits are whom it answers.
 	Addrs, Admits []netip.Addr
+	// Upstreams are where a name server asks in turn.
+	Upstreams []netip.Addr
 	// Connections is how many it must bear at once, and Files how many a process may have open at most; 0 is not known.
 	Connections, Files int64
 	// Seed is that of its contents.
@@ -59,6 +61,8 @@ func kindOf(name string) kind {
 		return openssh{}
 	case "redis":
 		return redis{}
+	case "unbound":
+		return unbound{}
 	}
 	return nil
 }

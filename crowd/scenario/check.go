@@ -50,8 +50,8 @@ func (s *Scenario) check() *problem {
 		return wrong("it is too fast; give up to 1440, a day a minute", "clock", "day", "compress")
 	}
 	for _, name := range Sorted(s.Services) {
-		if verbs[name] == nil {
-			return wrong("there is no such service; choose from "+heddle.List(Sorted(verbs)), "services", name)
+		if verbs[name] == nil && name != Names {
+			return wrong("there is no such service; choose from "+heddle.List(slices.Sorted(slices.Values(append(Sorted(verbs), Names)))), "services", name)
 		}
 		if p := s.Services[name].check(name); p != nil {
 			return p

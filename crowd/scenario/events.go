@@ -63,9 +63,9 @@ func (s *Scenario) unfit(e Event) (key, cause, remedy string) {
 // voice is the service of calls.
 const voice = "voice"
 
-// CanFail lists the services that somebody's steps go to, and that can fail: calls go from user to user.
+// CanFail lists the services that somebody's steps go to, or that names are from, and that can fail: calls go from user to user.
 func (s *Scenario) CanFail() []string {
-	return slices.DeleteFunc(s.Uses(), func(name string) bool { return name == voice })
+	return slices.DeleteFunc(Sorted(s.Servers()), func(name string) bool { return name == voice })
 }
 
 // CheckFault refuses a fault that is given by hand and cannot be put, whoever gives it: a service fails, or a persona's

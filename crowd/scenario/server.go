@@ -27,6 +27,9 @@ const MaxHead = 4 << 10
 // channels between its processes. No source: a guess.
 const FilesOfProgram = 64
 
+// FilesOfNames is how many files unbound has open besides, at most: a socket for each question that is under way.
+const FilesOfNames = 512
+
 // ability is what a program can do.
 type ability struct {
 	// services may be by it.
@@ -41,6 +44,7 @@ var abilities = map[string]ability{
 	"nginx":   {services: []string{"files", "search", "video", "web"}, http: true, tls: true},
 	"openssh": {services: []string{"shell"}},
 	"redis":   {services: []string{"chat", "domain", "print"}, tls: true},
+	"unbound": {services: []string{Names}},
 }
 
 // KnownPrograms lists the programs that services may be by.
@@ -90,7 +94,7 @@ func (s Server) check(service string) *problem {
 	case s.By != "" && s.HTTP != 0 && !abilities[s.By].http:
 		return wrong(s.By+" does not speak HTTP; take http out", "services", service, "http")
 	case s.By != "" && s.TLS && !abilities[s.By].tls:
-		return wrong(s.By+" encrypts by itself, without TLS; take tls out", "services", service, "tls")
+		return wrong(s.By+" does not use TLS here; take tls out", "services", service, "tls")
 	case s.HTTP == 2 && !s.TLS:
 		return wrong("HTTP/2 is over TLS alone; add tls: true, or take http out", "services", service, "http")
 	case s.By == "" && s.TLS && can != nil && abilities[can[0]].tls:
@@ -120,11 +124,14 @@ func (s *Scenario) checkBodies() *problem {
 	return nil
 }
 
-// Servers are those of the services that somebody's steps go to.
+// Servers are those of the services that somebody's steps go to, and of names.
 func (s Scenario) Servers() map[string]Server {
 	all := map[string]Server{}
 	for _, name := range s.Uses() {
 		all[name] = s.Services[name].Server
+	}
+	if names, has := s.Services[Names]; has { // which every step may use
+		all[Names] = names.Server
 	}
 	return all
 }

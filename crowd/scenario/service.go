@@ -7,6 +7,10 @@ import (
 	"github.com/heddle-network/heddle/yamlfile"
 )
 
+// Names is the service that answers questions for names. Without a program it is the network's own. It has no steps: every step may
+// begin with a question.
+const Names = "dns"
+
 // Service is what behaviours' steps go to.
 type Service struct {
 	// Sites is how many different ones there are, 1 if it is not given. They are numbered by popularity,
@@ -69,6 +73,9 @@ func (s Service) over(other Service) Service {
 
 // check returns what is wrong with the service of a name.
 func (s Service) check(name string) *problem {
+	if name == Names {
+		return s.checkNames()
+	}
 	switch {
 	case s.given["sites"] && s.Sites == 0:
 		return wrong("it is 0; give 1 or more", "services", name, "sites")
@@ -82,4 +89,17 @@ func (s Service) check(name string) *problem {
 		return wrong("a program has sites, no groups of users; give sites, or take out by", "services", name, "by")
 	}
 	return s.Server.check(name)
+}
+
+// checkNames returns what is wrong with the service that answers questions for names.
+func (s Service) checkNames() *problem {
+	for _, key := range []string{"between", "sites", "zipf"} {
+		if s.given[key] {
+			return wrong("names have no "+map[string]string{"between": "groups of users", "sites": "sites", "zipf": "popularity"}[key]+"; take it out", "services", Names, key)
+		}
+	}
+	if s.By == "" {
+		return wrong("the network answers questions for names itself; add by: unbound, or take dns out", "services", Names)
+	}
+	return s.Server.check(Names)
 }

@@ -33,7 +33,7 @@ func (s *Stage) startPrograms(ctx context.Context) error {
 			}
 		}
 		set := program.Setting{Service: name, Host: cmp.Or(s.Services[name].Name, "crowd-"+name), Addrs: s.Services[name].Addrs, Admits: slices.Concat(admits, s.Services[name].Addrs),
-			Connections: s.options.Connections[name], Files: mayOpen(), Seed: s.options.Seed, HTTP2: of.HTTP == 2}
+			Upstreams: s.Services[name].Resolvers, Connections: s.options.Connections[name], Files: mayOpen(), Seed: s.options.Seed, HTTP2: of.HTTP == 2}
 		if of.TLS {
 			set.Authority = authority
 		}
@@ -41,7 +41,19 @@ func (s *Stage) startPrograms(ctx context.Context) error {
 			return err
 		}
 	}
+	s.askNames()
 	return nil
+}
+
+// askNames has users ask the program that answers questions for names, if there is one.
+func (s *Stage) askNames() {
+	names, has := s.Services[scenario.Names]
+	if !has {
+		return
+	}
+	for i := range s.users {
+		s.users[i].Resolvers = names.Addrs
+	}
 }
 
 // mayOpen is how many files a process may have open at most.

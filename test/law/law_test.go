@@ -65,7 +65,7 @@ var rules = []rule{
 	{"crowd/link", []string{module, module + "/bpf", module + "/crowd/scenario", module + "/crowd/socket", module + "/ethtool", module + "/frames", module + "/impair", "github.com/vishvananda/netlink", "golang.org/x/sys"}, "a link is put into a user's namespace, whatever network that is on"},
 	{"crowd/payload", nil, "bytes are bytes, whatever protocol has them"},
 	{"crowd/service", []string{module + "/crowd/payload"}, "the built-in service knows sizes, not people"},
-	{"crowd/protocol", []string{module + "/crowd/payload", module + "/crowd/scenario", module + "/crowd/service", "golang.org/x/crypto"}, "what is on the wire does not depend on who asks, nor on which program answers"},
+	{"crowd/protocol", []string{module + "/crowd/payload", module + "/crowd/scenario", module + "/crowd/service", "github.com/miekg/dns", "golang.org/x/crypto"}, "what is on the wire does not depend on who asks, nor on which program answers"},
 	{"crowd/container", []string{module + "/crowd/socket", "golang.org/x/net", "golang.org/x/sys"}, "a container knows a program's files, not what it is for"},
 	{"crowd/script", []string{module, module + "/crowd/container", module + "/crowd/scenario", module + "/crowd/socket", "golang.org/x/sys"}, "a script is asked whatever plan asks"},
 	{"crowd/program", []string{module, module + "/crowd/container", module + "/crowd/draw", module + "/crowd/protocol", module + "/crowd/scenario", "golang.org/x/crypto"}, "a program is configured without a network"},
