@@ -3,6 +3,7 @@ package lab
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -13,35 +14,43 @@ import (
 const besideGroup = "beside.hosts"
 
 // Beside moves this process, and what it starts from then on, into a group of its own beside those of the hosts, which weighs as a process
-// that is so much less nice. In groups, and in sessions (sched(7), autogroup), what a niceness says counts among their own processes alone:
-// this is how a process goes ahead of all that the hosts run. The returned function moves it back to where it was; it comes before Down.
-// Without a cpu controller nothing is done.
+// that is so much less nice; so does the lab among all others of the machine. Between groups, and between sessions (sched(7), autogroup),
+// niceness does not count: this is how a process goes ahead of all that the hosts run. The returned function ends that; it comes before
+// Down. Without a cpu controller, or where there would be no way back, nothing is done.
 func (l *Lab) Beside(ahead int) (leave func(), err error) {
-	var left []string // where it was
-	leave = sync.OnceFunc(func() {
-		for _, dir := range left {
-			join(dir)
-		}
-	})
-	for _, h := range hierarchies() {
-		group := filepath.Join(h.point, groupName(l.folder))
-		if !hasWeight(group) {
+	nice := niceness()
+	for _, h := range hierarchies() { // one has the controller
+		group, was := filepath.Join(h.point, groupName(l.folder)), filepath.Join(h.point, ownGroup(h))
+		if !hasWeight(group) || !isGroup(was) {
 			continue
 		}
+		leave := sync.OnceFunc(func() {
+			weigh(group, nice)
+			for join(was) != nil && was != h.point { // it may be gone
+				was = filepath.Dir(was)
+			}
+		})
 		dir := filepath.Join(group, besideGroup)
-		if err := os.Mkdir(dir, 0o755); err != nil && !os.IsExist(err) {
-			return leave, heddle.Wrap(heddle.LabFailed, "make cgroup", dir, err, "see the kernel's message")
+		err := os.Mkdir(dir, 0o755)
+		if err == nil || os.IsExist(err) {
+			copyCpuset(dir)
+			weigh(group, max(-20, nice-ahead))
+			weigh(dir, max(-20, nice-ahead))
+			err = join(dir)
 		}
-		copyCpuset(dir)
-		weigh(dir, niceness()-ahead)
-		was := filepath.Join(h.point, ownGroup(h))
-		if err := join(dir); err != nil {
+		if err != nil {
 			leave()
-			return leave, heddle.Wrap(heddle.LabFailed, "enter cgroup", dir, err, "see the kernel's message")
+			return nil, heddle.Wrap(heddle.LabFailed, "enter cgroup", dir, err, "see the kernel's message")
 		}
-		left = append(left, was)
+		return leave, nil
 	}
-	return leave, nil
+	return func() {}, nil
+}
+
+// isGroup reports whether processes can be moved there.
+func isGroup(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "cgroup.procs"))
+	return err == nil
 }
 
 // hasWeight reports whether a group has a share of the processors.
@@ -54,27 +63,15 @@ func hasWeight(group string) bool {
 	return false
 }
 
-// ownGroup is this process's group in a hierarchy, whose root is where it is mounted (cgroups(7)).
+// ownGroup is this process's group in a hierarchy, as it is below the root of that (cgroups(7)).
 func ownGroup(h mounted) string {
 	text, _ := os.ReadFile("/proc/self/cgroup")
 	for line := range strings.Lines(string(text)) {
 		number, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
 		controllers, path, _ := strings.Cut(rest, ":")
-		if h.kind == "cgroup2" && number == "0" || h.kind != "cgroup2" && controllers != "" && hasWord(filepath.Base(h.point), controllers) {
+		if h.kind == "cgroup2" && number == "0" || h.kind != "cgroup2" && slices.Contains(strings.Split(controllers, ","), "cpu") {
 			return path
 		}
 	}
 	return ""
-}
-
-// hasWord reports whether two lists of controllers have one in common: "cpu,cpuacct" is mounted at cpu,cpuacct or at cpu.
-func hasWord(a, b string) bool {
-	for _, x := range strings.Split(a, ",") {
-		for _, y := range strings.Split(b, ",") {
-			if x == y {
-				return true
-			}
-		}
-	}
-	return false
 }

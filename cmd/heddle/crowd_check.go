@@ -109,7 +109,7 @@ func crowdOf(s scenario.Scenario) crowd {
 	for _, name := range sortedKeys(s.Behaviours) {
 		c.Behaviours = append(c.Behaviours, behaviourOf(name, s.Behaviours[name]))
 	}
-	for _, name := range s.Uses() {
+	for _, name := range sortedKeys(s.Servers()) {
 		v := s.Services[name]
 		c.Services = append(c.Services, crowdService{name, int(v.Sites), float64(v.Zipf), int(v.Between), v.By, v.TLS, v.HTTP})
 	}

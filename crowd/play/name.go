@@ -110,6 +110,8 @@ func (s *session) ask(ctx context.Context, name string, kind uint16) (answer *dn
 		err = ctx.Err()
 	case errors.Is(err, os.ErrDeadlineExceeded): // which is not the person's patience
 		err = errors.New("ask for a name: no answer")
+	case err == nil && answer.Rcode != dns.RcodeSuccess && answer.Rcode != dns.RcodeNameError:
+		err = fmt.Errorf("ask for a name: %s", dns.RcodeToString[answer.Rcode])
 	}
 	return answer, err
 }

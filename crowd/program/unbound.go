@@ -27,11 +27,14 @@ func (unbound) version() ([]string, func(string) string) {
 // unboundConf is where Debian's AppArmor profile of unbound lets it read.
 const unboundConf = "/etc/unbound/unbound.conf"
 
+// unboundAdmitted is the size of the line that admits an address, in bytes, at most.
+const unboundAdmitted = 72
+
 func (u unbound) configured(s Setting) (p container.Program, speaks protocol.Protocol, err error) {
 	if len(s.Upstreams) == 0 {
 		return p, nil, errors.New("the network has no name servers that it could ask")
 	}
-	p = container.Program{Args: []string{"-d", "-p", "-c", unboundConf}, Size: spare, Files: []container.File{text(unboundConf, u.conf(s))}}
+	p = container.Program{Args: []string{"-d", "-p", "-c", unboundConf}, Size: spare + int64(len(s.Admits))*unboundAdmitted, Files: []container.File{text(unboundConf, u.conf(s))}}
 	return p, protocol.DNS{Name: s.Host}, nil
 }
 
@@ -62,6 +65,8 @@ func (unbound) conf(s Setting) string {
 	hide-identity: yes
 	hide-version: yes
 	do-not-query-localhost: no
+	# Whom it asks may be away for a moment, and is asked again at once.
+	infra-host-ttl: 1
 	access-control: 0.0.0.0/0 deny
 	access-control: ::/0 deny
 	access-control: 127.0.0.0/8 deny

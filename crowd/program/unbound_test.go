@@ -108,6 +108,39 @@ func TestUnbound(t *testing.T) {
 	}
 }
 
+// TestUnboundMany: its file has room for whom it admits.
+func TestUnboundMany(t *testing.T) {
+	found, err := program.Find("unbound")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var many []netip.Addr
+	for i := range 40_000 {
+		many = append(many, netip.AddrFrom16([16]byte{0xfd, 0x99, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, byte(i >> 8), byte(i)}))
+	}
+	runs, _, err := found.Prepare(program.Setting{Service: "dns", Addrs: []netip.Addr{own}, Admits: many, Upstreams: []netip.Addr{own}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var size counted
+	for _, f := range runs.Files {
+		if err := f.Write(&size); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if int64(size) > runs.Size {
+		t.Errorf("%d bytes, and there is room for %d", size, runs.Size)
+	}
+}
+
+// counted is how many bytes were written.
+type counted int64
+
+func (c *counted) Write(b []byte) (int, error) {
+	*c += counted(len(b))
+	return len(b), nil
+}
+
 // TestUnboundAlone: without a name server to ask it is refused.
 func TestUnboundAlone(t *testing.T) {
 	found, err := program.Find("unbound")

@@ -2,6 +2,7 @@
 package rig
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -117,10 +118,7 @@ func (r *Rig) guarded(ctx context.Context, play func(context.Context) error) err
 	}()
 	err = play(ctx)
 	end()
-	if why := <-gone; !errors.Is(why, context.Canceled) {
-		return why // which is why the function was broken off
-	}
-	return err
+	return cmp.Or(<-gone, err) // the first is why the function was broken off, or could not do what it was to
 }
 
 // knownTime is how long it may take until another host has a new network. No source: a guess.

@@ -156,11 +156,14 @@ func Play(ctx context.Context, o Options) (r Round, err error) {
 	r.Result, r.Ended = t.Result(), gone.all()
 	var failed error
 	r.Events, failed = events.End()
+	hostGone := stage.Gone(o.Hosts)
 	if len(o.Scenario.Links()) > 0 {
 		done := s.Links.Counted()
 		r.OnLinks = &done
 	}
 	switch r.Invalid = r.invalid(); {
+	case hostGone != nil:
+		r.Invalid = hostGone.Error()
 	case ctx.Err() != nil:
 		r.Invalid = "it was broken off"
 	case failed != nil:

@@ -25,10 +25,14 @@ func (s *Stage) awaitNames(ctx context.Context) error {
 			wanted = append(wanted, idOf(serviceID(name)))
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, knownTime)
+	waits, cancel := context.WithTimeout(ctx, knownTime)
 	defer cancel()
 	for _, p := range s.places {
-		if err := awaitNamesAt(ctx, p.Agent, s.options.Network.Name, wanted); err != nil {
+		err := awaitNamesAt(waits, p.Agent, s.options.Network.Name, wanted)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
 			return heddle.Wrap(heddle.CrowdFailed, "find names of services on all hosts of network", s.options.Network.Name, err, "see 'heddle name list' there")
 		}
 	}

@@ -46,20 +46,25 @@ func (h Host) holder() (*socket.Holder, error) {
 	return socket.NewHolderIn(h.Lab.Mounts())
 }
 
-// AwaitGone waits until one of the hosts is a lab host that has ended, or until the context ends. It returns why nobody can play on.
-func AwaitGone(ctx context.Context, hosts []Host) error {
-	for {
-		for _, h := range hosts {
-			if h.gone() {
-				return heddle.Errorf(heddle.CrowdFailed, "play crowd on lab host", h.Lab.Name, "the host has ended", "leave the lab alone while the crowd plays")
-			}
+// Gone returns why nobody can play on: one of the hosts is a lab host that has ended. It is nil if all are there.
+func Gone(hosts []Host) error {
+	for _, h := range hosts {
+		if h.gone() {
+			return heddle.Errorf(heddle.CrowdFailed, "play crowd on lab host", h.Lab.Name, "the host has ended", "leave the lab alone while the crowd plays")
 		}
+	}
+	return nil
+}
+
+// AwaitGone waits until one of the hosts is gone, or until the context ends, and returns Gone.
+func AwaitGone(ctx context.Context, hosts []Host) error {
+	for Gone(hosts) == nil && ctx.Err() == nil {
 		select {
 		case <-time.After(time.Second):
 		case <-ctx.Done():
-			return ctx.Err()
 		}
 	}
+	return Gone(hosts)
 }
 
 // place is that of a user or a service, counted from 0.

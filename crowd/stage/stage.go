@@ -128,6 +128,10 @@ func (s *Stage) serve(ctx context.Context) (err error) {
 		}
 		s.servers[name] = server
 	}
+	if names, has := s.Services[scenario.Names]; has && len(names.Resolvers) == 0 { // before everybody comes, which takes a while
+		return heddle.Errorf(heddle.CrowdFailed, "start service", scenario.Names, "network "+s.options.Network.Name+" has no name servers that it could ask",
+			"take "+scenario.Names+" out of the scenario, or choose a network whose agent answers for names")
+	}
 	return nil
 }
 
