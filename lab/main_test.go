@@ -55,16 +55,16 @@ func TestMain(m *testing.M) {
 }
 
 // TestInGuests repeats under Debian's kernels what a lab needs of one: namespaces,
-// bridges, and the relays' TAPs and packet sockets. In make test, one test is enough, and the oldest kernel:
+// bridges, and the relays' TAPs and packet sockets. In make test, two tests are enough, and the oldest kernel:
 // all of these are old.
 func TestInGuests(t *testing.T) {
-	g := vm.Guest{Modules: append(vm.DefaultModules(), "8021q"), Tools: vm.DefaultTools(), Small: map[string]string{"6.1": "^TestRelayPasses$"}}
+	g := vm.Guest{Modules: append(vm.DefaultModules(), "8021q"), Tools: vm.DefaultTools(), Small: map[string]string{"6.1": "^Test(RelayPasses|Beside)$"}}
 	for _, name := range []string{"nice", "iperf3"} { // without iperf3 the test of throughput is left out
 		if tool, err := exec.LookPath(name); err == nil {
 			g.Tools = append(g.Tools, tool)
 		}
 	}
-	g.RunEverywhere(t, "^(TestCuts|TestRelayPasses|TestWeight)$")
+	g.RunEverywhere(t, "^Test(Beside|Cuts|RelayPasses|Weight)$")
 }
 
 // quiet is set in the environment of tests that have a machine to themselves.
