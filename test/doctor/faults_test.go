@@ -20,8 +20,8 @@ type fault struct {
 	// id is the check that must find it; others may too.
 	id     string
 	others string
-	// says is in the evidence.
-	says string
+	// says are in the evidence.
+	says []string
 	// plant and repair are scripts; without a repair, --fix must do it. Words in
 	// capitals stand for the scene's own; see sh.
 	plant, repair string
@@ -109,7 +109,7 @@ var faults = []fault{
 	{id: "cni-network", plant: "touch PLUGINS/heddle-cni; chmod +x PLUGINS/heddle-cni; " + conflist(`"network":"nowhere"`), repair: "rm /etc/cni/net.d/10-heddle.conflist PLUGINS/heddle-cni"},
 	{id: "cni-socket", plant: "touch PLUGINS/heddle-cni; chmod +x PLUGINS/heddle-cni; " + conflist(`"network":"front","socket":"/run/other.sock"`), repair: "rm /etc/cni/net.d/10-heddle.conflist PLUGINS/heddle-cni"},
 	{id: "cni-queue", plant: "mkdir -p STATE/cni-queue; touch -d '5 minutes ago' STATE/cni-queue/ghost@eth0"},
-	{id: "podman-network", says: `network "again", heddle.id "0000000000000000"`, plant: `mkdir -p /etc/containers/networks; echo '{"name":"again","driver":"heddle","subnets":[{"subnet":"10.96.0.0/24","gateway":"10.96.0.1"}],"options":{"mode":"bridge","heddle.id":"0000000000000000"}}' >/etc/containers/networks/again.json`,
+	{id: "podman-network", says: []string{`network "again", heddle.id "0000000000000000"`}, plant: `mkdir -p /etc/containers/networks; echo '{"name":"again","driver":"heddle","subnets":[{"subnet":"10.96.0.0/24","gateway":"10.96.0.1"}],"options":{"mode":"bridge","heddle.id":"0000000000000000"}}' >/etc/containers/networks/again.json`,
 		repair: "HEDDLE network create again --mode bridge --subnet 10.96.0.0/24 --gateway 10.96.0.1", after: "rm -r /etc/containers/networks; HEDDLE network delete again"},
 	{id: "docker-driver", during: func(t *testing.T) func() { return standIn(t, "dockerd") }, plant: "mv /run/docker/plugins/heddle.sock RUN/docker.away", repair: "mv RUN/docker.away /run/docker/plugins/heddle.sock"},
 	{id: "names-resolver", others: agentless, down: true, plant: "read -r pid version <RUN/names/lock; kill $pid; while [ -s RUN/names/lock ]; do sleep 0.05; done", repair: ":"},
@@ -118,10 +118,10 @@ var faults = []fault{
 	{id: "names-upstreams", plant: "echo nameserver 192.0.2.99 >>/etc/resolv.conf", repair: "sed -i /192.0.2.99/d /etc/resolv.conf"},
 	{id: "names-clash", plant: "ip netns add one; ip netns add two; HEDDLE attach front --netns one --name twin; HEDDLE attach front --netns two --name twin",
 		repair: "HEDDLE detach one; HEDDLE detach two; ip netns del one; ip netns del two"},
-	{id: "names-refused", says: "for outside names, and no network of it has a way out",
+	{id: "names-refused", says: []string{"shy (shut): ", " for outside names, and no network of it has a way out"},
 		plant:  "HEDDLE network create shut --mode bridge --internal --subnet 10.97.0.0/24; ip netns add shut; HEDDLE attach shut --netns shut --name shy; " + asksOutside,
 		repair: "HEDDLE detach shut; ip netns del shut; HEDDLE network delete shut"},
-	{id: "names-limited", says: "many (front): 1 connection beyond those that it may have", plant: "ip netns add many; HEDDLE attach front --netns many; " + connectsOften, repair: "HEDDLE detach many; ip netns del many"},
+	{id: "names-limited", says: []string{"many (front): 1 connection beyond those that it may have"}, plant: "ip netns add many; HEDDLE attach front --netns many; " + connectsOften, repair: "HEDDLE detach many; ip netns del many"},
 	{id: "route-protocol", plant: "mkdir -p /etc/iproute2; echo '104 other' >>/etc/iproute2/rt_protos", repair: "sed -i '/^104 other/d' /etc/iproute2/rt_protos"},
 }
 
@@ -206,8 +206,10 @@ func (f fault) play(t *testing.T, s *scene) {
 	if len(found.Evidence) == 0 || len(found.Remedy) == 0 {
 		t.Errorf("without evidence or remedy: %+v", found)
 	}
-	if !strings.Contains(strings.Join(found.Evidence, "\n"), f.says) {
-		t.Errorf("the evidence is %q, without %q", found.Evidence, f.says)
+	for _, words := range f.says {
+		if !strings.Contains(strings.Join(found.Evidence, "\n"), words) {
+			t.Errorf("the evidence is %q, without %q", found.Evidence, words)
+		}
 	}
 	v := s.visit(t)
 	fails := false
