@@ -9,7 +9,7 @@ LDFLAGS  := -s -w -X github.com/heddle-network/heddle.Version=$(VERSION) -X main
 PACKAGES := nftables iptables iproute2 iputils-ping procps kmod sockperf iperf3 ethtool tcpdump conntrack \
             qemu-system-x86 zstd xz-utils cpio docker.io ufw busybox-static gcc libc6-dev \
             podman crun lxc containerd runc containernetworking-plugins debootstrap lintian e2fsprogs \
-            qperf wrk nginx-light openssh-server redis-server redis-tools dovecot-imapd dovecot-submissiond unbound etcd-server etcd-client \
+            qperf wrk nginx-light openssh-server redis-server redis-tools dovecot-imapd dovecot-submissiond unbound caddy etcd-server etcd-client \
             clang-14 llvm-14 libbpf-dev docker-compose curl ipvsadm \
             chromium-headless-shell dnsmasq-base python3
 

@@ -39,7 +39,13 @@ require github.com/HdrHistogram/hdrhistogram-go v1.4.0
 
 require gonum.org/v1/gonum v0.17.0
 
-require github.com/tailscale/hujson v0.0.0-20260727124030-b80ff77dac4f
+require (
+	github.com/quic-go/quic-go v0.65.0
+	github.com/tailscale/hujson v0.0.0-20260727124030-b80ff77dac4f
+	go4.org/netipx v0.0.0-20260823151212-3075585bcbeb
+)
+
+require github.com/quic-go/qpack v0.6.0 // indirect
 
 require (
 	github.com/BurntSushi/toml v1.6.0 // indirect

@@ -1,7 +1,7 @@
 #!/bin/sh
 # deps.sh PACKAGE…: install the Debian packages that are missing. Nothing is
 # started: a policy-rc.d forbids the services for the length of the call. Servers for
-# SSH, mail and names do not start with the next boot either.
+# SSH, mail, names and HTTP/3 do not start with the next boot either.
 set -eu
 missing=""
 for p in "$@"; do
@@ -26,16 +26,16 @@ if ! { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-
 	exit 1
 fi
 rm -f "$log"
-# Debian has what is installed start with the next boot. Nobody who tests asked to be logged in to, to be sent mail, or to be asked for names.
-case " $missing " in *" openssh-server "*)
-	! command -v systemctl >/dev/null || systemctl --quiet disable ssh.service ssh.socket ||
-		echo "an SSH server may start with the next boot: 'systemctl disable ssh' forbids it" >&2
-esac
-case " $missing " in *" dovecot-"*)
-	! command -v systemctl >/dev/null || systemctl --quiet disable dovecot.service dovecot.socket ||
-		echo "a mail server may start with the next boot: 'systemctl disable dovecot' forbids it" >&2
-esac
-case " $missing " in *" unbound "*)
-	! command -v systemctl >/dev/null || systemctl --quiet disable unbound.service ||
-		echo "a name server may start with the next boot: 'systemctl disable unbound' forbids it" >&2
-esac
+# Debian has what is installed start with the next boot. Nobody who tests asked to be logged in to, to be sent mail, or to be asked
+# for names or pages.
+command -v systemctl >/dev/null || exit 0
+keep_off() { # WHAT PACKAGE UNIT...: the units do not start with the next boot, if the package, or one whose name begins so, was missing
+	what=$1 package=$2
+	shift 2
+	case " $missing " in *" $package"*) ;; *) return 0 ;; esac
+	systemctl --quiet disable "$@" || echo "$what may start with the next boot: 'systemctl disable $1' forbids it" >&2
+}
+keep_off "an SSH server" openssh-server ssh.service ssh.socket
+keep_off "a mail server" dovecot- dovecot.service dovecot.socket
+keep_off "a name server" unbound unbound.service
+keep_off "a web server" caddy caddy.service

@@ -43,7 +43,7 @@ func newCrowdRun(s *session) *cobra.Command {
 		Long: `run plays the plan of a scenario: each user gets a network namespace and an address,
 through the same call of the agent as every container's, and does what is planned, when
 it is planned. The services that people use are built in, and answer in the sizes of
-the plan, over TCP, unless the scenario has a program answer for them ('by: dovecot',
+the plan, over TCP, unless the scenario has a program answer for them ('by: caddy', 'by: dovecot',
 'by: nginx', 'by: openssh', 'by: redis'), which runs in a container of its own. Names are answered by the
 network, or 'by: unbound'. Calls go from user to user, over UDP.
 

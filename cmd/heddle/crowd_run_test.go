@@ -53,8 +53,8 @@ behaviours:
       play: {do: video.play, sends: 300B, receives: 100KB, every: 200ms, lasts: 1s, next: {end: 1}}
 `
 
-// asking is players who ask besides, as a script says, and whose names are by unbound.
-var asking = strings.NewReplacer("services: {", "services: {dns: {by: unbound}, ", "watch: 10/m}", "watch: 10/m, ask: 15/m}", "behaviours:\n", `behaviours:
+// asking is players who ask besides, as a script says, over HTTP/3, and whose names are by unbound.
+var asking = strings.NewReplacer("services: {", "services: {dns: {by: unbound}, search: {by: caddy, tls: true, http: 3}, ", "watch: 10/m}", "watch: 10/m, ask: 15/m}", "behaviours:\n", `behaviours:
   ask:
     actions: [search.query]
     steps: 2
@@ -81,7 +81,7 @@ func TestCrowdRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Users != 12 || r.Partial != "" || len(r.SHA256) != 64 || r.Services["web"].By != "nginx" || r.Services["web"].Version == "" || !r.Services["web"].TLS || r.Services["dns"].By != "unbound" || r.Services["chat"].By != "" {
+	if r.Users != 12 || r.Partial != "" || len(r.SHA256) != 64 || r.Services["web"].By != "nginx" || r.Services["web"].Version == "" || !r.Services["web"].TLS || r.Services["dns"].By != "unbound" || r.Services["search"].HTTP != 3 || r.Services["chat"].By != "" {
 		t.Errorf("%+v", r)
 	}
 	var played []string

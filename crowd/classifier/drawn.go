@@ -97,7 +97,7 @@ func opens(p plan.Step, to scenario.Service, kept map[string]bool) int {
 	switch {
 	case p.Mistake == scenario.MistakeName, p.Connections == 0 && kept[service]:
 		return 0
-	case service == "voice" && p.Every > 0, to.HTTP == 2: // whose connections carry any number of requests at once
+	case service == "voice" && p.Every > 0, to.Streams(): // whose connections carry any number of requests at once
 		return 1
 	}
 	return max(1, p.Connections)

@@ -133,7 +133,7 @@ func (c *Container) start() error {
 	}
 	c.cmd = exec.Command(c.program.Path, c.program.Args...)
 	c.cmd.Args[0] = cmp.Or(c.program.As, c.program.Path)
-	c.cmd.Env, c.cmd.Dir = []string{"PATH=/usr/sbin:/usr/bin", "LANG=C.UTF-8"}, "/"
+	c.cmd.Env, c.cmd.Dir = []string{"PATH=/usr/sbin:/usr/bin", "LANG=C.UTF-8", "HOME=/"}, "/"
 	c.cmd.Stdout, c.cmd.Stderr = &c.said, &c.said
 	if c.program.Input != nil {
 		c.cmd.Stdin = c.program.Input

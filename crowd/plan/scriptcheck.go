@@ -24,8 +24,8 @@ func (a Answer) check(b scenario.Behaviour, services map[string]scenario.Service
 		if most := scenario.RequestsAStep * int(b.Steps); why == "" && requests > most {
 			why = fmt.Sprintf("with it the session has more than %d requests, %d for each step that the scenario says", most, scenario.RequestsAStep)
 		}
-		if why == "" && services[s.Do.Service()].HTTP == 2 && s.Sends > scenario.MaxHead {
-			why = "over HTTP/2 a request has 4096 bytes at most"
+		if by := services[s.Do.Service()]; why == "" && by.Streams() && s.Sends > scenario.MaxHead {
+			why = fmt.Sprintf("over HTTP/%d a request has 4096 bytes at most", by.HTTP)
 		}
 		if why == "" {
 			_, why = services[s.Do.Service()].Unlike(s.Do, s.Sends, slices.Max(append([]int64{0}, s.Receives...)), s.opens(), s.Keep)

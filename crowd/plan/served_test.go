@@ -74,4 +74,10 @@ personas: {one: {share: 100%, does: {ssh: 20/h}}}
 	if one, two := filesOfProgram(plain), filesOfProgram(secure); plain.Served["mail"] == 0 || two-scenario.FilesOfProgram != 2*(one-scenario.FilesOfProgram) {
 		t.Errorf("%d files, and %d with TLS", one, two)
 	}
+	web := strings.Replace(text, "ssh", "browse", 1)
+	_, without = drawn(t, parse(t, strings.Replace(web, "SHELL", "", 1)))
+	_, with = drawn(t, parse(t, strings.Replace(web, "SHELL", "web: {by: caddy, tls: true, http: 3}", 1)))
+	if got, want := with.Memory()-without.Memory(), 56<<20+with.Served["web"]*224<<10; got != want || with.Served["web"] == 0 || filesOfProgram(with) != scenario.FilesOfProgram {
+		t.Errorf("%d bytes, %d files, and %d bytes were expected", got, filesOfProgram(with), want)
+	}
 }

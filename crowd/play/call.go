@@ -77,6 +77,11 @@ func (s *session) lines(other Seat) (near, far line, err error) {
 	}
 	if far.UDPConn, near.to, err = open(other.Namespace, s.address(other)); err != nil {
 		near.Close()
+		return near, far, err
+	}
+	if err = errors.Join(socket.Meet(near.UDPConn, near.to), socket.Meet(far.UDPConn, far.to)); err != nil {
+		near.Close()
+		far.Close()
 	}
 	return near, far, err
 }
@@ -98,7 +103,7 @@ func (s *session) talk(ctx context.Context, step plan.Step, near, far line, hear
 		}
 		for _, p := range packets {
 			binary.BigEndian.PutUint64(p.sound, uint64(time.Since(s.start)))
-			p.WriteToUDPAddrPort(p.sound, p.to) // a packet that cannot be sent is a lost one
+			p.Write(p.sound) // a packet that cannot be sent is a lost one
 		}
 		sent++
 		if s.Patience > 0 && time.Since(s.planned) > s.Patience && hears.count.Load() == 0 {
@@ -118,15 +123,16 @@ type leg struct {
 	slowest atomic.Int64 // delay, in nanoseconds
 }
 
-// listen takes packets from the other end until the socket is closed. Others may be on the network, too.
+// listen takes packets from the other end until the socket is closed. Others may be on the network, too, and may have sent something
+// before the ends had met. That a packet could not be delivered is an error of its own.
 func (l *leg) listen(c line, epoch time.Time) {
 	var b [2048]byte
 	for {
 		n, from, err := c.ReadFromUDPAddrPort(b[:])
-		if err != nil {
+		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if from != c.to || n < callHeader {
+		if err != nil || from != c.to || n < callHeader {
 			continue
 		}
 		now := time.Since(epoch)

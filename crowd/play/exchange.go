@@ -66,7 +66,7 @@ func (s *session) withConnections(ctx context.Context, step plan.Step, do func(n
 	var running sync.WaitGroup
 	for i := range opened {
 		running.Go(func() {
-			c, err := s.dial(waits, step, to)
+			c, err := s.dial(waits, step, speaks.Network(), to)
 			if err == nil {
 				c, err = speaks.Begin(waits, c)
 			}
@@ -117,8 +117,8 @@ func drop(c net.Conn) {
 	c.Close()
 }
 
-// connection is one whose flow is recorded.
-type connection struct {
+// stream is a TCP connection whose flow is recorded.
+type stream struct {
 	*net.TCPConn
 	end func()
 	of  *part
@@ -126,23 +126,38 @@ type connection struct {
 
 // Close closes the connection. That of a user who was taken away is reset: a connection whose last packets nobody answers
 // would keep the namespace.
-func (c connection) Close() error {
-	c.end()
-	if c.of.left.Load() {
-		c.SetLinger(0)
+func (s stream) Close() error {
+	s.end()
+	if s.of.left.Load() {
+		s.SetLinger(0)
 	}
-	return c.TCPConn.Close()
+	return s.TCPConn.Close()
+}
+
+// datagrams is a UDP socket whose flow is recorded.
+type datagrams struct {
+	*net.UDPConn
+	end func()
+}
+
+// Close closes the socket.
+func (d datagrams) Close() error {
+	d.end()
+	return d.UDPConn.Close()
 }
 
 // dial connects the user to a service.
-func (s *session) dial(ctx context.Context, step plan.Step, to netip.AddrPort) (net.Conn, error) {
+func (s *session) dial(ctx context.Context, step plan.Step, network string, to netip.AddrPort) (net.Conn, error) {
 	end := func() {}
-	c, err := s.seat.Namespace.Dial(ctx, to, func(from netip.AddrPort) { end = s.opened(string(step.Do), "tcp", from, to) })
+	c, err := s.seat.Namespace.Connect(ctx, network, to, func(from netip.AddrPort) { end = s.opened(string(step.Do), network, from, to) })
 	if err != nil {
 		end()
 		return nil, err
 	}
-	return connection{c, end, s.part}, nil
+	if udp, is := c.(*net.UDPConn); is {
+		return datagrams{udp, end}, nil
+	}
+	return stream{c.(*net.TCPConn), end, s.part}, nil
 }
 
 // over uses a connection as long as the context lasts. Nothing else sets deadlines.

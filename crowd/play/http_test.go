@@ -57,15 +57,21 @@ func TestNginx(t *testing.T) {
 	}
 }
 
-// TestHTTP2: a page is one connection, whatever it has; connections that are kept are used again; what is large comes whole.
+// TestHTTP2: over HTTP/2 and HTTP/3, a page is one connection, whatever it has; connections that are kept are used again; what is
+// large comes whole.
 func TestHTTP2(t *testing.T) {
-	t.Parallel()
+	for by, http := range map[string]int{"nginx": 2, "caddy": 3} {
+		t.Run(by, func(t *testing.T) { t.Parallel(); streams(t, by, http) })
+	}
+}
+
+func streams(t *testing.T, by string, http int) {
 	authority, err := program.NewAuthority()
 	if err != nil {
 		t.Fatal(err)
 	}
 	users, services := seats(t, 8, "web")
-	one, _ := byProgram(t, services["web"], "nginx", program.Setting{Authority: authority, HTTP2: true})
+	one, _ := byProgram(t, services["web"], by, program.Setting{Authority: authority, HTTP: http})
 	for _, name := range []string{"web", "search", "files", "video"} {
 		services[name] = one
 	}

@@ -34,7 +34,7 @@ func byProgram(t *testing.T, seat Seat, by string, set program.Setting) (Seat, *
 	for _, one := range protocol.All(speaks) {
 		for _, a := range seat.Addrs {
 			_, err := poll.Until(time.Minute, 5*time.Millisecond, func() error {
-				probe, err := seat.Namespace.Dial(t.Context(), netip.AddrPortFrom(a, one.Port()), func(netip.AddrPort) {})
+				probe, err := seat.Namespace.Connect(t.Context(), one.Network(), netip.AddrPortFrom(a, one.Port()), func(netip.AddrPort) {})
 				if err != nil {
 					return err
 				}

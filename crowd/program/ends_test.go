@@ -22,7 +22,8 @@ func TestEnds(t *testing.T) {
 		sends bool
 	}{
 		"http": {by: "nginx"}, "https": {by: "nginx", Setting: program.Setting{Authority: authority}},
-		"http2": {by: "nginx", Setting: program.Setting{Authority: authority, HTTP2: true}},
+		"http2": {by: "nginx", Setting: program.Setting{Authority: authority, HTTP: 2}},
+		"http3": {by: "caddy", Setting: program.Setting{Authority: authority, HTTP: 3}},
 		"redis": {by: "redis"}, "redis, TLS": {by: "redis", Setting: program.Setting{Authority: authority}},
 		"openssh": {by: "openssh"},
 		"imap":    {by: "dovecot"}, "imap, TLS": {by: "dovecot", Setting: program.Setting{Authority: authority}},

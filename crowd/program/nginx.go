@@ -2,13 +2,11 @@ package program
 
 import (
 	"fmt"
-	"io"
 	"net/netip"
 	"runtime"
 	"strings"
 
 	"github.com/heddle-network/heddle/crowd/container"
-	"github.com/heddle-network/heddle/crowd/draw"
 	"github.com/heddle-network/heddle/crowd/protocol"
 	"github.com/heddle-network/heddle/crowd/scenario"
 )
@@ -29,10 +27,9 @@ func (nginx) version() ([]string, func(string) string) {
 
 // Where nginx has its files.
 const (
-	nginxConf    = "/etc/nginx.conf"
-	nginxPeople  = "/etc/people.conf"
-	nginxContent = "/srv/content"
-	nginxRun     = "/run/nginx"
+	nginxConf   = "/etc/nginx.conf"
+	nginxPeople = "/etc/people.conf"
+	nginxRun    = "/run/nginx"
 )
 
 func (n nginx) configured(s Setting) (p container.Program, speaks protocol.Protocol, err error) {
@@ -43,15 +40,12 @@ func (n nginx) configured(s Setting) (p container.Program, speaks protocol.Proto
 		return p, nil, err
 	}
 	speaks = h
-	if s.HTTP2 {
+	if s.HTTP == 2 {
 		h.TLS.NextProtos = []string{"h2"}
 		speaks = protocol.HTTP2{HTTP: h}
 	}
 	p.Files = append(p.Files, text(nginxConf, n.conf(s, h.Port())), text(nginxPeople, people(s.Admits)),
-		container.File{Name: nginxContent, Write: func(w io.Writer) error {
-			_, err := io.CopyN(w, draw.NewStream(s.Seed, "contents", s.Service), protocol.Content)
-			return err
-		}})
+		s.webFile())
 	return p, speaks, nil
 }
 
@@ -85,7 +79,7 @@ func (nginx) conf(s Setting, port uint16) string {
 	how, more := "", ""
 	if s.Authority != nil {
 		how = " ssl"
-		if s.HTTP2 {
+		if s.HTTP == 2 {
 			how = " ssl http2"
 		}
 		more = fmt.Sprintf("\n    ssl_certificate %s;\n    ssl_certificate_key %s;", certFile, keyFile)
@@ -123,15 +117,15 @@ http {
     include %[5]s;
   }
   server {%[6]s%[7]s
-    root /srv;
+    root %[11]s;
     # What nginx refuses by itself comes back here, for strangers to be dropped.
     error_page 400 405 408 414 494 497 501 505 = /refused;
     if ($person = 0) { return 444; }
     if ($request_method = PUT) { return 204; }
     location %[8]s { return 401 "%[9]s"; }
     location = /refused { internal; return 400; }
-    location / { try_files /content =404; }
+    location / { try_files %[10]s =404; }
   }
 }
-`, nginxRun, runtime.NumCPU(), c+scenario.FilesOfProgram, c, nginxPeople, listen.String(), more, protocol.LoginPath, strings.Repeat("no", scenario.Refusal/2))
+`, nginxRun, runtime.NumCPU(), c+scenario.FilesOfProgram, c, nginxPeople, listen.String(), more, protocol.LoginPath, webRefusal, webContent, webFolder)
 }

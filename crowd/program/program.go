@@ -34,9 +34,10 @@ type Setting struct {
 	Connections, Files int64
 	// Seed is that of its contents.
 	Seed uint64
-	// Authority signs its certificate; nil: it is without TLS. HTTP2: people speak HTTP/2.
+	// Authority signs its certificate; nil: it is without TLS.
 	Authority *Authority
-	HTTP2     bool
+	// HTTP is the version that people speak: 2, 3, or 0 for 1.1.
+	HTTP int
 
 	path string // the program's
 }
@@ -53,6 +54,8 @@ type kind interface {
 
 func kindOf(name string) kind {
 	switch name {
+	case "caddy":
+		return caddy{}
 	case "dovecot":
 		return dovecot{}
 	case "nginx":

@@ -60,7 +60,7 @@ func startWith(t *testing.T, by string, set program.Setting) running {
 }
 
 func (r running) dial() (net.Conn, error) {
-	return r.Dial(context.Background(), netip.AddrPortFrom(own, r.Port()), func(netip.AddrPort) {})
+	return r.Connect(context.Background(), r.Network(), netip.AddrPortFrom(own, r.Port()), func(netip.AddrPort) {})
 }
 
 // answers makes a whole request.

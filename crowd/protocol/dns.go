@@ -14,6 +14,9 @@ type DNS struct {
 	Name string
 }
 
+// Network is TCP.
+func (DNS) Network() string { return "tcp" }
+
 // Port is where the server listens.
 func (DNS) Port() uint16 { return 53 }
 

@@ -36,6 +36,9 @@ const (
 	align = 4 << 10
 )
 
+// Network is TCP.
+func (HTTP) Network() string { return "tcp" }
+
 // Port is that of the scheme.
 func (h HTTP) Port() uint16 {
 	if h.TLS != nil {

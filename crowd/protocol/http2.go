@@ -59,15 +59,15 @@ func (h HTTP2) Ask(c net.Conn, r Request) error {
 		if !more {
 			return nil
 		}
-		if err := h.exchange(c.(streams), m); err != nil {
+		if err := h.exchange(c.(http.RoundTripper), m); err != nil {
 			return err
 		}
 	}
 }
 
-func (h HTTP2) exchange(c streams, m message) error {
+func (h HTTP2) exchange(c http.RoundTripper, m message) error {
 	if m.size > scenario.MaxHead {
-		return errors.New("send request: over HTTP/2 it has no body")
+		return errors.New("send request: beside others it has no body")
 	}
 	// What HTTP/1.1 would send is what is asked for.
 	ask, err := http.NewRequest(m.method, "https://"+h.Host+m.path, nil)

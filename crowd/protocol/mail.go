@@ -29,6 +29,9 @@ type Account struct {
 	TLS *tls.Config
 }
 
+// Network is TCP.
+func (Account) Network() string { return "tcp" }
+
 // dialogue is what is said on a connection for mail, line by line.
 type dialogue struct {
 	in  *bufio.Reader

@@ -21,6 +21,8 @@ type Request struct {
 
 // Protocol is how users talk to a service. Many connections use it at once.
 type Protocol interface {
+	// Network is what carries a connection: "tcp", or "udp", whose socket is connected (udp(7)).
+	Network() string
 	// Port is where the service listens.
 	Port() uint16
 	// Streams reports whether a connection carries requests beside each other. Then one is enough for a step, and Ask is called
@@ -34,6 +36,9 @@ type Protocol interface {
 
 // BuiltIn is that of the service that is built in.
 type BuiltIn struct{}
+
+// Network is TCP.
+func (BuiltIn) Network() string { return "tcp" }
 
 // Port is where the service listens.
 func (BuiltIn) Port() uint16 { return service.Port }

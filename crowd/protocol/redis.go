@@ -41,6 +41,9 @@ const (
 	largestRange = 1 << 20
 )
 
+// Network is TCP.
+func (Redis) Network() string { return "tcp" }
+
 // Port is that of redis, with TLS and without it.
 func (Redis) Port() uint16 { return 6379 }
 

@@ -21,6 +21,9 @@ type SSH struct {
 	Host ssh.PublicKey
 }
 
+// Network is TCP.
+func (SSH) Network() string { return "tcp" }
+
 // Port is that of SSH.
 func (SSH) Port() uint16 { return 22 }
 

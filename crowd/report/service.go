@@ -15,7 +15,7 @@ type Service struct {
 	Version string `json:"version,omitempty"`
 	// TLS secured its connections.
 	TLS bool `json:"tls,omitempty"`
-	// HTTP is 2 if people spoke HTTP/2 with it.
+	// HTTP is 2 or 3 if people spoke HTTP/2 or HTTP/3 with it.
 	HTTP int `json:"http,omitempty"`
 }
 
@@ -31,8 +31,8 @@ func (s Service) String() string {
 	if s.TLS {
 		words += ", TLS"
 	}
-	if s.HTTP == 2 {
-		words += ", HTTP/2"
+	if s.HTTP != 0 {
+		words += fmt.Sprintf(", HTTP/%d", s.HTTP)
 	}
 	return words
 }

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"fmt"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
@@ -15,11 +16,14 @@ type Server struct {
 	By string
 	// TLS secures its connections.
 	TLS bool
-	// HTTP is the version that people speak with it: 2, or 0 for 1.1.
+	// HTTP is the version that people speak with it: 2, 3, or 0 for 1.1.
 	HTTP int
 }
 
-// MaxHead is the size of the largest request without a body over HTTP, in bytes, and of the largest one over HTTP/2. One line of it
+// Streams reports whether people have all their requests of a step on one connection, beside each other.
+func (s Server) Streams() bool { return s.HTTP != 0 }
+
+// MaxHead is the size of the largest request without a body over HTTP, in bytes, and of the largest one over HTTP/2 and HTTP/3. One line of it
 // must fit into what servers take, which is 8 KiB (large_client_header_buffers of nginx, LimitRequestFieldSize of Apache).
 const MaxHead = 4 << 10
 
@@ -34,14 +38,40 @@ const FilesOfNames = 512
 type ability struct {
 	// services may be by it.
 	services []string
-	// http: people speak HTTP with it, and choose the version. tls: they may be secured by TLS.
-	http, tls bool
+	// http are the versions of HTTP that people may speak with it, as in Server. tls: it may be secured by TLS.
+	http []int
+	tls  bool
+}
+
+// websites are the services with which people may speak HTTP.
+var websites = []string{"files", "search", "video", "web"}
+
+// speaks reports whether people may speak a version of HTTP with it, or none.
+func (a ability) speaks(http int) bool {
+	return a.http == nil && http == 0 || slices.Contains(a.http, http)
+}
+
+// versions are those of HTTP in words.
+func (a ability) versions() (all []string) {
+	for _, http := range a.http {
+		all = append(all, version(http))
+	}
+	return all
+}
+
+// version is a version of HTTP in words.
+func version(http int) string {
+	if http == 0 {
+		return "HTTP/1.1"
+	}
+	return fmt.Sprintf("HTTP/%d", http)
 }
 
 // abilities are those of each program.
 var abilities = map[string]ability{
+	"caddy":   {services: websites, http: []int{3}, tls: true},
 	"dovecot": {services: []string{"mail"}, tls: true},
-	"nginx":   {services: []string{"files", "search", "video", "web"}, http: true, tls: true},
+	"nginx":   {services: websites, http: []int{0, 2}, tls: true},
 	"openssh": {services: []string{"shell"}},
 	"redis":   {services: []string{"chat", "domain", "print"}, tls: true},
 	"unbound": {services: []string{Names}},
@@ -72,10 +102,14 @@ func (s *Server) read(key string, value *yaml.Node) error {
 		return nil
 	}
 	if key == "http" {
-		if text != "2" {
-			return yamlfile.Refuse(value, "%q is no version to choose; give 2, or leave http out for 1.1", heddle.Clip(text))
+		switch text {
+		case "2":
+			s.HTTP = 2
+		case "3":
+			s.HTTP = 3
+		default:
+			return yamlfile.Refuse(value, "%q is no version to choose; give 2 or 3, or leave http out for 1.1", heddle.Clip(text))
 		}
-		s.HTTP = 2
 		return nil
 	}
 	if resolve(value).Tag != "!!bool" || resolve(value).Decode(&s.TLS) != nil {
@@ -86,19 +120,23 @@ func (s *Server) read(key string, value *yaml.Node) error {
 
 // check returns what is wrong with the server of a service.
 func (s Server) check(service string) *problem {
-	switch can := programsOf(service); {
+	can, is := programsOf(service), abilities[s.By]
+	speak := slices.DeleteFunc(slices.Clone(can), func(by string) bool { return !abilities[by].speaks(s.HTTP) })
+	switch {
 	case s.By != "" && can == nil:
 		return wrong("this service is always the built-in one; take by out", "services", service, "by")
 	case s.By != "" && !slices.Contains(can, s.By):
 		return wrong("it cannot be by "+s.By+"; choose from "+heddle.List(can), "services", service, "by")
-	case s.By != "" && s.HTTP != 0 && !abilities[s.By].http:
+	case s.By != "" && s.HTTP != 0 && is.http == nil:
 		return wrong(s.By+" does not speak HTTP; take http out", "services", service, "http")
-	case s.By != "" && s.TLS && !abilities[s.By].tls:
+	case s.By != "" && !is.speaks(s.HTTP):
+		return wrong(fmt.Sprintf("%s speaks %s here, not %s; give another http, or by: %s", s.By, heddle.List(is.versions()), version(s.HTTP), speak[0]), "services", service, "by")
+	case s.By != "" && s.TLS && !is.tls:
 		return wrong(s.By+" does not use TLS here; take tls out", "services", service, "tls")
-	case s.HTTP == 2 && !s.TLS:
-		return wrong("HTTP/2 is over TLS alone; add tls: true, or take http out", "services", service, "http")
-	case s.By == "" && s.TLS && can != nil && abilities[can[0]].tls:
-		return wrong("the built-in service has no TLS; add by: "+can[0], "services", service, "tls")
+	case s.HTTP != 0 && !s.TLS:
+		return wrong(version(s.HTTP)+" is over TLS alone; add tls: true, or take http out", "services", service, "http")
+	case s.By == "" && s.TLS && len(speak) > 0 && abilities[speak[0]].tls:
+		return wrong("the built-in service has no TLS; add by: "+speak[0], "services", service, "tls")
 	case s.By == "" && s.TLS:
 		return wrong("the built-in service has no TLS; take it out", "services", service, "tls")
 	}
@@ -110,12 +148,13 @@ func (s *Scenario) checkBodies() *problem {
 	for _, does := range Sorted(s.Behaviours) {
 		for _, name := range Sorted(s.Behaviours[does].States) {
 			state := s.Behaviours[does].States[name]
-			if state.Do == "" || s.Services[state.Do.Service()].HTTP != 2 || state.Sends.most() <= MaxHead {
+			by := s.Services[state.Do.Service()].Server
+			if state.Do == "" || !by.Streams() || state.Sends.most() <= MaxHead {
 				continue
 			}
-			why := "over HTTP/2 a request has 4KiB at most; give a max or cap, or take http out of service " + state.Do.Service()
+			why := "over " + version(by.HTTP) + " a request has 4KiB at most; give a max or cap, or take http out of service " + state.Do.Service()
 			if s.Behaviours[does].BuiltIn {
-				return wrong("behaviour "+does+" sends more than 4KiB at once, and HTTP/2 is without bodies; take it out",
+				return wrong("behaviour "+does+" sends more than 4KiB at once, and "+version(by.HTTP)+" is without bodies; take it out",
 					"services", state.Do.Service(), "http")
 			}
 			return wrong(why, "behaviours", does, "states", name, "sends")

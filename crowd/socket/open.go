@@ -11,6 +11,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Connect connects to an address by a network, "tcp" or "udp": by Dial, or DialUDP.
+func (n Namespace) Connect(ctx context.Context, network string, to netip.AddrPort, opened func(from netip.AddrPort)) (net.Conn, error) {
+	if network == "udp" {
+		c, err := n.DialUDP(to)
+		if err != nil {
+			return nil, err
+		}
+		opened(c.LocalAddr().(*net.UDPAddr).AddrPort())
+		return c, nil
+	}
+	c, err := n.Dial(ctx, to, opened)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
 // Dial connects to an address by TCP from the namespace, as net.Dialer does from this process's own. The connection
 // is under way as soon as its socket is made, and is waited for without a thread. The address that it comes from is
 // told then, also of one that fails later.
@@ -106,6 +123,23 @@ func (n Namespace) ListenUDP(at netip.AddrPort) (c *net.UDPConn, err error) {
 		return err
 	})
 	return c, err
+}
+
+// Meet has a UDP socket that is open send to one address, and take packets from nobody else (udp(7), connect(2)). The kernel looks for
+// the way once then, and not for each packet.
+func Meet(c *net.UDPConn, other netip.AddrPort) error {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	if err := raw.Control(func(fd uintptr) { failed = unix.Connect(int(fd), address(other)) }); err != nil {
+		return err
+	}
+	if failed != nil {
+		return fmt.Errorf("connect to %s: %w", other, os.NewSyscallError("connect", failed))
+	}
+	return nil
 }
 
 func familyOf(a netip.Addr) int {

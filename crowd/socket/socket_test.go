@@ -110,6 +110,39 @@ func TestDialEnds(t *testing.T) {
 	}
 }
 
+// TestMeet: sockets that have met hear each other, and nobody else, in both families; that nobody is there any more is told.
+func TestMeet(t *testing.T) {
+	n := namespace(t, holder(t))
+	for _, at := range []string{"127.0.0.1:0", "[::1]:0"} {
+		var all [3]*net.UDPConn
+		var addrs [3]netip.AddrPort
+		for i := range all {
+			c, err := n.ListenUDP(netip.MustParseAddrPort(at))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			c.SetDeadline(time.Now().Add(30 * time.Second))
+			all[i], addrs[i] = c, c.LocalAddr().(*net.UDPAddr).AddrPort()
+		}
+		a, b, stranger := all[0], all[1], all[2]
+		if err := errors.Join(Meet(a, addrs[1]), Meet(b, addrs[0])); err != nil {
+			t.Fatal(err)
+		}
+		stranger.WriteToUDPAddrPort([]byte("x"), addrs[1])
+		a.Write([]byte("hello"))
+		buffer := make([]byte, 16)
+		if size, from, err := b.ReadFromUDPAddrPort(buffer); err != nil || string(buffer[:size]) != "hello" || from != addrs[0] {
+			t.Errorf("%s: %q from %s, %v", at, buffer[:size], from, err)
+		}
+		b.Close()
+		a.Write([]byte("hello"))
+		if _, err := a.Read(buffer); !errors.Is(err, unix.ECONNREFUSED) {
+			t.Errorf("%s: nobody is there: %v", at, err)
+		}
+	}
+}
+
 // TestDrop: a namespace that its holder lets go of ends, with what is in it; others stay, and new ones come.
 func TestDrop(t *testing.T) {
 	h := holder(t)

@@ -33,7 +33,7 @@ func (s *Stage) startPrograms(ctx context.Context) error {
 			}
 		}
 		set := program.Setting{Service: name, Host: cmp.Or(s.Services[name].Name, "crowd-"+name), Addrs: s.Services[name].Addrs, Admits: slices.Concat(admits, s.Services[name].Addrs),
-			Upstreams: s.Services[name].Resolvers, Connections: s.options.Connections[name], Files: mayOpen(), Seed: s.options.Seed, HTTP2: of.HTTP == 2}
+			Upstreams: s.Services[name].Resolvers, Connections: s.options.Connections[name], Files: mayOpen(), Seed: s.options.Seed, HTTP: of.HTTP}
 		if of.TLS {
 			set.Authority = authority
 		}

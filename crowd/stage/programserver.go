@@ -156,16 +156,15 @@ func answersAt(ctx context.Context, from play.Seat, to netip.AddrPort, speaks pr
 
 // probe makes a request of the least size.
 func probe(ctx context.Context, from play.Seat, to netip.AddrPort, speaks protocol.Protocol) error {
-	c, err := from.Namespace.Dial(ctx, to, func(netip.AddrPort) {})
+	c, err := from.Namespace.Connect(ctx, speaks.Network(), to, func(netip.AddrPort) {})
 	if err != nil {
 		return err
 	}
-	defer c.Close()
-	defer context.AfterFunc(ctx, func() { c.SetDeadline(time.Unix(1, 0)) })()
 	ready, err := speaks.Begin(ctx, c)
 	if err != nil {
 		return err
 	}
 	defer ready.Close()
+	defer context.AfterFunc(ctx, func() { ready.SetDeadline(time.Unix(1, 0)) })()
 	return speaks.Ask(ready, protocol.Request{Site: 1})
 }
