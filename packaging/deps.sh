@@ -29,13 +29,13 @@ rm -f "$log"
 # Debian has what is installed start with the next boot. Nobody who tests asked to be logged in to, to be sent mail, or to be asked
 # for names or pages.
 command -v systemctl >/dev/null || exit 0
-keep_off() { # WHAT PACKAGE UNIT...: the units do not start with the next boot, if the package, or one whose name begins so, was missing
+keep_off() { # WHAT PACKAGE UNIT...: the units do not start with the next boot, if the package was missing
 	what=$1 package=$2
 	shift 2
-	case " $missing " in *" $package"*) ;; *) return 0 ;; esac
+	case " $missing " in *" $package "*) ;; *) return 0 ;; esac
 	systemctl --quiet disable "$@" || echo "$what may start with the next boot: 'systemctl disable $1' forbids it" >&2
 }
 keep_off "an SSH server" openssh-server ssh.service ssh.socket
-keep_off "a mail server" dovecot- dovecot.service dovecot.socket
+keep_off "a mail server" dovecot-imapd dovecot.service dovecot.socket
 keep_off "a name server" unbound unbound.service
 keep_off "a web server" caddy caddy.service

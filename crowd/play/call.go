@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/heddle-network/heddle/crowd/plan"
@@ -61,6 +62,19 @@ func (s *session) call(ctx context.Context, step plan.Step) error {
 type line struct {
 	*net.UDPConn
 	to netip.AddrPort
+	// met: the ends are connected, as soon as there is a route.
+	met bool
+}
+
+// send sends a packet. One that cannot be sent is a lost one; what the kernel says of an earlier one takes the place of this one, which
+// is sent again.
+func (l *line) send(sound []byte) {
+	if !l.met {
+		l.met = socket.Meet(l.UDPConn, l.to) == nil
+	}
+	if _, err := l.Write(sound); err != nil {
+		l.Write(sound)
+	}
 }
 
 // lines opens both ends.
@@ -77,11 +91,6 @@ func (s *session) lines(other Seat) (near, far line, err error) {
 	}
 	if far.UDPConn, near.to, err = open(other.Namespace, s.address(other)); err != nil {
 		near.Close()
-		return near, far, err
-	}
-	if err = errors.Join(socket.Meet(near.UDPConn, near.to), socket.Meet(far.UDPConn, far.to)); err != nil {
-		near.Close()
-		far.Close()
 	}
 	return near, far, err
 }
@@ -101,9 +110,10 @@ func (s *session) talk(ctx context.Context, step plan.Step, near, far line, hear
 		if !s.await(ctx, at) {
 			return sent, ctx.Err()
 		}
-		for _, p := range packets {
+		for i := range packets {
+			p := &packets[i]
 			binary.BigEndian.PutUint64(p.sound, uint64(time.Since(s.start)))
-			p.Write(p.sound) // a packet that cannot be sent is a lost one
+			p.send(p.sound)
 		}
 		sent++
 		if s.Patience > 0 && time.Since(s.planned) > s.Patience && hears.count.Load() == 0 {
@@ -124,12 +134,12 @@ type leg struct {
 }
 
 // listen takes packets from the other end until the socket is closed. Others may be on the network, too, and may have sent something
-// before the ends had met. That a packet could not be delivered is an error of its own.
+// before the ends had met. What the kernel says of a packet that was sent (ICMP) is no end.
 func (l *leg) listen(c line, epoch time.Time) {
 	var b [2048]byte
 	for {
 		n, from, err := c.ReadFromUDPAddrPort(b[:])
-		if errors.Is(err, net.ErrClosed) {
+		if said := syscall.Errno(0); err != nil && !errors.As(err, &said) {
 			return
 		}
 		if err != nil || from != c.to || n < callHeader {

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quic-go/quic-go"
+
 	"github.com/heddle-network/heddle/crowd/program"
 	"github.com/heddle-network/heddle/crowd/protocol"
 	"github.com/heddle-network/heddle/crowd/scenario"
@@ -98,10 +100,9 @@ func TestHTTP3Strangers(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	guest := r.begin(t).Conn
-	if ready, err := r.Begin(ctx, c); err == nil || ctx.Err() != nil {
-		t.Errorf("a stranger: %v, %v", ready, err)
-	} else {
-		t.Log(err)
+	refused := &quic.TransportError{}
+	if _, err := r.Begin(ctx, c); !errors.As(err, &refused) || !refused.Remote || !refused.ErrorCode.IsCryptoError() {
+		t.Errorf("a stranger: %v", err)
 	}
 	if err := r.Ask(guest, protocol.Request{Site: 1, Receives: 50}); err != nil {
 		t.Error(err)

@@ -67,7 +67,7 @@ func (h HTTP2) Ask(c net.Conn, r Request) error {
 
 func (h HTTP2) exchange(c http.RoundTripper, m message) error {
 	if m.size > scenario.MaxHead {
-		return errors.New("send request: beside others it has no body")
+		return errors.New("send request: over HTTP/2 and HTTP/3 it has no body")
 	}
 	// What HTTP/1.1 would send is what is asked for.
 	ask, err := http.NewRequest(m.method, "https://"+h.Host+m.path, nil)

@@ -20,7 +20,7 @@ type HTTP3 struct{ HTTP2 }
 func (HTTP3) Network() string { return "udp" }
 
 const (
-	// handshakeTime is how long nobody may answer who makes a connection: as long as TCP tries by default, to a few seconds
+	// handshakeTime is how long a client waits for a server that says nothing: about as long as TCP tries by default
 	// (tcp_syn_retries, ip-sysctl). People give up earlier.
 	handshakeTime = 2 * time.Minute
 	// keepAlive is how often a connection says that it is kept: half of the 30 s after which quic-go, and programs that are made with
@@ -28,8 +28,9 @@ const (
 	keepAlive = 15 * time.Second
 )
 
-// quicSettings: the server opens no streams of requests.
-var quicSettings = quic.Config{HandshakeIdleTimeout: handshakeTime, KeepAlivePeriod: keepAlive, MaxIncomingStreams: -1}
+// quicSettings: the server opens no streams of requests. Packets have 1,280 bytes at most: an ICMP error about a larger one, by which
+// their size would be found out, would end the connection, as its socket is connected.
+var quicSettings = quic.Config{HandshakeIdleTimeout: handshakeTime, KeepAlivePeriod: keepAlive, MaxIncomingStreams: -1, DisablePathMTUDiscovery: true}
 
 // quicStreams is a QUIC connection that carries any number of requests at once.
 type quicStreams struct {
@@ -38,9 +39,6 @@ type quicStreams struct {
 	transport *quic.Transport
 	late      atomic.Bool
 }
-
-// NetConn is the socket below.
-func (q *quicStreams) NetConn() net.Conn { return q.Conn }
 
 // LocalAddr and RemoteAddr are those of the socket.
 func (q *quicStreams) LocalAddr() net.Addr  { return q.Conn.LocalAddr() }
@@ -55,13 +53,13 @@ func (q *quicStreams) SetDeadline(at time.Time) error {
 	return q.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeRequestCanceled), "")
 }
 
-// Close ends all requests, and says so to the server.
+// Close ends all requests, and says so to the server. It waits for nobody.
 func (q *quicStreams) Close() error {
 	q.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeNoError), "") // which never fails
 	return errors.Join(q.transport.Close(), q.Conn.Close())
 }
 
-// packets is a UDP socket.
+// packets is a UDP socket, with all that quic-go asks of one.
 type packets interface {
 	net.Conn
 	quic.OOBCapablePacketConn

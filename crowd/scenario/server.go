@@ -59,6 +59,22 @@ func (a ability) versions() (all []string) {
 	return all
 }
 
+// remedy is what gives people a version that they may speak with it.
+func (a ability) remedy() string {
+	if a.http[0] == 0 {
+		return "take http out"
+	}
+	return fmt.Sprintf("give http: %d", a.http[0])
+}
+
+// without is how a service is had over HTTP/1.1.
+func (s Server) without(service string) string {
+	if s.By != "" && !abilities[s.By].speaks(0) {
+		return "take http, tls and by out of service " + service
+	}
+	return "take http out of service " + service
+}
+
 // version is a version of HTTP in words.
 func version(http int) string {
 	if http == 0 {
@@ -130,11 +146,11 @@ func (s Server) check(service string) *problem {
 	case s.By != "" && s.HTTP != 0 && is.http == nil:
 		return wrong(s.By+" does not speak HTTP; take http out", "services", service, "http")
 	case s.By != "" && !is.speaks(s.HTTP):
-		return wrong(fmt.Sprintf("%s speaks %s here, not %s; give another http, or by: %s", s.By, heddle.List(is.versions()), version(s.HTTP), speak[0]), "services", service, "by")
+		return wrong(fmt.Sprintf("%s speaks %s here, not %s; %s, or give by: %s", s.By, heddle.List(is.versions()), version(s.HTTP), is.remedy(), speak[0]), "services", service, "by")
 	case s.By != "" && s.TLS && !is.tls:
 		return wrong(s.By+" does not use TLS here; take tls out", "services", service, "tls")
 	case s.HTTP != 0 && !s.TLS:
-		return wrong(version(s.HTTP)+" is over TLS alone; add tls: true, or take http out", "services", service, "http")
+		return wrong(version(s.HTTP)+" is over TLS alone; add tls: true, or "+s.without(service), "services", service, "http")
 	case s.By == "" && s.TLS && len(speak) > 0 && abilities[speak[0]].tls:
 		return wrong("the built-in service has no TLS; add by: "+speak[0], "services", service, "tls")
 	case s.By == "" && s.TLS:
@@ -152,9 +168,9 @@ func (s *Scenario) checkBodies() *problem {
 			if state.Do == "" || !by.Streams() || state.Sends.most() <= MaxHead {
 				continue
 			}
-			why := "over " + version(by.HTTP) + " a request has 4KiB at most; give a max or cap, or take http out of service " + state.Do.Service()
+			why := "over " + version(by.HTTP) + " a request has 4KiB at most; give a max or cap, or " + by.without(state.Do.Service())
 			if s.Behaviours[does].BuiltIn {
-				return wrong("behaviour "+does+" sends more than 4KiB at once, and "+version(by.HTTP)+" is without bodies; take it out",
+				return wrong("behaviour "+does+" sends more than 4KiB at once, and "+version(by.HTTP)+" is without bodies; "+by.without(state.Do.Service()),
 					"services", state.Do.Service(), "http")
 			}
 			return wrong(why, "behaviours", does, "states", name, "sends")

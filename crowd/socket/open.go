@@ -125,19 +125,18 @@ func (n Namespace) ListenUDP(at netip.AddrPort) (c *net.UDPConn, err error) {
 	return c, err
 }
 
-// Meet has a UDP socket that is open send to one address, and take packets from nobody else (udp(7), connect(2)). The kernel looks for
-// the way once then, and not for each packet.
+// Meet has a UDP socket that is open send to one address, and take packets from nobody else (udp(7), connect(2)). The kernel keeps the
+// route then, and does not look for it with each packet.
 func Meet(c *net.UDPConn, other netip.AddrPort) error {
 	raw, err := c.SyscallConn()
+	if err == nil {
+		var failed error
+		if err = raw.Control(func(fd uintptr) { failed = unix.Connect(int(fd), address(other)) }); err == nil && failed != nil {
+			err = os.NewSyscallError("connect", failed)
+		}
+	}
 	if err != nil {
-		return err
-	}
-	var failed error
-	if err := raw.Control(func(fd uintptr) { failed = unix.Connect(int(fd), address(other)) }); err != nil {
-		return err
-	}
-	if failed != nil {
-		return fmt.Errorf("connect to %s: %w", other, os.NewSyscallError("connect", failed))
+		return fmt.Errorf("connect to %s: %w", other, err)
 	}
 	return nil
 }
