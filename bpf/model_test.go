@@ -118,6 +118,9 @@ func (h headers) fits(gso, mtu int) bool {
 // port is what from_port does.
 func (m model) port(link string, gso int, frame []byte) verdict {
 	kind := binary.BigEndian.Uint16(frame[12:])
+	if v, handed := m.neighbour(link, gso, frame); handed {
+		return v
+	}
 	h, reason := read(kind, frame[14:])
 	if reason != "" {
 		return left("", reason, frame)

@@ -56,7 +56,10 @@ func (d dice) talk() talk {
 func (d dice) input(r *rig) input {
 	k := d.talk()
 	in := input{link: pick(d, k.from, k.from, k.from, "portb"), gso: pick(d, 0, 0, 0, 0, 0, 600, 1400)}
-	if d.IntN(2) == 0 {
+	if d.IntN(6) == 0 {
+		q := d.question()
+		in = input{link: pick(d, q.from, q.from, q.from, "portb"), gso: pick(d, 0, 0, 0, 600), frame: q.frame()}
+	} else if d.IntN(2) == 0 {
 		if r.index[k.to] == 0 {
 			k.from, k.to = k.to, pick(d, "porta", "portb", "portd")
 		}
@@ -68,6 +71,12 @@ func (d dice) input(r *rig) input {
 	}
 	d.spoil(&in)
 	return in
+}
+
+// question is one who asks for a neighbour, or answers, of the rig's endpoints.
+func (d dice) question() question {
+	coin := func() bool { return d.IntN(2) == 0 }
+	return question{from: pick(d, "portd", "portd", "porta", "porte"), to: pick(d, "porte", "porte", "portd", "portb", "portf"), v6: coin(), answers: coin(), direct: coin(), bare: coin()}
 }
 
 // outOrGateway is out, to the gateway's address where the other is not on the bridge.

@@ -30,7 +30,7 @@ type rig struct {
 	model
 }
 
-// The rig's places: two routed endpoints, one of another network, two on a bridge;
+// The rig's places: two routed endpoints, one of another network, two on a bridge, one on another bridge;
 // a peer with a block, an address of its own out of our block, and a gateway; an address
 // out of the peer's block that is left to the stack; a peer over IPv6 with a block.
 var rigEndpoints = []struct {
@@ -43,6 +43,7 @@ var rigEndpoints = []struct {
 	{"portc", "10.2.0.2", "fd02::2", 2, false},
 	{"portd", "10.3.0.2", "fd03::2", 3, true},
 	{"porte", "10.3.0.3", "fd03::3", 3, true},
+	{"portf", "10.5.0.2", "fd05::2", 5, true},
 }
 
 const (
@@ -110,11 +111,11 @@ func (r *rig) furnish(t *testing.T) {
 func links(t *testing.T) {
 	t.Helper()
 	cell.Sh(t, `sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
-		for l in porta portb portc portd porte wire0; do
+		for l in porta portb portc portd porte portf wire0; do
 		ip link add $l type veth peer name ${l}x; ip link set $l up; ip link set ${l}x up; done
 		ip address add %s/24 dev wire0; ip neighbour replace %s lladdr %s dev wire0 nud permanent
 		ip address add %s/64 dev wire0 nodad; ip neighbour replace %s lladdr %[3]s dev wire0 nud permanent`, local, remote, remoteMAC, local6, remote6)
-	t.Cleanup(func() { cell.TrySh("for l in porta portb portc portd porte wire0; do ip link del $l; done") })
+	t.Cleanup(func() { cell.TrySh("for l in porta portb portc portd porte portf wire0; do ip link del $l; done") })
 }
 
 func (r *rig) find(t *testing.T, link string) *net.Interface {

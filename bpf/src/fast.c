@@ -6,6 +6,7 @@
  *	from_wire  ingress of the underlay's interface: VXLAN from peers
  */
 #include "arrive.h"
+#include "neighbour.h"
 
 /* deliver hands a packet over into a container of this host. */
 static __always_inline int deliver(struct __sk_buff *skb, const struct packet *p, const struct place *from, const struct place *to)
@@ -63,6 +64,9 @@ int from_port(struct __sk_buff *skb)
 	void *end = end_of(skb);
 	if ((void *)(eth + 1) > end || skb->vlan_present)
 		return missed(0, REASON_LINK);
+	int handed = neighbour(skb, eth);
+	if (handed != NEXT)
+		return handed;
 	int why = read_ip(eth + 1, end, eth->h_proto, &p);
 	if (why == REASON_LENGTH && !bpf_skb_pull_data(skb, skb->len < sizeof *eth + INNER_HEADERS ? skb->len : sizeof *eth + INNER_HEADERS)) {
 		eth = start(skb);

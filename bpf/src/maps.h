@@ -101,7 +101,7 @@ enum way { PATH_LOCAL, PATH_SENT, PATH_RECEIVED, PATHS };
 
 /* Reasons why a packet was left to the slow path; see Reasons in counts.go. */
 enum reason {
-	REASON_PROTOCOL,    /* not TCP, UDP or an echo: ARP, neighbour discovery, DHCP, ... */
+	REASON_PROTOCOL,    /* not TCP, UDP or an echo: DHCP, ARP for others than containers here, ... */
 	REASON_OPTIONS,     /* IP options or extension headers */
 	REASON_FRAGMENT,
 	REASON_LENGTH,      /* headers and frame disagree */

@@ -72,7 +72,7 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 		Firewall: append(firewall.Base(), firewall.NetworkChains(n, masquerades(n))...),
 		Links:    []heddle.Link{parts.Bridge(h, n, 0)},
 		Sysctls:  parts.Forwarding(h, n),
-		Elements: slices.Concat(firewall.NetworkElements(n), firewall.Allowed(n), firewall.Surroundings(h)),
+		Elements: slices.Concat(firewall.NetworkElements(n), firewall.Allowed(n), firewall.Surroundings(h), parts.Gateways(n)),
 		Routes:   parts.UnreachableSubnets(n),
 	}
 	if n.HasFamily(heddle.IPv4) {

@@ -2,6 +2,7 @@ package parts
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 
 	"github.com/heddle-network/heddle"
@@ -72,17 +73,31 @@ func portLink(n heddle.Network, e heddle.Endpoint, shard int) heddle.Link {
 
 // bridgeGuard lists what the port may send, and which port answers for its addresses.
 func bridgeGuard(n heddle.Network, e heddle.Endpoint) []heddle.Element {
-	group := fmt.Sprintf("%#x", n.Group())
 	all := firewall.BridgeGuard(e)
 	for _, a := range e.Sources() {
-		who := "who4"
 		if a.Is6() {
-			who = "who6"
 			all = append(all, heddle.Element{Family: "bridge", Set: "nd", Match: []string{e.ID.PortName(), a.String()}})
 		}
-		all = append(all, heddle.Element{Family: "bridge", Set: who, Match: []string{group, a.String()}, Value: []string{string(e.MAC)}})
+		all = append(all, answers(n, a, e.MAC))
 	}
 	return all
+}
+
+// Gateways says that the first bridge answers for the network's gateways.
+func Gateways(n heddle.Network) (all []heddle.Element) {
+	for _, g := range n.Gateways {
+		all = append(all, answers(n, g, n.GatewayMAC()))
+	}
+	return all
+}
+
+// answers says who is asked when somebody of the network looks for an address.
+func answers(n heddle.Network, a netip.Addr, by heddle.MAC) heddle.Element {
+	who := "who4"
+	if a.Is6() {
+		who = "who6"
+	}
+	return heddle.Element{Family: "bridge", Set: who, Match: []string{fmt.Sprintf("%#x", n.Group()), a.String()}, Value: []string{string(by)}}
 }
 
 // shardState plans another bridge and its trunk to the first bridge. The leaf sends frames to
@@ -98,8 +113,9 @@ func shardState(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint, shard i
 	// neighbour on its leaf goes back by the trunk; so would every broadcast
 	down.Port = &heddle.BridgePort{BroadcastFlood: broadcast, MulticastFlood: broadcast, Hairpin: !broadcast}
 	return heddle.State{
-		Links:    []heddle.Link{Bridge(h, n, shard), down, up},
-		Forwards: []heddle.Forward{{Link: root, MAC: e.MAC}},
+		Links: []heddle.Link{Bridge(h, n, shard), down, up},
+		// the leaf knows the gateway's MAC address: with a frame to an unknown one, the kernel goes through all ports (br_flood)
+		Forwards: []heddle.Forward{{Link: root, MAC: e.MAC}, {Link: leaf, MAC: n.BridgeMAC(0)}},
 		// only the first bridge answers for the gateway; without this setting the kernel answers
 		// for the host's addresses on any device
 		Sysctls: []heddle.Sysctl{{Name: "net/ipv4/conf/" + n.BridgeName(shard) + "/arp_ignore", Value: "8"}},
