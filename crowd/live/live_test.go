@@ -88,8 +88,10 @@ func TestTell(t *testing.T) {
 
 // TestLong: who is being told what takes long still shows itself, and refuses only what is too much. Who waits may stop waiting.
 func TestLong(t *testing.T) {
-	done := make(chan struct{})
+	begun, done := make(chan struct{}), make(chan struct{})
+	first := sync.OnceFunc(func() { close(begun) })
 	serve(t, func(c event.Command) (event.Done, error) {
+		first()
 		<-done
 		return event.Done{Scale: &diary.Scale{From: 1, To: c.Scale}}, nil
 	})
@@ -99,6 +101,7 @@ func TestLong(t *testing.T) {
 		_, err := Tell(ctx, os.Getpid(), event.Command{Scale: 2})
 		stopped <- err
 	}()
+	<-begun // it is not among those who are refused
 	var told, refused atomic.Int64
 	var telling sync.WaitGroup
 	for range maxTold + 20 {
