@@ -117,8 +117,8 @@ func drop(c net.Conn) {
 	c.Close()
 }
 
-// stream is a TCP connection whose flow is recorded.
-type stream struct {
+// connection is one by TCP whose flow is recorded.
+type connection struct {
 	*net.TCPConn
 	end func()
 	of  *part
@@ -126,12 +126,12 @@ type stream struct {
 
 // Close closes the connection. That of a user who was taken away is reset: a connection whose last packets nobody answers
 // would keep the namespace.
-func (s stream) Close() error {
-	s.end()
-	if s.of.left.Load() {
-		s.SetLinger(0)
+func (c connection) Close() error {
+	c.end()
+	if c.of.left.Load() {
+		c.SetLinger(0)
 	}
-	return s.TCPConn.Close()
+	return c.TCPConn.Close()
 }
 
 // datagrams is a UDP socket whose flow is recorded.
@@ -157,7 +157,7 @@ func (s *session) dial(ctx context.Context, step plan.Step, network string, to n
 	if udp, is := c.(*net.UDPConn); is {
 		return datagrams{udp, end}, nil
 	}
-	return stream{c.(*net.TCPConn), end, s.part}, nil
+	return connection{c.(*net.TCPConn), end, s.part}, nil
 }
 
 // over uses a connection as long as the context lasts. Nothing else sets deadlines.
