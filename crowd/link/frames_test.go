@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"io"
+	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -50,8 +51,11 @@ func TestRate(t *testing.T) {
 // datagrams sends numbered datagrams, and says which of the first hundred arrive.
 func datagrams(t *testing.T, from, to socket.Namespace, at netip.AddrPort) (arrived []byte) {
 	t.Helper()
-	l, err := to.ListenUDP(at)
-	if err != nil {
+	var l *net.UDPConn
+	if err := to.Do(func() (err error) {
+		l, err = net.ListenUDP("udp", net.UDPAddrFromAddrPort(at))
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()

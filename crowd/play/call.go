@@ -1,13 +1,11 @@
 package play
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
-	"net"
 	"net/netip"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -32,134 +30,122 @@ func (s *session) call(ctx context.Context, step plan.Step) error {
 	if !there {
 		return errors.New("there is no service voice")
 	}
-	near, far, err := s.lines(other)
+	near, err := listen(s.seat.Namespace, s.address(s.seat))
 	if err != nil {
 		return err
 	}
 	defer near.Close()
+	far, err := listen(other.Namespace, s.address(other))
+	if err != nil {
+		return err
+	}
 	defer far.Close()
-	defer s.opened(string(step.Do), "udp", far.to, near.to)()
-	var heard [2]leg
-	var listening sync.WaitGroup
-	for i, l := range []line{near, far} {
-		listening.Go(func() { heard[i].listen(l, s.start) })
+	near.to, far.to = far.Addr(), near.Addr()
+	defer s.opened(string(step.Do), "udp", near.Addr(), far.Addr())()
+	sent, err := s.talk(ctx, step, near, far)
+	near.hear(sent, s.start)
+	far.hear(sent, s.start)
+	if err == nil {
+		s.hearOut(ctx, near, far, sent)
 	}
-	sent, err := s.talk(ctx, step, near, far, &heard[0])
-	if err == nil { // the last packets are on their way
-		slowest := max(heard[0].slowest.Load(), heard[1].slowest.Load())
-		sleepUntil(ctx, time.Now().Add(voice.Buffer+min(time.Duration(slowest), time.Second)))
-	}
-	near.Close()
-	far.Close()
-	listening.Wait()
 	if sent > 0 && !s.left.Load() { // who was taken away is no loss of the network's
-		s.rate(heard[:], sent)
+		s.rate([]*line{near, far}, sent)
 	}
 	return err
 }
 
-// line is one end of a call.
-type line struct {
-	*net.UDPConn
-	to netip.AddrPort
-	// met: the ends are connected, as soon as there is a route.
-	met bool
-}
-
-// send sends a packet. One that cannot be sent is a lost one; what the kernel says of an earlier one takes the place of this one, which
-// is sent again.
-func (l *line) send(sound []byte) {
-	if !l.met {
-		l.met = socket.Meet(l.UDPConn, l.to) == nil
-	}
-	if _, err := l.Write(sound); err != nil {
-		l.Write(sound)
-	}
-}
-
-// lines opens both ends.
-func (s *session) lines(other Seat) (near, far line, err error) {
-	open := func(n socket.Namespace, a netip.Addr) (*net.UDPConn, netip.AddrPort, error) {
-		c, err := n.ListenUDP(netip.AddrPortFrom(a, 0))
-		if err != nil {
-			return nil, netip.AddrPort{}, err
-		}
-		return c, c.LocalAddr().(*net.UDPAddr).AddrPort(), nil
-	}
-	if near.UDPConn, far.to, err = open(s.seat.Namespace, s.address(s.seat)); err != nil {
-		return near, far, err
-	}
-	if far.UDPConn, near.to, err = open(other.Namespace, s.address(other)); err != nil {
-		near.Close()
-	}
-	return near, far, err
-}
-
 // talk sends a packet each way each time, until the call ends. Somebody who hears nothing gives up.
-func (s *session) talk(ctx context.Context, step plan.Step, near, far line, hears *leg) (sent int, err error) {
+func (s *session) talk(ctx context.Context, step plan.Step, near, far *line) (sent int, err error) {
 	back := step.Sends
 	if len(step.Receives) > 0 {
 		back = step.Receives[0]
 	}
-	packets := []struct {
-		line
-		sound []byte
-	}{{near, make([]byte, max(callHeader, step.Sends))}, {far, make([]byte, max(callHeader, back))}}
+	says, answers := make([]byte, max(callHeader, step.Sends)), make([]byte, max(callHeader, back))
 	end := s.ends(step)
-	for at := s.planned; at.Before(end); at = at.Add(step.Every) {
-		if !s.await(ctx, at) {
-			return sent, ctx.Err()
-		}
-		for i := range packets {
-			p := &packets[i]
-			binary.BigEndian.PutUint64(p.sound, uint64(time.Since(s.start)))
-			p.send(p.sound)
-		}
-		sent++
-		if s.Patience > 0 && time.Since(s.planned) > s.Patience && hears.count.Load() == 0 {
-			return sent, errTired
-		}
-	}
-	if sent == 0 {
+	if !s.planned.Before(end) {
 		return 0, errEnded
 	}
-	return sent, nil
+	kept := s.pacer().keep(ctx, s.planned, step.Every, func(at time.Time) (over bool) {
+		s.Tally.Paced(time.Since(at))
+		near.say(says, s.start)
+		far.say(answers, s.start)
+		sent++
+		near.hear(sent, s.start)
+		far.hear(sent, s.start)
+		if s.Patience > 0 && time.Since(s.planned) > s.Patience && near.count == 0 {
+			err = errTired
+		}
+		return err != nil || !at.Add(step.Every).Before(end)
+	})
+	return sent, cmp.Or(kept, err)
 }
 
-// leg is what one end hears.
-type leg struct {
-	voice.Leg
-	count   atomic.Int64
-	slowest atomic.Int64 // delay, in nanoseconds
-}
-
-// listen takes packets from the other end until the socket is closed. Others may be on the network, too, and may have sent something
-// before the ends had met. What the kernel says of a packet that was sent (ICMP) is no end.
-func (l *leg) listen(c line, epoch time.Time) {
-	var b [2048]byte
-	for {
-		n, from, err := c.ReadFromUDPAddrPort(b[:])
-		if said := syscall.Errno(0); err != nil && !errors.As(err, &said) {
+// hearOut takes the last packets, which are on their way, as long as they would still be played.
+func (s *session) hearOut(ctx context.Context, near, far *line, sent int) {
+	last := time.Now()
+	for near.count < sent || far.count < sent {
+		end := last.Add(voice.Buffer + min(max(near.slowest, far.slowest), time.Second))
+		wait := min(time.Until(end), 20*time.Millisecond) // there is room for so many packets at least
+		if wait <= 0 || !sleepUntil(ctx, time.Now().Add(wait)) {
 			return
 		}
-		if err != nil || from != c.to || n < callHeader {
+		near.hear(sent, s.start)
+		far.hear(sent, s.start)
+	}
+}
+
+// line is one end of a call, and what it hears.
+type line struct {
+	*socket.Datagram
+	to netip.AddrPort
+	voice.Leg
+	count   int
+	slowest time.Duration
+	buffer  [2048]byte
+}
+
+func listen(n socket.Namespace, at netip.Addr) (*line, error) {
+	d, err := n.Datagram(at)
+	if err != nil {
+		return nil, err
+	}
+	return &line{Datagram: d}, nil
+}
+
+// say sends a packet, which says when. One that cannot be sent is a lost one.
+func (l *line) say(sound []byte, epoch time.Time) {
+	binary.BigEndian.PutUint64(sound, uint64(time.Since(epoch)))
+	l.Send(sound, l.to)
+}
+
+// hear takes the packets that have come; sent is how many the other end has sent. Others may be on the network, too, and may have
+// sent something before the ends had met. What the kernel says of a packet that was sent (ICMP) is no end.
+func (l *line) hear(sent int, epoch time.Time) {
+	const most = 256 // somebody else may send without an end
+	for taken := 0; taken < most && l.count < sent; taken++ {
+		n, from, at, err := l.Take(l.buffer[:])
+		if errors.Is(err, syscall.EAGAIN) {
+			return
+		}
+		if err != nil || from != l.to || n < callHeader {
 			continue
 		}
-		now := time.Since(epoch)
-		if sent := binary.BigEndian.Uint64(b[:]); sent <= uint64(now) { // otherwise it is forged
-			delay := now - time.Duration(sent)
-			l.Arrive(delay)
-			l.count.Add(1)
-			l.slowest.Store(max(l.slowest.Load(), int64(delay)))
+		begun := binary.BigEndian.Uint64(l.buffer[:])
+		if begun > uint64(time.Since(epoch)) {
+			continue // it is forged
 		}
+		delay := max(0, at.Sub(epoch)-time.Duration(begun))
+		l.Arrive(delay)
+		l.count++
+		l.slowest = max(l.slowest, delay)
 	}
 }
 
 // rate counts a call as its worse direction. Who hears nothing has no call.
-func (s *session) rate(heard []leg, sent int) {
+func (s *session) rate(lines []*line, sent int) {
 	r, lost := 100.0, 0.0
-	for i := range heard {
-		delay, gone := heard[i].Heard(sent)
+	for _, l := range lines {
+		delay, gone := l.Heard(sent)
 		one := voice.R(delay, gone)
 		if gone == 1 {
 			one = 0

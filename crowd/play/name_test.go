@@ -15,8 +15,11 @@ import (
 func nameServer(t *testing.T, at Seat) {
 	t.Helper()
 	for _, a := range at.Addrs {
-		c, err := at.Namespace.ListenUDP(netip.AddrPortFrom(a, 53))
-		if err != nil {
+		var c *net.UDPConn
+		if err := at.Namespace.Do(func() (err error) {
+			c, err = net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(a, 53)))
+			return err
+		}); err != nil {
 			t.Fatal(err)
 		}
 		server := &dns.Server{PacketConn: c, Handler: dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) {

@@ -4,8 +4,10 @@ package play
 import (
 	"context"
 	"net/netip"
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/heddle-network/heddle/crowd/diary"
@@ -56,12 +58,19 @@ type Player struct {
 	Options
 	start time.Time
 	roster
+	// pacers are as many as there are processors. They take calls in turn; calls is how many they have taken.
+	pacers []*pacer
+	calls  atomic.Uint64
 }
 
 // New returns a player that begins now. The sessions are in the order of time.
 func New(o Options, starts []plan.Start) *Player {
-	return &Player{Options: o, start: time.Now(),
+	p := &Player{Options: o, start: time.Now(),
 		roster: roster{users: slices.Clone(o.Users), queue: queue{starts}, going: map[*part]struct{}{}, look: make(chan struct{}, 1)}}
+	for range runtime.GOMAXPROCS(0) {
+		p.pacers = append(p.pacers, newPacer())
+	}
+	return p
 }
 
 // Play plays the sessions. It returns when all have ended, or at the end of the grace, or when the context ends. Nobody
@@ -69,6 +78,7 @@ func New(o Options, starts []plan.Start) *Player {
 func (p *Player) Play(ctx context.Context) {
 	ctx, cancel := context.WithDeadline(ctx, p.start.Add(p.Length+p.Grace))
 	defer cancel()
+	defer p.pace()()
 	var running sync.WaitGroup
 	defer running.Wait()
 	timer := time.NewTimer(0)
@@ -94,6 +104,22 @@ func (p *Player) Play(ctx context.Context) {
 	}
 	p.close()
 }
+
+// pace starts the pacers, and returns what ends them.
+func (p *Player) pace() (end func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var all sync.WaitGroup
+	for _, one := range p.pacers {
+		all.Go(func() { one.run(ctx) })
+	}
+	return func() {
+		cancel()
+		all.Wait()
+	}
+}
+
+// pacer is the one whose turn it is to take a call.
+func (p *Player) pacer() *pacer { return p.pacers[p.calls.Add(1)%uint64(len(p.pacers))] }
 
 // play draws a session, and plays it. One that cannot be drawn does not begin.
 func (p *Player) play(ctx context.Context, one *part, at plan.Start) {

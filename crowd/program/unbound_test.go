@@ -35,8 +35,11 @@ func (u *upstream) ServeDNS(w dns.ResponseWriter, q *dns.Msg) {
 func startUnbound(t *testing.T) (socket.Namespace, *upstream) {
 	t.Helper()
 	n, u, at := namespace.New(t), &upstream{}, netip.MustParseAddr("127.0.0.3")
-	listens, err := n.ListenUDP(netip.AddrPortFrom(at, 53))
-	if err != nil {
+	var listens *net.UDPConn
+	if err := n.Do(func() (err error) {
+		listens, err = net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(at, 53)))
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
 	server := &dns.Server{PacketConn: listens, Handler: u}

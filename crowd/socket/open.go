@@ -116,31 +116,6 @@ func (n Namespace) DialUDP(to netip.AddrPort) (c *net.UDPConn, err error) {
 	return c, err
 }
 
-// ListenUDP opens a UDP socket at an address of the namespace; port 0 is any.
-func (n Namespace) ListenUDP(at netip.AddrPort) (c *net.UDPConn, err error) {
-	err = n.Do(func() (err error) {
-		c, err = net.ListenUDP("udp", net.UDPAddrFromAddrPort(at))
-		return err
-	})
-	return c, err
-}
-
-// Meet has a UDP socket that is open send to one address, and take packets from nobody else (udp(7), connect(2)). The kernel keeps the
-// route then, and does not look for it with each packet.
-func Meet(c *net.UDPConn, other netip.AddrPort) error {
-	raw, err := c.SyscallConn()
-	if err == nil {
-		var failed error
-		if err = raw.Control(func(fd uintptr) { failed = unix.Connect(int(fd), address(other)) }); err == nil && failed != nil {
-			err = os.NewSyscallError("connect", failed)
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("connect to %s: %w", other, err)
-	}
-	return nil
-}
-
 func familyOf(a netip.Addr) int {
 	if a.Is4() {
 		return unix.AF_INET
