@@ -18,9 +18,10 @@ PACKAGES := nftables iptables iproute2 iputils-ping procps kmod sockperf iperf3 
 # processor busier, and each other waiting, until something takes longer than a test allows.
 AT_ONCE  ?= $(shell expr 1 + $$(nproc))
 GUESTS_AT_ONCE ?= $(shell expr 1 + $$(nproc))
-LONGEST  := ./test/attack ./test/fleet ./test/hardship ./test/crash ./test/runtimes ./kernel ./test/modes ./cmd/heddle ./lab \
-            ./test/doctor ./test/allocation ./test/install ./test/handover ./test/fast ./test/overlay ./test/coexist \
-            ./peer ./test/join
+LONGEST  := ./test/attack ./test/fleet ./test/hardship ./test/crash ./test/runtimes ./kernel ./test/modes
+# These come after the guests, which are through before the longest ones are.
+LATER    := ./cmd/heddle ./test/doctor ./test/fast ./test/handover ./lab ./test/allocation ./test/install ./peer ./test/join \
+            ./test/coexist ./test/overlay
 GUESTS   := ./test/attack ./test/modes ./kernel ./test/ipvlan ./test/fast ./test/direct ./test/doctor ./test/overlay \
             ./bpf ./lab ./trial ./test/vm
 # Docker gives a driver little time, so the three dockerds and their agents come before all others.
@@ -45,7 +46,7 @@ export HEDDLE_TEST_PROGRAMS ?= $(CURDIR)/bin/test
 # Caches lie outside the repository.
 export HEDDLE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/heddle
 
-.PHONY: flaky bench-paths bench-docker bench-resolver docker-plugin docker-engine help build generate deps vm-kernels cni-plugins podman-packages cri-modules test test-pure test-most test-guests test-own test-first test-raced race lock-order lint demo bench-attach bench-many soak man install uninstall deb vm-systemd clean
+.PHONY: flaky bench-paths bench-docker bench-resolver docker-plugin docker-engine help build generate deps vm-kernels cni-plugins podman-packages cri-modules test test-pure test-most test-guests test-later test-own test-first test-raced race lock-order lint demo bench-attach bench-many soak man install uninstall deb vm-systemd clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -93,7 +94,7 @@ test-pure: ## the tests that need no root: seconds
 test: deps build vm-kernels cni-plugins podman-packages cri-modules lint ## everything this machine can run
 	@echo "running all tests; what cannot run here is listed at the end"
 	@$(GO) build -o bin/test/report ./test/report
-	@bin/test/report <(make -s test-guests) <(make -s test-most) <(make -s test-own) <(make -s test-first; make -s test-raced)
+	@bin/test/report <(make -s test-guests; make -s test-later) <(make -s test-most) <(make -s test-own) <(make -s test-first; make -s test-raced)
 
 # The parts of the tests, which run at once. They are not said as $$(MAKE) above: make -n would run
 # them.
@@ -101,11 +102,13 @@ test-first:
 	@nice -n -10 $(GO) test $(EACH) $(LINKED) $(FIRST)
 test-most:
 	@$(GO) test $(EACH) $(LINKED) -skip 'InGuests|$(OWN)' -p $(AT_ONCE) $(LONGEST) \
-	     $$($(GO) list ./... | grep -vxF $(patsubst .%,-e $(OURS)%,$(RACED) $(FIRST)))
+	     $$($(GO) list ./... | grep -vxF $(patsubst .%,-e $(OURS)%,$(RACED) $(FIRST) $(LATER)))
 test-own:
 	@$(GO) test $(EACH) $(LINKED) -run '$(OWN)' ./test/attack
 test-guests:
 	@$(GO) test $(EACH) $(LINKED) -run InGuests -p $(GUESTS_AT_ONCE) $(GUESTS)
+test-later:
+	@$(GO) test $(EACH) $(LINKED) -skip InGuests -p $(AT_ONCE) $(LATER)
 test-raced:
 	@CGO_ENABLED=1 $(GO) test -race $(EACH) $(LINKED) -p 2 $(RACED); \
 	$(GO) test -tags lockorder $(EACH) $(LINKED) -run '^Test(LockOrder|Random)$$' ./agent ./test/random
