@@ -170,9 +170,9 @@ func addressQuery(index int) func() *nl.NetlinkRequest {
 
 func decodeAddress(b []byte) (addressAt, bool) {
 	at := after(unix.SizeofIfAddrmsg, b)
-	raw := at[unix.IFA_LOCAL]
+	raw := at.get(unix.IFA_LOCAL)
 	if raw == nil {
-		raw = at[unix.IFA_ADDRESS] // IPv6 has no other attribute
+		raw = at.get(unix.IFA_ADDRESS) // IPv6 has no other attribute
 	}
 	ip, ok := netip.AddrFromSlice(raw)
 	if !ok {

@@ -104,11 +104,11 @@ func (s *session) filters(index int, parent uint32) ([]filter, error) {
 		return request(unix.RTM_GETTFILTER, 0, &nl.TcMsg{Family: unix.AF_UNSPEC, Ifindex: int32(index), Parent: parent})
 	}, func(b []byte) (filter, bool) {
 		attrs := after(nl.SizeofTcMsg, b)
-		options := attributes(attrs[nl.TCA_OPTIONS])
-		if text(attrs[nl.TCA_KIND]) != "bpf" || options[bpfID] == nil {
-			return filter{}, attrs[nl.TCA_OPTIONS] != nil
+		options := attributes(attrs.get(nl.TCA_OPTIONS))
+		if text(attrs.get(nl.TCA_KIND)) != "bpf" || options.get(bpfID) == nil {
+			return filter{}, attrs.get(nl.TCA_OPTIONS) != nil
 		}
-		return filter{ebpf.ProgramID(nl.NativeEndian().Uint32(options[bpfID])), text(options[nl.TCA_BPF_NAME]) == programName}, true
+		return filter{ebpf.ProgramID(nl.NativeEndian().Uint32(options.get(bpfID))), text(options.get(nl.TCA_BPF_NAME)) == programName}, true
 	})
 }
 

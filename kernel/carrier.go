@@ -47,4 +47,4 @@ func (a *attempt) awaitCarrier(s *session, links []heddle.Link) error {
 }
 
 // queueOf reads the name of a link's queueing discipline.
-func queueOf(attributes map[uint16][]byte) string { return text(attributes[unix.IFLA_QDISC]) }
+func queueOf(at attributes) string { return text(at.get(unix.IFLA_QDISC)) }

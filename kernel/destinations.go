@@ -47,7 +47,7 @@ func ledTo(b []byte) (netip.Prefix, bool) {
 		return netip.Prefix{}, false
 	}
 	head := nl.DeserializeRtMsg(b)
-	dst, ok := netip.AddrFromSlice(attributes(b[unix.SizeofRtMsg:])[unix.RTA_DST])
+	dst, ok := netip.AddrFromSlice(attributes(b[unix.SizeofRtMsg:]).get(unix.RTA_DST))
 	if !ok || head.Dst_len == 0 || dst.IsMulticast() || dst.IsLinkLocalUnicast() || dst.IsLoopback() {
 		return netip.Prefix{}, false
 	}

@@ -40,14 +40,14 @@ func decodeEntry(b []byte) (entry, bool) {
 		return entry{}, false
 	}
 	at := attributes(b[sizeofNdmsg:])
-	e := entry{index: int(number(b[4:])), state: int(nl.NativeEndian().Uint16(b[8:])), vlan: at[netlink.NDA_VLAN] != nil}
-	e.addr, _ = netip.AddrFromSlice(at[netlink.NDA_DST])
-	if mac := at[netlink.NDA_LLADDR]; len(mac) == 6 {
+	e := entry{index: int(number(b[4:])), state: int(nl.NativeEndian().Uint16(b[8:])), vlan: at.get(netlink.NDA_VLAN) != nil}
+	e.addr, _ = netip.AddrFromSlice(at.get(netlink.NDA_DST))
+	if mac := at.get(netlink.NDA_LLADDR); len(mac) == 6 {
 		e.mac = heddle.MAC(net.HardwareAddr(mac).String())
 	}
 	e.self = b[10]&netlink.NTF_SELF != 0
 	for _, kind := range asideAttributes {
-		if v, there := at[kind]; there && e.self {
+		if v := at.get(kind); v != nil && e.self {
 			if e.aside == nil {
 				e.aside = map[uint16][]byte{}
 			}

@@ -72,7 +72,7 @@ func trackedHere() (uint32, error) {
 func (c *conn) tracked() (n uint32, err error) {
 	n = fewTracked
 	_, err = c.exchange(func(_ uint16, b []byte) {
-		if entries := after(nl.SizeofNfgenmsg, b)[ctaStatsEntries]; len(entries) == 4 {
+		if entries := after(nl.SizeofNfgenmsg, b).get(ctaStatsEntries); len(entries) == 4 {
 			n = binary.BigEndian.Uint32(entries)
 		}
 	}, ctRequest(ctGetStats, unix.NLM_F_ACK, unix.AF_UNSPEC))
@@ -107,13 +107,13 @@ func (c *conn) forgetSome(dump *nl.NetlinkRequest, of map[netip.Addr]bool) error
 	var gone []*nl.NetlinkRequest
 	_, err := c.exchange(func(_ uint16, b []byte) {
 		at := after(nl.SizeofNfgenmsg, b)
-		source := tupleSource(at[nl.CTA_TUPLE_ORIG])
-		if at[ctaZone] != nil || !of[source] && !of[tupleSource(at[nl.CTA_TUPLE_REPLY])] {
+		source := tupleSource(at.get(nl.CTA_TUPLE_ORIG))
+		if at.get(ctaZone) != nil || !of[source] && !of[tupleSource(at.get(nl.CTA_TUPLE_REPLY))] {
 			return
 		}
 		r := ctRequest(nl.IPCTNL_MSG_CT_DELETE, unix.NLM_F_ACK, familyOf(source))
-		r.AddData(nl.NewRtAttr(nl.CTA_TUPLE_ORIG|unix.NLA_F_NESTED, slices.Clone(at[nl.CTA_TUPLE_ORIG])))
-		r.AddData(nl.NewRtAttr(nl.CTA_ID, slices.Clone(at[nl.CTA_ID])))
+		r.AddData(nl.NewRtAttr(nl.CTA_TUPLE_ORIG|unix.NLA_F_NESTED, slices.Clone(at.get(nl.CTA_TUPLE_ORIG))))
+		r.AddData(nl.NewRtAttr(nl.CTA_ID, slices.Clone(at.get(nl.CTA_ID))))
 		gone = append(gone, r)
 	}, dump)
 	if err != nil {
@@ -155,10 +155,10 @@ func dumpFrom(a netip.Addr, tuple int) *nl.NetlinkRequest {
 
 // tupleSource is the source address of one direction of a connection.
 func tupleSource(tuple []byte) netip.Addr {
-	ip := attributes(attributes(tuple)[nl.CTA_TUPLE_IP])
-	source := ip[nl.CTA_IP_V4_SRC]
+	ip := attributes(attributes(tuple).get(nl.CTA_TUPLE_IP))
+	source := ip.get(nl.CTA_IP_V4_SRC)
 	if source == nil {
-		source = ip[nl.CTA_IP_V6_SRC]
+		source = ip.get(nl.CTA_IP_V6_SRC)
 	}
 	a, _ := netip.AddrFromSlice(source)
 	return a

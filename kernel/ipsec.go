@@ -91,8 +91,8 @@ func decodePolicy(b []byte) (s heddle.Secured, ok bool) {
 	switch {
 	case p.Dir != xfrmPolicyIn && p.Dir != xfrmPolicyOut, // forwarded packets, or the policy of a socket
 		p.Sel.Proto != 0 && p.Sel.Proto != unix.IPPROTO_UDP,
-		p.Action != xfrmPolicyBlock && len(attrs[nl.XFRMA_TMPL]) == 0,
-		number(attrs[nl.XFRMA_IF_ID]) != 0:
+		p.Action != xfrmPolicyBlock && len(attrs.get(nl.XFRMA_TMPL)) == 0,
+		number(attrs.get(nl.XFRMA_IF_ID)) != 0:
 		return s, false
 	}
 	s.Local, s.Remote = selected(p.Sel.Saddr, p.Sel.PrefixlenS, p.Sel.Family), selected(p.Sel.Daddr, p.Sel.PrefixlenD, p.Sel.Family)

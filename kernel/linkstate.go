@@ -134,54 +134,54 @@ func decodeLink(b []byte) (linkState, bool) {
 	at := attributes(b[unix.SizeofIfInfomsg:])
 	l := linkState{
 		index: int(head.Index), up: head.Flags&unix.IFF_UP != 0,
-		name: text(at[unix.IFLA_IFNAME]), alias: text(at[unix.IFLA_IFALIAS]),
-		mtu: int(number(at[unix.IFLA_MTU])), group: number(at[unix.IFLA_GROUP]),
-		master: int(number(at[unix.IFLA_MASTER])), peer: int(number(at[unix.IFLA_LINK])),
+		name: text(at.get(unix.IFLA_IFNAME)), alias: text(at.get(unix.IFLA_IFALIAS)),
+		mtu: int(number(at.get(unix.IFLA_MTU))), group: number(at.get(unix.IFLA_GROUP)),
+		master: int(number(at.get(unix.IFLA_MASTER))), peer: int(number(at.get(unix.IFLA_LINK))),
 	}
-	if b := at[unix.IFLA_LINK_NETNSID]; len(b) >= 4 {
+	if b := at.get(unix.IFLA_LINK_NETNSID); len(b) >= 4 {
 		l.elsewhere, l.nsid = true, int(int32(number(b)))
 	}
-	l.bus, l.device = text(at[unix.IFLA_PARENT_DEV_BUS_NAME]), text(at[unix.IFLA_PARENT_DEV_NAME])
-	l.portName = text(at[unix.IFLA_PHYS_PORT_NAME])
+	l.bus, l.device = text(at.get(unix.IFLA_PARENT_DEV_BUS_NAME)), text(at.get(unix.IFLA_PARENT_DEV_NAME))
+	l.portName = text(at.get(unix.IFLA_PHYS_PORT_NAME))
 	l.queue = queueOf(at)
-	l.gso = int(number(at[unix.IFLA_GSO_IPV4_MAX_SIZE]))
-	if mac := at[unix.IFLA_ADDRESS]; len(mac) == 6 {
+	l.gso = int(number(at.get(unix.IFLA_GSO_IPV4_MAX_SIZE)))
+	if mac := at.get(unix.IFLA_ADDRESS); len(mac) == 6 {
 		l.mac = heddle.MAC(net.HardwareAddr(mac).String())
 	}
-	if mac := at[unix.IFLA_PERM_ADDRESS]; len(mac) == 6 {
+	if mac := at.get(unix.IFLA_PERM_ADDRESS); len(mac) == 6 {
 		l.permanent = heddle.MAC(net.HardwareAddr(mac).String())
 	}
-	inet6 := attributes(attributes(at[unix.IFLA_AF_SPEC])[unix.AF_INET6])
-	if settings := inet6[inet6ConfAttr]; len(settings) >= 4*(disableIPv6+1) {
+	inet6 := attributes(attributes(at.get(unix.IFLA_AF_SPEC)).get(unix.AF_INET6))
+	if settings := inet6.get(inet6ConfAttr); len(settings) >= 4*(disableIPv6+1) {
 		l.noIPv6 = number(settings[4*disableIPv6:]) != 0
 	}
-	l.noAuto = octet(inet6[addrGenModeAttr]) == addrGenNone
-	info := attributes(at[unix.IFLA_LINKINFO])
-	l.kind = text(info[nl.IFLA_INFO_KIND])
+	l.noAuto = octet(inet6.get(addrGenModeAttr)) == addrGenNone
+	info := attributes(at.get(unix.IFLA_LINKINFO))
+	l.kind = text(info.get(nl.IFLA_INFO_KIND))
 	if l.kind == "bridge" {
-		l.snooping = octet(attributes(info[nl.IFLA_INFO_DATA])[nl.IFLA_BR_MCAST_SNOOPING]) != 0
+		l.snooping = octet(attributes(info.get(nl.IFLA_INFO_DATA)).get(nl.IFLA_BR_MCAST_SNOOPING)) != 0
 	}
 	if l.kind == "macvlan" {
-		l.submode = number(attributes(info[nl.IFLA_INFO_DATA])[nl.IFLA_MACVLAN_MODE])
+		l.submode = number(attributes(info.get(nl.IFLA_INFO_DATA)).get(nl.IFLA_MACVLAN_MODE))
 	}
 	if l.kind == "ipvlan" {
-		l.submode = uint32(short(attributes(info[nl.IFLA_INFO_DATA])[nl.IFLA_IPVLAN_MODE]))
+		l.submode = uint32(short(attributes(info.get(nl.IFLA_INFO_DATA)).get(nl.IFLA_IPVLAN_MODE)))
 	}
 	if l.kind == "vlan" {
-		tag := attributes(info[nl.IFLA_INFO_DATA])
-		l.vlan, l.protocol = short(tag[nl.IFLA_VLAN_ID]), short(tag[nl.IFLA_VLAN_PROTOCOL])
+		tag := attributes(info.get(nl.IFLA_INFO_DATA))
+		l.vlan, l.protocol = short(tag.get(nl.IFLA_VLAN_ID)), short(tag.get(nl.IFLA_VLAN_PROTOCOL))
 	}
 	if l.kind == "vxlan" {
-		l.tunnel = decodeTunnel(attributes(info[nl.IFLA_INFO_DATA]))
+		l.tunnel = decodeTunnel(attributes(info.get(nl.IFLA_INFO_DATA)))
 	}
-	if text(info[nl.IFLA_INFO_SLAVE_KIND]) == "bridge" {
-		l.port = decodePort(attributes(info[nl.IFLA_INFO_SLAVE_DATA]))
+	if text(info.get(nl.IFLA_INFO_SLAVE_KIND)) == "bridge" {
+		l.port = decodePort(attributes(info.get(nl.IFLA_INFO_SLAVE_DATA)))
 	}
 	return l, true
 }
 
-func decodePort(at map[uint16][]byte) *heddle.BridgePort {
-	on := func(kind uint16) bool { return octet(at[kind]) != 0 }
+func decodePort(at attributes) *heddle.BridgePort {
+	on := func(kind uint16) bool { return octet(at.get(kind)) != 0 }
 	return &heddle.BridgePort{
 		Learning: on(nl.IFLA_BRPORT_LEARNING), Flood: on(nl.IFLA_BRPORT_UNICAST_FLOOD),
 		MulticastFlood: on(nl.IFLA_BRPORT_MCAST_FLOOD), BroadcastFlood: on(nl.IFLA_BRPORT_BCAST_FLOOD),

@@ -95,7 +95,7 @@ func (s *session) readNumber(other *Netns) (int, error) {
 	id := int32(-1)
 	err := s.rt.get(namespaceRequest(unix.RTM_GETNSID, other), func(_ uint16, payload []byte) {
 		if len(payload) >= 4 {
-			id = int32(number(attributes(payload[4:])[netnsaNSID]))
+			id = int32(number(attributes(payload[4:]).get(netnsaNSID)))
 		}
 	})
 	return int(id), err

@@ -1,7 +1,9 @@
 package kernel
 
 import (
+	"encoding/binary"
 	"errors"
+	"iter"
 	"syscall"
 
 	"github.com/vishvananda/netlink/nl"
@@ -27,7 +29,7 @@ func parseAck(m message) *refusal {
 	if m.Header.Type != unix.NLMSG_ERROR || m.Header.Flags&unix.NLM_F_ACK_TLVS == 0 || len(m.Data) < 4+unix.SizeofNlMsghdr {
 		return r
 	}
-	r.words = text(attributes(m.Data[4+unix.SizeofNlMsghdr:])[nl.NLMSGERR_ATTR_MSG])
+	r.words = text(attributes(m.Data[4+unix.SizeofNlMsghdr:]).get(nl.NLMSGERR_ATTR_MSG))
 	return r
 }
 
@@ -87,26 +89,57 @@ func one[T any](c *conn, req *nl.NetlinkRequest, decode func([]byte) (T, bool)) 
 	return found, err
 }
 
-// attributes decodes the attributes of a message, without the flag bits of their types (nested,
-// byte order). If a type is repeated, the last attribute counts.
-func attributes(b []byte) map[uint16][]byte {
-	list, err := nl.ParseRouteAttr(b)
-	if err != nil {
-		return nil
+// attributes is a list of attributes as the kernel wrote it (netlink(7)). It is read in place: a list of ten thousand interfaces has
+// half a million. It and its values last until the connection receives again; what is kept is cloned. A malformed attribute ends the
+// list.
+type attributes []byte
+
+// next splits off the first attribute: its type without the flag bits (nested, byte order), its value, and the rest of the list. At the
+// end of the list the value is nil; that of an empty attribute is not.
+func (a attributes) next() (kind uint16, value []byte, rest attributes) {
+	if len(a) < unix.SizeofRtAttr {
+		return 0, nil, nil
 	}
-	all := make(map[uint16][]byte, len(list))
-	for _, a := range list {
-		all[a.Attr.Type&^(unix.NLA_F_NESTED|unix.NLA_F_NET_BYTEORDER)] = a.Value
+	n := int(binary.NativeEndian.Uint16(a))
+	if n < unix.SizeofRtAttr || n > len(a) {
+		return 0, nil, nil
 	}
-	return all
+	kind = binary.NativeEndian.Uint16(a[2:]) &^ (unix.NLA_F_NESTED | unix.NLA_F_NET_BYTEORDER)
+	return kind, a[unix.SizeofRtAttr:n:n], a[min(len(a), (n+unix.NLA_ALIGNTO-1)&^(unix.NLA_ALIGNTO-1)):]
+}
+
+// all has every attribute in order, repeated ones, too.
+func (a attributes) all() iter.Seq2[uint16, []byte] {
+	return func(yield func(uint16, []byte) bool) {
+		for kind, value, rest := a.next(); value != nil && yield(kind, value); kind, value, rest = rest.next() {
+		}
+	}
+}
+
+// count is how many attributes there are.
+func (a attributes) count() (n int) {
+	for range a.all() {
+		n++
+	}
+	return n
+}
+
+// get is the value of an attribute: nil if it is missing, empty but not nil if it is a flag. The last of repeated ones counts.
+func (a attributes) get(kind uint16) (found []byte) {
+	for k, value, rest := a.next(); value != nil; k, value, rest = rest.next() {
+		if k == kind {
+			found = value
+		}
+	}
+	return found
 }
 
 // after returns the attributes behind a fixed header.
-func after(header int, b []byte) map[uint16][]byte {
+func after(header int, b []byte) attributes {
 	if len(b) < header {
 		return nil
 	}
-	return attributes(b[header:])
+	return b[header:]
 }
 
 func text(b []byte) string { return unix.ByteSliceToString(b) }

@@ -49,24 +49,20 @@ func (c *conn) element(m member) (*heddle.Element, error) {
 }
 
 func decodeElements(b []byte, like heddle.Element, t firewall.SetType) []heddle.Element {
-	items, err := nl.ParseRouteAttr(after(nl.SizeofNfgenmsg, b)[unix.NFTA_SET_ELEM_LIST_ELEMENTS])
-	if err != nil {
-		return nil
-	}
-	all := make([]heddle.Element, 0, len(items))
-	for _, item := range items {
-		at := attributes(item.Value)
+	var all []heddle.Element
+	for _, item := range attributes(after(nl.SizeofNfgenmsg, b).get(unix.NFTA_SET_ELEM_LIST_ELEMENTS)).all() {
+		at := attributes(item)
 		e := like
-		e.Match = decode(t.Match, attributes(at[unix.NFTA_SET_ELEM_KEY])[unix.NFTA_DATA_VALUE])
+		e.Match = decode(t.Match, attributes(at.get(unix.NFTA_SET_ELEM_KEY)).get(unix.NFTA_DATA_VALUE))
 		if t.Ranges {
-			e.Match = joinBounds(e.Match, decode(t.Match, attributes(at[nftaSetElemKeyEnd])[unix.NFTA_DATA_VALUE]))
+			e.Match = joinBounds(e.Match, decode(t.Match, attributes(at.get(nftaSetElemKeyEnd)).get(unix.NFTA_DATA_VALUE)))
 		}
-		data := attributes(at[unix.NFTA_SET_ELEM_DATA])
-		if v := data[unix.NFTA_DATA_VERDICT]; v != nil {
+		data := attributes(at.get(unix.NFTA_SET_ELEM_DATA))
+		if v := data.get(unix.NFTA_DATA_VERDICT); v != nil {
 			v := attributes(v)
-			e.Value = []string{formatVerdict(int32(binary.BigEndian.Uint32(v[unix.NFTA_VERDICT_CODE])), text(v[unix.NFTA_VERDICT_CHAIN]))}
+			e.Value = []string{formatVerdict(int32(binary.BigEndian.Uint32(v.get(unix.NFTA_VERDICT_CODE))), text(v.get(unix.NFTA_VERDICT_CHAIN)))}
 		} else if t.Value != nil {
-			e.Value = decode(t.Value, data[unix.NFTA_DATA_VALUE])
+			e.Value = decode(t.Value, data.get(unix.NFTA_DATA_VALUE))
 		}
 		all = append(all, e)
 	}
@@ -104,13 +100,13 @@ type liveTable struct {
 // and which function stores it.
 type part struct {
 	kind, tableAttr int
-	add             func(*liveTable, map[uint16][]byte)
+	add             func(*liveTable, attributes)
 }
 
 var counterParts = []part{{unix.NFT_MSG_GETOBJ, unix.NFTA_OBJ_TABLE, (*liveTable).addCounter}}
 
 var tableParts = append([]part{
-	{unix.NFT_MSG_GETTABLE, unix.NFTA_TABLE_NAME, func(t *liveTable, _ map[uint16][]byte) { t.exists = true }},
+	{unix.NFT_MSG_GETTABLE, unix.NFTA_TABLE_NAME, func(t *liveTable, _ attributes) { t.exists = true }},
 	{unix.NFT_MSG_GETCHAIN, unix.NFTA_CHAIN_TABLE, (*liveTable).addChain},
 	{unix.NFT_MSG_GETSET, unix.NFTA_SET_TABLE, (*liveTable).addSet},
 	{unix.NFT_MSG_GETRULE, unix.NFTA_RULE_TABLE, (*liveTable).addRule},
@@ -133,10 +129,10 @@ func (c *conn) tableParts(family string, t *liveTable, parts []part) error {
 			// Chains and tables cannot be filtered by the kernel; the rest can.
 			r.AddData(textAttr(p.tableAttr, heddle.Mark))
 			return r
-		}, func(b []byte) (map[uint16][]byte, bool) {
+		}, func(b []byte) (attributes, bool) {
 			// rows are kept after the exchange, and the next exchange overwrites the buffer
 			at := after(nl.SizeofNfgenmsg, slices.Clone(b))
-			return at, text(at[uint16(p.tableAttr)]) == heddle.Mark
+			return at, text(at.get(uint16(p.tableAttr))) == heddle.Mark
 		})
 		if err != nil && !absent(err) {
 			return err
@@ -148,23 +144,23 @@ func (c *conn) tableParts(family string, t *liveTable, parts []part) error {
 	return nil
 }
 
-func (t *liveTable) addChain(at map[uint16][]byte) {
-	c := &liveChain{name: text(at[unix.NFTA_CHAIN_NAME]), kind: text(at[unix.NFTA_CHAIN_TYPE]), hook: -1}
-	if hook := attributes(at[unix.NFTA_CHAIN_HOOK]); hook != nil && at[unix.NFTA_CHAIN_HOOK] != nil {
-		c.hook = int(bigEndian(hook[unix.NFTA_HOOK_HOOKNUM]))
-		c.priority = int32(bigEndian(hook[unix.NFTA_HOOK_PRIORITY]))
-		c.policy = bigEndian(at[unix.NFTA_CHAIN_POLICY])
+func (t *liveTable) addChain(at attributes) {
+	c := &liveChain{name: text(at.get(unix.NFTA_CHAIN_NAME)), kind: text(at.get(unix.NFTA_CHAIN_TYPE)), hook: -1}
+	if hook := attributes(at.get(unix.NFTA_CHAIN_HOOK)); hook != nil {
+		c.hook = int(bigEndian(hook.get(unix.NFTA_HOOK_HOOKNUM)))
+		c.priority = int32(bigEndian(hook.get(unix.NFTA_HOOK_PRIORITY)))
+		c.policy = bigEndian(at.get(unix.NFTA_CHAIN_POLICY))
 	}
 	t.chains[c.name] = c
 }
 
-func (t *liveTable) addSet(at map[uint16][]byte) {
-	flags := bigEndian(at[unix.NFTA_SET_FLAGS])
+func (t *liveTable) addSet(at attributes) {
+	flags := bigEndian(at.get(unix.NFTA_SET_FLAGS))
 	s := liveSet{
-		name: text(at[unix.NFTA_SET_NAME]), isMap: flags&unix.NFT_SET_MAP != 0, anon: flags&unix.NFT_SET_ANONYMOUS != 0,
+		name: text(at.get(unix.NFTA_SET_NAME)), isMap: flags&unix.NFT_SET_MAP != 0, anon: flags&unix.NFT_SET_ANONYMOUS != 0,
 		ranges: flags&unix.NFT_SET_INTERVAL != 0,
-		keyLen: int(bigEndian(at[unix.NFTA_SET_KEY_LEN])), valueLen: int(bigEndian(at[unix.NFTA_SET_DATA_LEN])),
-		verdicts: bigEndian(at[unix.NFTA_SET_DATA_TYPE]) == unix.NFT_DATA_VERDICT,
+		keyLen: int(bigEndian(at.get(unix.NFTA_SET_KEY_LEN))), valueLen: int(bigEndian(at.get(unix.NFTA_SET_DATA_LEN))),
+		verdicts: bigEndian(at.get(unix.NFTA_SET_DATA_TYPE)) == unix.NFT_DATA_VERDICT,
 	}
 	if s.verdicts {
 		s.valueLen = 0
@@ -172,17 +168,17 @@ func (t *liveTable) addSet(at map[uint16][]byte) {
 	t.sets[s.name] = s
 }
 
-func (t *liveTable) addCounter(at map[uint16][]byte) {
-	packets := attributes(at[unix.NFTA_OBJ_DATA])[unix.NFTA_COUNTER_PACKETS]
-	if bigEndian(at[unix.NFTA_OBJ_TYPE]) == unix.NFT_OBJECT_COUNTER && len(packets) == 8 {
-		t.counters[text(at[unix.NFTA_OBJ_NAME])] = binary.BigEndian.Uint64(packets)
+func (t *liveTable) addCounter(at attributes) {
+	packets := attributes(at.get(unix.NFTA_OBJ_DATA)).get(unix.NFTA_COUNTER_PACKETS)
+	if bigEndian(at.get(unix.NFTA_OBJ_TYPE)) == unix.NFT_OBJECT_COUNTER && len(packets) == 8 {
+		t.counters[text(at.get(unix.NFTA_OBJ_NAME))] = binary.BigEndian.Uint64(packets)
 	}
 }
 
 // addRule notes a rule's comment; a rule without one has an empty comment.
-func (t *liveTable) addRule(at map[uint16][]byte) {
-	if c := t.chains[text(at[unix.NFTA_RULE_CHAIN])]; c != nil {
-		comment, _ := userdata.GetString(at[unix.NFTA_RULE_USERDATA], userdata.TypeComment)
+func (t *liveTable) addRule(at attributes) {
+	if c := t.chains[text(at.get(unix.NFTA_RULE_CHAIN))]; c != nil {
+		comment, _ := userdata.GetString(at.get(unix.NFTA_RULE_USERDATA), userdata.TypeComment)
 		c.rules = append(c.rules, strings.TrimRight(comment, "\x00"))
 	}
 }

@@ -42,10 +42,10 @@ func decodeNICAddress(b []byte) (heddle.NICAddress, bool) {
 		return heddle.NICAddress{}, false
 	}
 	head, at := nl.DeserializeIfAddrmsg(b), attributes(b[unix.SizeofIfAddrmsg:])
-	address, ok := netip.AddrFromSlice(at[unix.IFA_ADDRESS])
-	local, isLocal := netip.AddrFromSlice(at[unix.IFA_LOCAL])
-	a := heddle.NICAddress{Label: text(at[unix.IFA_LABEL]), Scope: head.Scope, Flags: uint32(head.Flags),
-		Protocol: octet(at[ifaProto]), Metric: number(at[ifaRtPriority])}
+	address, ok := netip.AddrFromSlice(at.get(unix.IFA_ADDRESS))
+	local, isLocal := netip.AddrFromSlice(at.get(unix.IFA_LOCAL))
+	a := heddle.NICAddress{Label: text(at.get(unix.IFA_LABEL)), Scope: head.Scope, Flags: uint32(head.Flags),
+		Protocol: octet(at.get(ifaProto)), Metric: number(at.get(ifaRtPriority))}
 	if isLocal && local != address {
 		a.Peer = address
 	}
@@ -53,8 +53,8 @@ func decodeNICAddress(b []byte) (heddle.NICAddress, bool) {
 		local = address // IPv6 has no other attribute
 	}
 	a.Prefix = netip.PrefixFrom(local, int(head.Prefixlen))
-	a.Broadcast, _ = netip.AddrFromSlice(at[unix.IFA_BROADCAST])
-	if long := at[unix.IFA_FLAGS]; long != nil {
+	a.Broadcast, _ = netip.AddrFromSlice(at.get(unix.IFA_BROADCAST))
+	if long := at.get(unix.IFA_FLAGS); long != nil {
 		a.Flags = number(long)
 	}
 	temporary := local.Is6() && a.Flags&unix.IFA_F_TEMPORARY != 0 // in IPv4 the bit says "secondary"
@@ -62,7 +62,7 @@ func decodeNICAddress(b []byte) (heddle.NICAddress, bool) {
 	if local.Is4() {
 		a.Flags &= unix.IFA_F_NOPREFIXROUTE | unix.IFA_F_MCAUTOJOIN
 	}
-	if life := at[unix.IFA_CACHEINFO]; len(life) >= 8 {
+	if life := at.get(unix.IFA_CACHEINFO); len(life) >= 8 {
 		preferred, valid := number(life), number(life[4:])
 		if a.Finite = valid != forever || preferred != forever; a.Finite {
 			a.Preferred, a.Valid = preferred, valid

@@ -46,17 +46,17 @@ func decodeNICRoute(b []byte, index int) (r heddle.NICRoute, kept bool, err erro
 	}
 	head, at := nl.DeserializeRtMsg(b), attributes(b[unix.SizeofRtMsg:])
 	v6 := head.Family == unix.AF_INET6
-	life := at[unix.RTA_CACHEINFO]
-	byKernel := head.Protocol == unix.RTPROT_KERNEL && (number(at[unix.RTA_TABLE]) == unix.RT_TABLE_LOCAL || head.Type != unix.RTN_UNICAST) ||
+	life := at.get(unix.RTA_CACHEINFO)
+	byKernel := head.Protocol == unix.RTPROT_KERNEL && (number(at.get(unix.RTA_TABLE)) == unix.RT_TABLE_LOCAL || head.Type != unix.RTN_UNICAST) ||
 		v6 && (head.Protocol == unix.RTPROT_RA || head.Protocol == unix.RTPROT_REDIRECT)
 	if head.Flags&unix.RTM_F_CLONED != 0 || byKernel {
 		return r, false, nil
 	}
-	r = heddle.NICRoute{Dst: decodeDestination(head, at), Type: head.Type, Table: number(at[unix.RTA_TABLE]), Protocol: head.Protocol,
-		Scope: head.Scope, TOS: head.Tos, OnLink: head.Flags&unix.RTNH_F_ONLINK != 0, Metric: number(at[unix.RTA_PRIORITY]), Pref: octet(at[unix.RTA_PREF])}
+	r = heddle.NICRoute{Dst: decodeDestination(head, at), Type: head.Type, Table: number(at.get(unix.RTA_TABLE)), Protocol: head.Protocol,
+		Scope: head.Scope, TOS: head.Tos, OnLink: head.Flags&unix.RTNH_F_ONLINK != 0, Metric: number(at.get(unix.RTA_PRIORITY)), Pref: octet(at.get(unix.RTA_PREF))}
 	r.Via = decodeVia(at)
-	r.Src, _ = netip.AddrFromSlice(at[unix.RTA_PREFSRC])
-	for kind, v := range attributes(at[unix.RTA_METRICS]) {
+	r.Src, _ = netip.AddrFromSlice(at.get(unix.RTA_PREFSRC))
+	for kind, v := range attributes(at.get(unix.RTA_METRICS)).all() {
 		if kind == unix.RTAX_CC_ALGO {
 			r.Congestion = text(v)
 			continue
@@ -72,8 +72,8 @@ func decodeNICRoute(b []byte, index int) (r heddle.NICRoute, kept bool, err erro
 	if r.Expires != 0 && r.Protocol == unix.RTPROT_KERNEL {
 		return r, false, nil // the route came with an address that a router gave
 	}
-	for kind := range at {
-		if !routeAttributes[kind] || int(number(at[unix.RTA_OIF])) != index {
+	for kind := range at.all() {
+		if !routeAttributes[kind] || int(number(at.get(unix.RTA_OIF))) != index {
 			return r, false, fmt.Errorf("its route to %s has several next hops, or what cannot be put back (attribute %d)", r.Dst, kind)
 		}
 	}

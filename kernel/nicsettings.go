@@ -43,26 +43,25 @@ func (s *session) nicFlags(index int, w *heddle.NICState) error {
 		w.Promisc, w.AllMulti, w.NoARP = flags&unix.IFF_PROMISC != 0, flags&unix.IFF_ALLMULTI != 0, flags&unix.IFF_NOARP != 0
 		w.NoMulticast, w.Flags = flags&unix.IFF_MULTICAST == 0, flags&otherFlags
 		at := after(unix.SizeofIfInfomsg, b)
-		w.QueueLen, w.LinkMode = int(number(at[unix.IFLA_TXQLEN])), octet(at[unix.IFLA_LINKMODE])
-		w.ProtoDown = octet(at[unix.IFLA_PROTO_DOWN]) != 0
-		xdp := attributes(at[unix.IFLA_XDP])
-		w.XDP, w.XDPs = number(xdp[nl.IFLA_XDP_PROG_ID]), nil
+		w.QueueLen, w.LinkMode = int(number(at.get(unix.IFLA_TXQLEN))), octet(at.get(unix.IFLA_LINKMODE))
+		w.ProtoDown = octet(at.get(unix.IFLA_PROTO_DOWN)) != 0
+		xdp := attributes(at.get(unix.IFLA_XDP))
+		w.XDP, w.XDPs = number(xdp.get(nl.IFLA_XDP_PROG_ID)), nil
 		for _, m := range xdpModes {
-			w.XDPs = append(w.XDPs, number(xdp[m.number]))
+			w.XDPs = append(w.XDPs, number(xdp.get(m.number)))
 		}
 		w.Sizes = nil
 		for _, kind := range sizes {
-			w.Sizes = append(w.Sizes, number(at[kind]))
+			w.Sizes = append(w.Sizes, number(at.get(kind)))
 		}
-		w.AltNames = altNames(at[unix.IFLA_PROP_LIST])
+		w.AltNames = altNames(at.get(unix.IFLA_PROP_LIST))
 	})
 }
 
 func altNames(b []byte) (all []string) {
-	list, _ := nl.ParseRouteAttr(b)
-	for _, a := range list {
-		if a.Attr.Type&^unix.NLA_F_NESTED == unix.IFLA_ALT_IFNAME {
-			all = append(all, text(a.Value))
+	for kind, name := range attributes(b).all() {
+		if kind == unix.IFLA_ALT_IFNAME {
+			all = append(all, text(name))
 		}
 	}
 	return all

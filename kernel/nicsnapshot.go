@@ -183,7 +183,7 @@ func (s *session) trafficControl(index int) error {
 			return tcmsg{}, false
 		}
 		m := nl.DeserializeTcMsg(b)
-		return tcmsg{int(m.Ifindex), m.Handle, text(attributes(b[nl.SizeofTcMsg:])[nl.TCA_KIND])}, true
+		return tcmsg{int(m.Ifindex), m.Handle, text(attributes(b[nl.SizeofTcMsg:]).get(nl.TCA_KIND))}, true
 	})
 	for _, q := range all {
 		if q.index == index && q.handle != 0 {

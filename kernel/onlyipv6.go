@@ -3,7 +3,6 @@ package kernel
 import (
 	"encoding/binary"
 
-	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 )
 
@@ -33,9 +32,5 @@ func onlyIPv6(socket []byte) (inode uint32, is bool) {
 	if len(socket) < size {
 		return 0, false
 	}
-	attributes, _ := nl.ParseRouteAttr(socket[size:])
-	for _, a := range attributes {
-		is = is || a.Attr.Type == skV6Only && len(a.Value) > 0 && a.Value[0] != 0
-	}
-	return binary.NativeEndian.Uint32(socket[size-4:]), is
+	return binary.NativeEndian.Uint32(socket[size-4:]), octet(attributes(socket[size:]).get(skV6Only)) != 0
 }

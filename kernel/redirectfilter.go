@@ -110,12 +110,12 @@ func decodeRedirect(b []byte) (redirectAt, bool) {
 	}
 	head := nl.DeserializeTcMsg(b)
 	at := after(nl.SizeofTcMsg, b)
-	options := attributes(at[nl.TCA_OPTIONS])
+	options := attributes(at.get(nl.TCA_OPTIONS))
 	r, ok := redirectAt{}, false
 	switch priority := head.Info >> 16; {
-	case text(at[nl.TCA_KIND]) == "u32" && (priority == heddle.RedirectPriority4 || priority == heddle.RedirectPriority6):
+	case text(at.get(nl.TCA_KIND)) == "u32" && (priority == heddle.RedirectPriority4 || priority == heddle.RedirectPriority6):
 		r, ok = decodeU32(options, priority == heddle.RedirectPriority6)
-	case text(at[nl.TCA_KIND]) == "bpf" && priority == heddle.RedirectPriorityProgram:
+	case text(at.get(nl.TCA_KIND)) == "bpf" && priority == heddle.RedirectPriorityProgram:
 		r, ok = decodeProgram(options)
 	}
 	r.handle, r.info = head.Handle, head.Info
@@ -128,7 +128,7 @@ func (s *session) clsacts() (map[int]bool, error) {
 	_, err := list(s.rt, func() *nl.NetlinkRequest {
 		return request(unix.RTM_GETQDISC, 0, &nl.TcMsg{Family: unix.AF_UNSPEC})
 	}, func(b []byte) (int, bool) {
-		if text(after(nl.SizeofTcMsg, b)[nl.TCA_KIND]) != clsactQdisc {
+		if text(after(nl.SizeofTcMsg, b).get(nl.TCA_KIND)) != clsactQdisc {
 			return 0, false
 		}
 		index := int(nl.DeserializeTcMsg(b).Ifindex)

@@ -44,9 +44,9 @@ func (s *session) macOf(index int) (heddle.MAC, error) {
 
 // decodeProgram reads a filter of ours by its name. A name without a MAC address, from an earlier
 // version, gives a redirect to an unknown device, so that the filter is replaced.
-func decodeProgram(options map[uint16][]byte) (r redirectAt, ok bool) {
+func decodeProgram(options attributes) (r redirectAt, ok bool) {
 	var prefix string
-	switch n, _ := fmt.Sscanf(text(options[nl.TCA_BPF_NAME]), programWay, &prefix, &r.to, &r.mac); n {
+	switch n, _ := fmt.Sscanf(text(options.get(nl.TCA_BPF_NAME)), programWay, &prefix, &r.to, &r.mac); n {
 	case 3:
 	case 2:
 		r.to = 0

@@ -71,8 +71,8 @@ func destinationKeys(p netip.Prefix) []nl.TcU32Key {
 }
 
 // decodeU32 reads a filter of ours. Filters of others at this priority do not have this form.
-func decodeU32(options map[uint16][]byte, six bool) (r redirectAt, ok bool) {
-	raw := options[nl.TCA_U32_SEL]
+func decodeU32(options attributes, six bool) (r redirectAt, ok bool) {
+	raw := options.get(nl.TCA_U32_SEL)
 	if len(raw) < nl.SizeofTcU32Sel || len(raw) < nl.SizeofTcU32Sel+int(raw[2])*nl.SizeofTcU32Key {
 		return r, false // a hash table
 	}
@@ -92,16 +92,16 @@ func decodeU32(options map[uint16][]byte, six bool) (r redirectAt, ok bool) {
 	}
 	a, _ := netip.AddrFromSlice(address)
 	r.prefix, r.by = netip.PrefixFrom(a, bits), byU32
-	r.to, ok = intoHost(options[nl.TCA_U32_ACT])
+	r.to, ok = intoHost(options.get(nl.TCA_U32_ACT))
 	return r, ok && bits > 0
 }
 
 // intoHost reports whether the actions end in a redirect to an ingress, and to which interface.
 func intoHost(actions []byte) (to int, ok bool) {
-	for _, action := range attributes(actions) {
+	for _, action := range attributes(actions).all() {
 		at := attributes(action)
-		parms := attributes(at[nl.TCA_ACT_OPTIONS])[nl.TCA_MIRRED_PARMS]
-		if text(at[nl.TCA_ACT_KIND]) != "mirred" || len(parms) < mirredLen {
+		parms := attributes(at.get(nl.TCA_ACT_OPTIONS)).get(nl.TCA_MIRRED_PARMS)
+		if text(at.get(nl.TCA_ACT_KIND)) != "mirred" || len(parms) < mirredLen {
 			continue
 		}
 		act := number(parms[mirredLen-8:])
@@ -118,7 +118,7 @@ func (s *session) dropBareTable(index int, info uint32) error {
 	}, func(b []byte) (bool, bool) {
 		at := after(nl.SizeofTcMsg, b)
 		there := len(b) >= nl.SizeofTcMsg && nl.DeserializeTcMsg(b).Info == info
-		return true, there && (text(at[nl.TCA_KIND]) != byU32 || attributes(at[nl.TCA_OPTIONS])[nl.TCA_U32_SEL] != nil)
+		return true, there && (text(at.get(nl.TCA_KIND)) != byU32 || attributes(at.get(nl.TCA_OPTIONS)).get(nl.TCA_U32_SEL) != nil)
 	})
 	if err != nil || len(left) > 0 {
 		return err

@@ -65,8 +65,8 @@ func viaAttr(dst netip.Prefix, via netip.Addr) *nl.RtAttr {
 }
 
 // decodeDestination reads the destination of a route. A default route has no destination attribute.
-func decodeDestination(head *nl.RtMsg, at map[uint16][]byte) netip.Prefix {
-	dst, ok := netip.AddrFromSlice(at[unix.RTA_DST])
+func decodeDestination(head *nl.RtMsg, at attributes) netip.Prefix {
+	dst, ok := netip.AddrFromSlice(at.get(unix.RTA_DST))
 	if !ok {
 		dst = netip.IPv4Unspecified()
 		if head.Family == unix.AF_INET6 {
@@ -77,9 +77,9 @@ func decodeDestination(head *nl.RtMsg, at map[uint16][]byte) netip.Prefix {
 }
 
 // decodeVia reads the next hop of a route.
-func decodeVia(at map[uint16][]byte) netip.Addr {
-	via, ok := netip.AddrFromSlice(at[unix.RTA_GATEWAY])
-	if other := at[unix.RTA_VIA]; !ok && len(other) > 2 {
+func decodeVia(at attributes) netip.Addr {
+	via, ok := netip.AddrFromSlice(at.get(unix.RTA_GATEWAY))
+	if other := at.get(unix.RTA_VIA); !ok && len(other) > 2 {
 		via, _ = netip.AddrFromSlice(other[2:])
 	}
 	return via

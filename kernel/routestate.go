@@ -105,13 +105,13 @@ func decodeRoute(b []byte) (routeAt, bool) {
 	if head.Protocol != heddle.RouteProtocol || head.Flags&unix.RTM_F_CLONED != 0 {
 		return routeAt{}, false
 	}
-	r := routeAt{index: int(number(at[unix.RTA_OIF]))}
+	r := routeAt{index: int(number(at.get(unix.RTA_OIF)))}
 	r.Dst = decodeDestination(head, at)
-	r.Table, r.Metric = int(number(at[unix.RTA_TABLE])), number(at[unix.RTA_PRIORITY])
+	r.Table, r.Metric = int(number(at.get(unix.RTA_TABLE))), number(at.get(unix.RTA_PRIORITY))
 	r.Via = decodeVia(at)
-	r.Src, _ = netip.AddrFromSlice(at[unix.RTA_PREFSRC])
+	r.Src, _ = netip.AddrFromSlice(at.get(unix.RTA_PREFSRC))
 	r.OnLink = head.Flags&unix.RTNH_F_ONLINK != 0
-	r.MTU = int(number(attributes(at[unix.RTA_METRICS])[unix.RTAX_MTU]))
+	r.MTU = int(number(attributes(at.get(unix.RTA_METRICS)).get(unix.RTAX_MTU)))
 	if head.Type == unix.RTN_UNREACHABLE {
 		r.Type = "unreachable"
 		r.index = 0

@@ -115,14 +115,14 @@ func decodeRule(b []byte) (heddle.Rule, bool) {
 		return heddle.Rule{}, false
 	}
 	head, at := nl.DeserializeRtMsg(b), attributes(b[unix.SizeofRtMsg:])
-	if octet(at[nl.FRA_PROTOCOL]) != heddle.RouteProtocol {
+	if octet(at.get(nl.FRA_PROTOCOL)) != heddle.RouteProtocol {
 		return heddle.Rule{}, false
 	}
-	r := heddle.Rule{Priority: int(number(at[nl.FRA_PRIORITY])), Iif: text(at[nl.FRA_IIFNAME]), Table: int(number(at[nl.FRA_TABLE]))}
-	if from, ok := netip.AddrFromSlice(at[nl.FRA_SRC]); ok {
+	r := heddle.Rule{Priority: int(number(at.get(nl.FRA_PRIORITY))), Iif: text(at.get(nl.FRA_IIFNAME)), Table: int(number(at.get(nl.FRA_TABLE)))}
+	if from, ok := netip.AddrFromSlice(at.get(nl.FRA_SRC)); ok {
 		r.From = netip.PrefixFrom(from, int(head.Src_len))
 	}
-	if to, ok := netip.AddrFromSlice(at[nl.FRA_DST]); ok {
+	if to, ok := netip.AddrFromSlice(at.get(nl.FRA_DST)); ok {
 		r.To = netip.PrefixFrom(to, int(head.Dst_len))
 	}
 	return r, true

@@ -20,7 +20,7 @@ func TestTransactions(t *testing.T) {
 	gen := func() (g uint32) {
 		t.Helper()
 		ask := nftRequest(unix.NFT_MSG_GETGEN, unix.NLM_F_ACK, "")
-		cell.Must(t, r.k.nft.get(ask, func(_ uint16, b []byte) { g = bigEndian(after(nl.SizeofNfgenmsg, b)[unix.NFTA_GEN_ID]) }))
+		cell.Must(t, r.k.nft.get(ask, func(_ uint16, b []byte) { g = bigEndian(after(nl.SizeofNfgenmsg, b).get(unix.NFTA_GEN_ID)) }))
 		return g
 	}
 	few := func(what string, do func()) {

@@ -152,31 +152,31 @@ func changeTunnel(index int, from, to tunnelState) *nl.NetlinkRequest {
 }
 
 // decodeTunnel reads IFLA_INFO_DATA of a VXLAN device.
-func decodeTunnel(at map[uint16][]byte) tunnelState {
-	on := func(kind uint16) bool { return octet(at[kind]) != 0 }
+func decodeTunnel(at attributes) tunnelState {
+	on := func(kind uint16) bool { return octet(at.get(kind)) != 0 }
 	t := tunnelState{
-		vni: number(at[nl.IFLA_VXLAN_ID]), lower: int(number(at[nl.IFLA_VXLAN_LINK])),
+		vni: number(at.get(nl.IFLA_VXLAN_ID)), lower: int(number(at.get(nl.IFLA_VXLAN_LINK))),
 		csum: on(nl.IFLA_VXLAN_UDP_CSUM), zeroTx: on(nl.IFLA_VXLAN_UDP_ZERO_CSUM6_TX), zeroRx: on(nl.IFLA_VXLAN_UDP_ZERO_CSUM6_RX),
-		changing: changing{learning: on(nl.IFLA_VXLAN_LEARNING), ttl: octet(at[nl.IFLA_VXLAN_TTL]), tos: octet(at[nl.IFLA_VXLAN_TOS]), df: octet(at[vxlanDF])},
+		changing: changing{learning: on(nl.IFLA_VXLAN_LEARNING), ttl: octet(at.get(nl.IFLA_VXLAN_TTL)), tos: octet(at.get(nl.IFLA_VXLAN_TOS)), df: octet(at.get(vxlanDF))},
 	}
-	if p := at[nl.IFLA_VXLAN_PORT]; len(p) == 2 {
+	if p := at.get(nl.IFLA_VXLAN_PORT); len(p) == 2 {
 		t.port = binary.BigEndian.Uint16(p)
 	}
-	if p := at[nl.IFLA_VXLAN_PORT_RANGE]; len(p) == 4 {
+	if p := at.get(nl.IFLA_VXLAN_PORT_RANGE); len(p) == 4 {
 		t.low, t.end = binary.BigEndian.Uint16(p), binary.BigEndian.Uint16(p[2:])
 	}
 	for _, kind := range []uint16{nl.IFLA_VXLAN_LOCAL, nl.IFLA_VXLAN_LOCAL6} {
-		if a, ok := netip.AddrFromSlice(at[kind]); ok && !a.IsUnspecified() {
+		if a, ok := netip.AddrFromSlice(at.get(kind)); ok && !a.IsUnspecified() {
 			t.local = a
 		}
 	}
 	for _, kind := range []uint16{nl.IFLA_VXLAN_GROUP, nl.IFLA_VXLAN_GROUP6} {
-		if a, ok := netip.AddrFromSlice(at[kind]); ok && !a.IsUnspecified() {
+		if a, ok := netip.AddrFromSlice(at.get(kind)); ok && !a.IsUnspecified() {
 			t.remote = a
 		}
 	}
 	for kind, bare := range oddSwitches {
-		if _, there := at[uint16(kind)]; on(uint16(kind)) || bare && there && len(at[uint16(kind)]) == 0 {
+		if v := at.get(uint16(kind)); on(uint16(kind)) || bare && v != nil && len(v) == 0 {
 			t.odd |= 1 << kind
 		}
 	}

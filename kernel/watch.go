@@ -196,5 +196,5 @@ func concernsTables(m message) bool {
 	if m.Header.Type>>8 != unix.NFNL_SUBSYS_NFTABLES || m.Header.Type&0xff == unix.NFT_MSG_NEWGEN {
 		return false
 	}
-	return text(after(nl.SizeofNfgenmsg, m.Data)[unix.NFTA_TABLE_NAME]) == heddle.Mark
+	return text(after(nl.SizeofNfgenmsg, m.Data).get(unix.NFTA_TABLE_NAME)) == heddle.Mark
 }

@@ -38,7 +38,7 @@ func (o *ourLinks) concerns(m message) bool {
 	case unix.RTM_DELADDR:
 		return len(m.Data) >= unix.SizeofIfAddrmsg && o.index[int(nl.DeserializeIfAddrmsg(m.Data).Index)]
 	case unix.RTM_NEWNETCONF:
-		return len(after(sizeofNetconfmsg, m.Data)) <= 2
+		return after(sizeofNetconfmsg, m.Data).count() <= 2
 	case unix.RTM_NEWNEIGH, unix.RTM_DELNEIGH:
 		e, ok := decodeEntry(m.Data)
 		return ok && o.index[e.index] && (e.permanent() || e.static() || m.Header.Type == unix.RTM_DELNEIGH)
@@ -59,7 +59,7 @@ func (o *ourLinks) link(m message) bool {
 	}
 	head := nl.DeserializeIfInfomsg(m.Data)
 	index := int(head.Index)
-	was, is := o.index[index], prefixed(text(after(unix.SizeofIfInfomsg, m.Data)[unix.IFLA_IFNAME]))
+	was, is := o.index[index], prefixed(text(after(unix.SizeofIfInfomsg, m.Data).get(unix.IFLA_IFNAME)))
 	// when a port leaves its bridge, the kernel sends RTM_DELLINK, too
 	gone := m.Header.Type == unix.RTM_DELLINK && head.Family != unix.AF_BRIDGE
 	if is && !gone {
