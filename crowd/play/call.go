@@ -85,7 +85,7 @@ func (s *session) hearOut(ctx context.Context, near, far *line, sent int) {
 	last := time.Now()
 	for near.count < sent || far.count < sent {
 		end := last.Add(voice.Buffer + min(max(near.slowest, far.slowest), time.Second))
-		wait := min(time.Until(end), 20*time.Millisecond) // there is room for so many packets at least
+		wait := min(time.Until(end), 20*time.Millisecond) // the socket has room for what comes meanwhile
 		if wait <= 0 || !sleepUntil(ctx, time.Now().Add(wait)) {
 			return
 		}
