@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -28,6 +29,8 @@ type ledger struct {
 	disk, boot *bbolt.DB
 	// fresh says that the ledger had no record of kernel objects at all.
 	fresh bool
+	// allocated is up to where this agent has allocated the run ledger's file.
+	allocated atomic.Int64
 }
 
 // record is one endpoint with the plan by which it was made.

@@ -12,7 +12,8 @@ import (
 const reservedBytes, reserveStep = 256 << 10, 64 << 10
 
 // reserveSpace allocates space on the file system before something new is recorded, or fails.
-// Writes inside the file need no more space later.
+// Writes inside the file need no more space later. What it has allocated once stays so: the kernel
+// would look at each page again.
 func (l *ledger) reserveSpace() error {
 	var used int64
 	err := l.boot.View(func(tx *bbolt.Tx) error { used = tx.Size(); return nil })
@@ -28,10 +29,15 @@ func (l *ledger) reserveSpace() error {
 		return writeError("the next record", err)
 	}
 	defer f.Close()
+	from, to := l.allocated.Load(), used+reservedBytes+reserveStep
+	if to <= from { // another attach has just done it
+		return nil
+	}
 	// on a tmpfs, kernels such as 6.1 return EINTR for any signal (shmem_fallocate)
-	err = uninterrupted(func() error { return unix.Fallocate(int(f.Fd()), 0, 0, used+reservedBytes+reserveStep) })
+	err = uninterrupted(func() error { return unix.Fallocate(int(f.Fd()), 0, from, to-from) })
 	if err != nil {
 		return writeError("the next record", err)
 	}
+	l.allocated.Store(to)
 	return nil
 }

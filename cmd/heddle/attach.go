@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/heddle-network/heddle"
 )
@@ -13,16 +14,17 @@ const confPath = "/etc/netns/NAME/resolv.conf"
 
 // attachFlags are the flags of attach as given, before they are parsed.
 type attachFlags struct {
-	netns, id, ifname, mac, nic, name                   string
-	pid                                                 int
-	ips, ports, labels, aliases                         []string
-	defaultRoute, dryRun, force, resolvConf, noFastPath bool
+	netns, id, ifname, mac, nic, name           string
+	pid                                         int
+	ips, ports, labels, aliases                 []string
+	defaultRoute, force, resolvConf, noFastPath bool
 }
 
 func newAttach(s *session) *cobra.Command {
 	var flags attachFlags
+	from, dryRun := "", false
 	cmd := &cobra.Command{
-		Use: "attach NETWORK (--netns PATH|NAME | --pid PID)", GroupID: groupNetworks,
+		Use: "attach NETWORK (--netns PATH|NAME | --pid PID | --from FILE)", GroupID: groupNetworks,
 		Args: withArgs("NETWORK"), ValidArgsFunction: s.completeFrom(s.networkNames),
 		Short: "Attach a container to a network",
 		Long: `attach makes an endpoint: one interface of one container on one network. The
@@ -43,6 +45,11 @@ The endpoint has a name (--name) and aliases (--alias) on all hosts. Other conta
 the network find it by them: as NAME, NAME.NETWORK or NAME.NETWORK.heddle.internal. With
 --resolv-conf, the programs that 'ip netns exec' starts there ask for names.
 
+--from attaches many in one call: each line of the file has the flags of an endpoint
+(--netns web --name web --publish 8080:80). A file with a line that is wrong changes
+nothing. Otherwise each is attached or refused by itself; the exit code is 7 when some
+were refused. Attached again, the list leaves what is there as it is.
+
 On a network of mode host nothing is made, and --id is enough. On one of mode
 direct the container gets a NIC of the host, by default the first free one of the
 network's.`,
@@ -55,15 +62,19 @@ network's.`,
   heddle attach back --netns web --ifname eth1 --publish 8080:80 --publish 127.0.0.1:8081:80/udp
   heddle attach back --netns dns --ifname eth1 --mac 0a:00:00:00:00:09 --dry-run
   heddle attach back --netns web --ifname eth1 --publish 8080:80 --publish 127.0.0.1:8081:80/udp --default-route
-  heddle attach plain --id yardstick --label app=bench`,
+  heddle attach plain --id yardstick --label app=bench
+  ip netns add mail
+  echo '--netns mail --name mail --publish 25:25' > endpoints.txt
+  heddle attach front --from endpoints.txt`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			q, err := flags.request(args[0])
+			if from != "" {
+				return s.attachFrom(cmd, args[0], from)
+			}
+			q, err := flags.request(args[0], cmd.Flags())
 			if err != nil {
 				return err
 			}
-			if cmd.Flags().Changed("default-route") {
-				q.DefaultRoute = &flags.defaultRoute
-			}
+			q.DryRun = dryRun
 			defer s.showProgress("attaching")()
 			var r heddle.AttachReply
 			err = s.onNetwork(cmd.Context(), args[0], toChange, func(name string) (err error) {
@@ -74,10 +85,12 @@ network's.`,
 			if err != nil {
 				return err
 			}
-			return s.emitAttached(r, q.DryRun)
+			return s.emitAttached(r, dryRun)
 		},
 	}
 	flags.define(s, cmd)
+	dryRunFlag(cmd, &dryRun)
+	cmd.Flags().StringVar(&from, "from", "", "attach many endpoints, each by its flags in a line of a `file`")
 	return cmd
 }
 
@@ -108,16 +121,18 @@ func (x *attachFlags) define(s *session, cmd *cobra.Command) {
 	f.BoolVar(&x.resolvConf, "resolv-conf", false, "write "+confPath+", which 'ip netns exec' shows as /etc/resolv.conf, until the detach")
 	f.BoolVar(&x.defaultRoute, "default-route", false, "lead the container's default route through this network, or with =false never; by default the first network that can has it")
 	f.BoolVar(&x.noFastPath, "no-fast-path", false, "lead all its packets through the host's stack, since other software shapes or filters them at its host end")
-	dryRunFlag(cmd, &x.dryRun)
 	cmd.RegisterFlagCompletionFunc("netns", s.completeFromOrFiles(netnsNames))
 	for _, free := range []string{"pid", "id", "ifname", "ip", "mac", "nic", "publish", "label", "name", "alias"} {
 		cmd.RegisterFlagCompletionFunc(free, cobra.NoFileCompletions)
 	}
 }
 
-// request parses the flags.
-func (x *attachFlags) request(network string) (q heddle.AttachRequest, err error) {
-	q = heddle.AttachRequest{Network: network, Owner: "cli", DryRun: x.dryRun, NIC: x.nic, Force: x.force, SSH: sshServer(), ResolvConf: x.resolvConf, NoFastPath: x.noFastPath}
+// request parses the flags, as given.
+func (x *attachFlags) request(network string, given *pflag.FlagSet) (q heddle.AttachRequest, err error) {
+	q = heddle.AttachRequest{Network: network, Owner: "cli", NIC: x.nic, Force: x.force, SSH: sshServer(), ResolvConf: x.resolvConf, NoFastPath: x.noFastPath}
+	if given.Changed("default-route") {
+		q.DefaultRoute = &x.defaultRoute
+	}
 	if err := heddle.CheckNetworkName(network); err != nil {
 		return q, err
 	}

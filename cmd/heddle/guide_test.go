@@ -18,7 +18,7 @@ func TestLabGuide(t *testing.T) {
 
 // TestCommandsGuide types what docs/guides/commands.md says.
 func TestCommandsGuide(t *testing.T) {
-	script := withAgent + guideBlocks(t, "commands.md", 4)
+	script := withAgent + guideBlocks(t, "commands.md", 5)
 	if alone(t) {
 		shell(t, script+"heddle audit\ntest -z \"$(heddle network list -q)\"\n")
 	}

@@ -67,5 +67,5 @@ func AwaitGone(ctx context.Context, hosts []Host) error {
 	return Gone(hosts)
 }
 
-// place is that of a user or a service, counted from 0.
-func (s *Stage) place(i int) place { return s.places[i%len(s.places)] }
+// placeOf is the number of a user's place, or of a service's; both are counted from 1, places from 0.
+func (s *Stage) placeOf(number int) int { return (number - 1) % len(s.places) }

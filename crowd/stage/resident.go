@@ -10,13 +10,18 @@ import (
 	"github.com/heddle-network/heddle/crowd/play"
 )
 
-// userSeat gives a user a seat: in a container of the engine, or in a namespace of the crowd's.
-func (s *Stage) userSeat(ctx context.Context, number int) (play.Seat, error) {
-	at, user := s.place(number-1), userName(number)
-	if s.options.Engine == nil {
-		return s.seat(ctx, at, user, "")
+// userSeats gives users at one place their seats: a container of the engine for the only one, or namespaces of the crowd's.
+func (s *Stage) userSeats(ctx context.Context, numbers []int) ([]play.Seat, error) {
+	at := s.places[s.placeOf(numbers[0])]
+	if s.options.Engine != nil {
+		seat, err := s.contained(ctx, at, userName(numbers[0]))
+		return []play.Seat{seat}, err
 	}
-	return s.contained(ctx, at, user)
+	var all []occupant
+	for _, number := range numbers {
+		all = append(all, occupant{container: userName(number)})
+	}
+	return s.seats(ctx, at, all)
 }
 
 // contained has the engine make a container, and looks where the agent has attached it. If it fails, the seat has the namespace, if there is one.

@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,21 +15,43 @@ import (
 // port is the interface that users and services have.
 const port = "eth0"
 
-// attach attaches the users from one number to another, a few at a time, and returns their seats, also of those that
-// were attached before one failed.
+// batch is how many users one call of an agent attaches.
+const batch = 64
+
+// attach attaches the users from one number to another, and returns their seats, also of those that were attached before
+// one failed.
 func (s *Stage) attach(ctx context.Context, first, last int) ([]play.Seat, error) {
-	seats, count := make([]play.Seat, max(0, last-first+1)), first-1
-	err := eachOf(ctx, len(seats), func(i int) error {
-		seat, err := s.userSeat(ctx, first+i)
+	parties, seats, count := s.parties(first, last), make([]play.Seat, max(0, last-first+1)), first-1
+	err := eachOf(ctx, len(parties), func(i int) error {
+		some, err := s.userSeats(ctx, parties[i])
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		seats[i] = seat
-		if count++; err == nil {
+		for k, seat := range some {
+			seats[parties[i][k]-first] = seat
+		}
+		if count += len(some); err == nil {
 			s.options.Attached(count)
 		}
 		return err
 	})
 	return seats, err
+}
+
+// parties are the users from one number to another, in groups that are attached together. Those of a group are at one place.
+func (s *Stage) parties(first, last int) (all [][]int) {
+	size := batch
+	if s.options.Engine != nil {
+		size = 1
+	}
+	open := make([][]int, len(s.places))
+	for number := first; number <= last; number++ {
+		at := s.placeOf(number)
+		open[at] = append(open[at], number)
+		if isLast := number > last-len(s.places); isLast || len(open[at]) == size {
+			all, open[at] = append(all, open[at]), nil
+		}
+	}
+	return all
 }
 
 // capture begins to capture the packets of users, from the first one's number on.
@@ -92,28 +115,55 @@ func serviceID(name string) string { return "crowd-service-" + name }
 
 func userName(number int) string { return fmt.Sprintf("crowd-user-%d", number) }
 
+// occupant is who gets a seat: the ID of the container, and a name that others find it by, if it has one.
+type occupant struct{ container, name string }
+
 // seat makes a namespace at a place, and attaches it. Services have names. If it fails, the seat has the namespace, if there is one.
 func (s *Stage) seat(ctx context.Context, at place, container, name string) (play.Seat, error) {
-	n, err := at.holder.New()
-	if err != nil {
-		return play.Seat{}, heddle.Wrap(heddle.CrowdFailed, "make network namespace of", container, err,
-			"call as root; see fs.mount-max and user.max_net_namespaces")
+	seats, err := s.seats(ctx, at, []occupant{{container, name}})
+	return seats[0], err
+}
+
+// seats makes namespaces at a place, and attaches them in one call. If it fails, the seats have the namespaces that there are. It
+// returns the first error.
+func (s *Stage) seats(ctx context.Context, at place, all []occupant) ([]play.Seat, error) {
+	seats, wanted := make([]play.Seat, len(all)), make([]heddle.AttachRequest, len(all))
+	for i, one := range all {
+		n, err := at.holder.New()
+		if err != nil {
+			return seats, heddle.Wrap(heddle.CrowdFailed, "make network namespace of", one.container, err, "call as root; see fs.mount-max and user.max_net_namespaces")
+		}
+		seats[i].Namespace = n
+		wanted[i] = heddle.AttachRequest{Network: s.options.Network.Name, ID: idOf(one.container), Netns: n.Path(), Name: one.name, Owner: owner}
 	}
-	id := idOf(container)
-	reply, err := at.Agent.Attach(ctx, heddle.AttachRequest{Network: s.options.Network.Name, ID: id, Netns: n.Path(), Name: name, Owner: owner})
-	if !errors.Is(err, heddle.EndpointDiffers.Sentinel()) { // otherwise it is another crowd's
-		s.mu.Lock()
-		s.all[id] = at
-		s.mu.Unlock()
+	results, first := at.Agent.AttachBatch(ctx, wanted)
+	refused := first // all of them, or nobody
+	for i, one := range all {
+		failed := refused
+		if failed == nil && results[i].Error != nil {
+			failed = results[i].Error
+		}
+		if !errors.Is(failed, heddle.EndpointDiffers.Sentinel()) { // otherwise it is another crowd's
+			s.mu.Lock()
+			s.all[wanted[i].ID] = at
+			s.mu.Unlock()
+		}
+		if failed == nil {
+			failed = s.settle(&seats[i], *results[i].Reply, one)
+		}
+		first = cmp.Or(first, failed)
 	}
-	if err != nil {
-		return play.Seat{Namespace: n}, err
+	return seats, first
+}
+
+// settle gives a seat what its attachment says.
+func (s *Stage) settle(seat *play.Seat, made heddle.AttachReply, of occupant) (err error) {
+	seat.Resolvers = made.Resolvers
+	if of.name != "" && len(made.Search) > 0 {
+		seat.Name = of.name + "." + made.Search[0]
 	}
-	seat := play.Seat{Namespace: n, Resolvers: reply.Resolvers}
-	if name != "" && len(reply.Search) > 0 {
-		seat.Name = name + "." + reply.Search[0]
-	}
-	return s.admit(seat, reply.Endpoint, container)
+	*seat, err = s.admit(*seat, made.Endpoint, of.container)
+	return err
 }
 
 // admit gives a seat the addresses of its endpoint, which services answer from then on.

@@ -110,7 +110,7 @@ func Set(ctx context.Context, o Options) (*Stage, error) {
 // serve attaches the services, and starts them.
 func (s *Stage) serve(ctx context.Context) (err error) {
 	for i, name := range scenario.Sorted(s.options.Services) {
-		seat, err := s.seat(ctx, s.place(i), serviceID(name), "crowd-"+name)
+		seat, err := s.seat(ctx, s.places[s.placeOf(i+1)], serviceID(name), "crowd-"+name)
 		if err != nil {
 			return err
 		}

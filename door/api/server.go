@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -54,6 +53,7 @@ func NewServer(a *agent.Agent, log *slog.Logger) *Server {
 	s.mux.HandleFunc("GET "+client.PathEndpoints, withoutBody(s.endpoints))
 	s.mux.HandleFunc("GET "+client.PathEndpoints+"/{container}/{ifname}", s.withEndpoint(func(id heddle.EndpointID) (any, error) { return a.Endpoint(id) }))
 	s.mux.HandleFunc("POST "+client.PathAttach, withBody(func(ctx context.Context, q heddle.AttachRequest) (any, error) { return a.Attach(ctx, q) }))
+	s.mux.HandleFunc("POST "+client.PathAttachBatch, s.attachBatch)
 	s.mux.HandleFunc("POST "+client.PathDetach, withBody(s.detach))
 	s.mux.HandleFunc("POST "+client.PathMove, withBody(s.move))
 	s.mux.HandleFunc("GET "+client.PathCheck, withoutBody(func(*http.Request) (any, error) { return a.Check(heddle.EndpointID{}) }))
@@ -179,11 +179,7 @@ func write(w http.ResponseWriter, v any, err error, given ...int) {
 			status = given[0]
 		}
 		w.WriteHeader(status)
-		var e *heddle.Error
-		if !errors.As(err, &e) {
-			e = &heddle.Error{Kind: heddle.Failed, Op: "answer call", Cause: strings.TrimSpace(err.Error())}
-		}
-		v = e
+		v = heddle.ErrorOf(err)
 	}
 	json.NewEncoder(w).Encode(v)
 }

@@ -77,6 +77,14 @@ func (c *Client) Attach(ctx context.Context, q heddle.AttachRequest) (r heddle.A
 	return r, c.call(ctx, "POST", PathAttach, q, &r)
 }
 
+// AttachBatch makes several endpoints, heddle.MaxBatch at most. The error is about the batch as a whole: nothing was changed
+// then. Each result has a reply or an error.
+func (c *Client) AttachBatch(ctx context.Context, all []heddle.AttachRequest) ([]heddle.AttachResult, error) {
+	var r AttachBatchReply
+	err := c.call(ctx, "POST", PathAttachBatch, AttachBatchRequest{all}, &r)
+	return r.Results, err
+}
+
 // Detach removes an endpoint and says whether there was one.
 func (c *Client) Detach(ctx context.Context, id heddle.EndpointID) (bool, error) {
 	var r DetachReply

@@ -11,18 +11,19 @@ const DefaultSocket = "/run/heddle/heddle.sock"
 // Paths of the API; all bodies are JSON. An error has the body of a
 // heddle.Error and a status that follows its kind.
 const (
-	PathNetworks  = "/v1/networks"
-	PathAllow     = "/v1/allow"
-	PathEndpoints = "/v1/endpoints"
-	PathAttach    = "/v1/attach"
-	PathDetach    = "/v1/detach"
-	PathMove      = "/v1/move"
-	PathCheck     = "/v1/check"
-	PathAudit     = "/v1/audit"
-	PathGC        = "/v1/gc"
-	PathStatus    = "/v1/status"
-	PathExplain   = "/v1/explain"
-	PathModes     = "/v1/modes"
+	PathNetworks    = "/v1/networks"
+	PathAllow       = "/v1/allow"
+	PathEndpoints   = "/v1/endpoints"
+	PathAttach      = "/v1/attach"
+	PathAttachBatch = "/v1/attach/batch"
+	PathDetach      = "/v1/detach"
+	PathMove        = "/v1/move"
+	PathCheck       = "/v1/check"
+	PathAudit       = "/v1/audit"
+	PathGC          = "/v1/gc"
+	PathStatus      = "/v1/status"
+	PathExplain     = "/v1/explain"
+	PathModes       = "/v1/modes"
 
 	PathHosts      = "/v1/hosts"
 	PathHostToken  = "/v1/hosts/token"
@@ -59,6 +60,16 @@ type AllowRequest struct {
 // CommandsReply answers calls that have nothing else to say; Commands are those of a dry run.
 type CommandsReply struct {
 	Commands []string `json:"commands,omitempty"`
+}
+
+// AttachBatchRequest is the body of a POST to PathAttachBatch, see heddle.CheckBatch.
+type AttachBatchRequest struct {
+	Endpoints []heddle.AttachRequest `json:"endpoints"`
+}
+
+// AttachBatchReply answers it, in the order of the requests.
+type AttachBatchReply struct {
+	Results []heddle.AttachResult `json:"results"`
 }
 
 // DetachRequest is the body of a POST to PathDetach.

@@ -56,7 +56,7 @@ func doorAttacks() []doorAttack {
 	for _, some := range []struct {
 		modes   string
 		attacks []doorAttack
-	}{{spaced, pathAttacks()}, {"", socketAttacks()}, {published, portAttacks()}, {linked, churnAttacks()}, {"", netavarkAttacks()}} {
+	}{{spaced, pathAttacks()}, {"", socketAttacks()}, {published, portAttacks()}, {linked, churnAttacks()}, {"", netavarkAttacks()}, {bridged, batchAttacks()}} {
 		for _, a := range some.attacks {
 			if a.modes == "" {
 				a.modes = some.modes

@@ -106,6 +106,35 @@ func TestKillAtEveryStep(t *testing.T) {
 	}
 }
 
+// TestKillInBatch kills the agent while it makes several endpoints at once. Called again, the batch is whole.
+func TestKillInBatch(t *testing.T) {
+	cell.Need(t)
+	var batch []heddle.AttachRequest
+	for _, name := range []string{"c1", "c2"} {
+		batch = append(batch, heddle.AttachRequest{Network: "net", ID: heddle.EndpointID{Container: name, IfName: "eth0"}, Netns: cell.Netns(t, name)})
+	}
+	attach := func(a *cell.Agent) error {
+		results, err := a.AttachBatch(ctx, batch)
+		for _, r := range results {
+			if err == nil && r.Error != nil {
+				err = r.Error
+			}
+		}
+		return err
+	}
+	killAtEveryStep(t, operation{name: "attach batch", prepare: func(t *testing.T, a *cell.Agent, _ string) {
+		_, _, err := a.CreateNetwork(ctx, network("bridge"), false)
+		cell.Must(t, err)
+	}, run: func(a *cell.Agent, _ string) error { return attach(a) }, clear: func(t *testing.T, a *cell.Agent) {
+		cell.Must(t, attach(a))
+		for _, q := range batch {
+			_, err := a.Detach(ctx, q.ID)
+			cell.Must(t, err)
+		}
+		cell.Must(t, a.DeleteNetwork(ctx, "net"))
+	}, fewest: 8})
+}
+
 // killAtEveryStep has the agent that comes back after a crash die at the next step (see soak.Next).
 func killAtEveryStep(t *testing.T, op operation) {
 	dir := t.TempDir()
