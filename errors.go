@@ -85,13 +85,13 @@ func Wrap(c Code, op, object string, cause error, remedy string) error {
 	return &Error{Code: c, Kind: explanations[c].Kind, Op: op, Object: object, Cause: cause.Error(), Remedy: remedy, err: cause}
 }
 
-// ErrorOf returns the error as one of ours, with its own words as the cause if it is another one. It returns nil for nil.
-func ErrorOf(err error) *Error {
+// ErrorOf returns the error as one of ours. Another one becomes the cause of the operation's failure. It returns nil for nil.
+func ErrorOf(op string, err error) *Error {
 	var e *Error
 	if err == nil || errors.As(err, &e) {
 		return e
 	}
-	return &Error{Kind: Failed, Op: "answer call", Cause: strings.TrimSpace(err.Error())}
+	return &Error{Kind: Failed, Op: op, Cause: strings.TrimSpace(err.Error())}
 }
 
 // In finds the error of this code that err is, joins or wraps; nil if there is none.

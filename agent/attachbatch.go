@@ -2,7 +2,9 @@ package agent
 
 import (
 	"context"
+	"fmt"
 	"runtime"
+	"runtime/debug"
 
 	"github.com/heddle-network/heddle"
 )
@@ -10,35 +12,45 @@ import (
 // AttachBatch attaches several endpoints, a few at a time. It first checks all requests: if one is wrong
 // in itself, or its network is not there, nothing is changed. After that each succeeds or fails by itself,
 // as with Attach. The results are in the order of the requests. Those about one namespace are done in that
-// order, too, so that the first one has the default route. When ctx ends, what has begun is finished, and
+// order, too, if their paths are the same: so the first one has the default route. When ctx ends, what has begun is finished, and
 // nothing else begins.
 func (a *Agent) AttachBatch(ctx context.Context, all []heddle.AttachRequest) ([]heddle.AttachResult, error) {
 	if err := a.acceptBatch(ctx, all); err != nil {
 		return nil, err
 	}
 	results, series := make([]heddle.AttachResult, len(all)), seriesOf(all)
-	atOnce(batchWorkers*runtime.GOMAXPROCS(0), len(series), func(i int) {
+	atOnce(cap(a.batchTurns), len(series), func(i int) {
 		for _, k := range series[i] {
+			a.batchTurns <- struct{}{}
 			results[k] = a.attachOfBatch(ctx, all[k])
+			<-a.batchTurns
 		}
 	})
 	return results, nil
 }
 
-func (a *Agent) attachOfBatch(ctx context.Context, q heddle.AttachRequest) heddle.AttachResult {
-	err := a.accept(ctx, &q)
-	if err == nil {
-		var reply heddle.AttachReply
-		if reply, err = a.Attach(context.WithoutCancel(ctx), q); err == nil {
-			return heddle.AttachResult{ID: q.ID, Reply: &reply}
+// attachOfBatch attaches one endpoint of a batch. A panic is that endpoint's error, as net/http keeps one to its call.
+func (a *Agent) attachOfBatch(ctx context.Context, q heddle.AttachRequest) (result heddle.AttachResult) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			a.log.Error("panic in an attach", "endpoint", q.ID, "cause", cause, "stack", string(debug.Stack()))
+			result = heddle.AttachResult{ID: q.ID, Error: heddle.ErrorOf("attach endpoint", fmt.Errorf("panic: %v", cause))}
 		}
+	}()
+	if err := ctx.Err(); err != nil {
+		err = heddle.Wrap(heddle.Waited, "attach endpoint", q.ID.String(), err, "call again: what is attached stays as it is")
+		return heddle.AttachResult{ID: q.ID, Error: heddle.ErrorOf("attach endpoint", err)}
 	}
-	return heddle.AttachResult{ID: q.ID, Error: heddle.ErrorOf(err)}
+	reply, err := a.Attach(context.WithoutCancel(ctx), q)
+	if err != nil {
+		return heddle.AttachResult{ID: q.ID, Error: heddle.ErrorOf("attach endpoint", err)}
+	}
+	return heddle.AttachResult{ID: q.ID, Reply: &reply}
 }
 
-// batchWorkers is how many endpoints of a batch are made at once, for each processor. One waits for the
-// kernel while another one is planned.
-const batchWorkers = 2
+// newBatchTurns has a turn for each endpoint that batches make at once: two for each processor, as one waits for
+// the kernel while another one is planned.
+func newBatchTurns() chan struct{} { return make(chan struct{}, 2*runtime.GOMAXPROCS(0)) }
 
 // acceptBatch makes the checks that need nothing but the requests and the names of their networks.
 func (a *Agent) acceptBatch(ctx context.Context, all []heddle.AttachRequest) error {

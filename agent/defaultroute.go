@@ -235,6 +235,9 @@ func (d *defaults) settleAll(intents map[string]string) {
 // change moves the default route to an existing endpoint, or from it to another, if the
 // request says so.
 func (d *defaults) change(n *network, old record, req heddle.AttachRequest, pod kernel.Pod) (record, error) {
+	if pod == nil { // a network of mode host
+		return old, checkDefault(n, req, old.Endpoint.NIC)
+	}
 	d.podLocks.mustHold(pod.Inode())
 	d.endpointLocks.mustHold(old.Endpoint.ID)
 	change, on := wantsDefault(req, old.Endpoint)

@@ -45,10 +45,11 @@ The endpoint has a name (--name) and aliases (--alias) on all hosts. Other conta
 the network find it by them: as NAME, NAME.NETWORK or NAME.NETWORK.heddle.internal. With
 --resolv-conf, the programs that 'ip netns exec' starts there ask for names.
 
---from attaches many in one call: each line of the file has the flags of an endpoint
-(--netns web --name web --publish 8080:80). A file with a line that is wrong changes
-nothing. Otherwise each is attached or refused by itself; the exit code is 7 when some
-were refused. Attached again, the list leaves what is there as it is.
+--from attaches many: each line of the file has the flags of an endpoint, without
+quotes (--netns web --name web --publish 8080:80). Empty lines, and those that begin
+with #, are left out. A file with a line that cannot be read changes nothing. Otherwise
+each is attached or refused by itself; the exit code is 7 when some were refused.
+Attached again, the list leaves what is there as it is.
 
 On a network of mode host nothing is made, and --id is enough. On one of mode
 direct the container gets a NIC of the host, by default the first free one of the
@@ -67,7 +68,7 @@ network's.`,
   echo '--netns mail --name mail --publish 25:25' > endpoints.txt
   heddle attach front --from endpoints.txt`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if from != "" {
+			if cmd.Flags().Changed("from") {
 				return s.attachFrom(cmd, args[0], from)
 			}
 			q, err := flags.request(args[0], cmd.Flags())
@@ -88,9 +89,13 @@ network's.`,
 			return s.emitAttached(r, dryRun)
 		},
 	}
-	flags.define(s, cmd)
+	flags.define(cmd.Flags())
 	dryRunFlag(cmd, &dryRun)
 	cmd.Flags().StringVar(&from, "from", "", "attach many endpoints, each by its flags in a line of a `file`")
+	cmd.RegisterFlagCompletionFunc("netns", s.completeFromOrFiles(netnsNames))
+	for _, free := range []string{"pid", "id", "ifname", "ip", "mac", "nic", "publish", "label", "name", "alias"} {
+		cmd.RegisterFlagCompletionFunc(free, cobra.NoFileCompletions)
+	}
 	return cmd
 }
 
@@ -104,8 +109,7 @@ func (s *session) emitAttached(r heddle.AttachReply, dryRun bool) error {
 	return s.emit("Attachment", r, func(w io.Writer) error { return s.endpointTable(w, []heddle.Endpoint{r.Endpoint}) })
 }
 
-func (x *attachFlags) define(s *session, cmd *cobra.Command) {
-	f := cmd.Flags()
+func (x *attachFlags) define(f *pflag.FlagSet) {
 	f.StringVar(&x.netns, "netns", "", "the container's network namespace: a `path`, or a name under "+netnsDir)
 	f.IntVar(&x.pid, "pid", 0, "a process in the container")
 	f.StringVar(&x.id, "id", "", "the container's id; by default the namespace's name, or pid-N")
@@ -121,10 +125,6 @@ func (x *attachFlags) define(s *session, cmd *cobra.Command) {
 	f.BoolVar(&x.resolvConf, "resolv-conf", false, "write "+confPath+", which 'ip netns exec' shows as /etc/resolv.conf, until the detach")
 	f.BoolVar(&x.defaultRoute, "default-route", false, "lead the container's default route through this network, or with =false never; by default the first network that can has it")
 	f.BoolVar(&x.noFastPath, "no-fast-path", false, "lead all its packets through the host's stack, since other software shapes or filters them at its host end")
-	cmd.RegisterFlagCompletionFunc("netns", s.completeFromOrFiles(netnsNames))
-	for _, free := range []string{"pid", "id", "ifname", "ip", "mac", "nic", "publish", "label", "name", "alias"} {
-		cmd.RegisterFlagCompletionFunc(free, cobra.NoFileCompletions)
-	}
 }
 
 // request parses the flags, as given.

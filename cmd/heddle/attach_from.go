@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,7 +18,8 @@ import (
 // attachFrom attaches the endpoints of a list, which is read and checked before the first one is attached.
 func (s *session) attachFrom(cmd *cobra.Command, network, file string) error {
 	if beside := othersGiven(cmd); len(beside) > 0 {
-		return heddle.Errorf(heddle.BadArgument, "attach endpoints from", file, strings.Join(beside, " and ")+" given beside --from", "give each endpoint's flags in its line of the file")
+		return heddle.Errorf(heddle.BadArgument, "attach endpoints from", file, strings.Join(beside, " and ")+" given beside --from",
+			"give each endpoint's flags in its line of the file; a dry run shows one endpoint, without --from")
 	}
 	all, err := s.readEndpoints(network, file)
 	if err != nil {
@@ -34,7 +34,22 @@ func (s *session) attachFrom(cmd *cobra.Command, network, file string) error {
 	if refused != nil && len(results) == 0 {
 		return refused
 	}
-	return errors.Join(s.emitResults(results), refused, s.failureOf(file, results))
+	return errors.Join(s.emitResults(results), s.failureOf(file, len(all), results, refused))
+}
+
+// linesAtOnce is how many endpoints of a list one call asks for, and portsAtOnce how many ports at most, unless
+// one endpoint has more: a request may not be too long.
+const linesAtOnce, portsAtOnce = 64, heddle.MaxPorts
+
+// nextBatch is how many of the endpoints the next call asks for.
+func nextBatch(all []heddle.AttachRequest) int {
+	ports := 0
+	for i, q := range all {
+		if ports += len(q.Ports); i > 0 && ports > portsAtOnce || i == linesAtOnce {
+			return i
+		}
+	}
+	return len(all)
 }
 
 // othersGiven are the flags of the command beside --from, as given.
@@ -49,7 +64,8 @@ func othersGiven(cmd *cobra.Command) (all []string) {
 
 // attachAll attaches endpoints in batches. It ends with the first batch that is refused as a whole.
 func (s *session) attachAll(ctx context.Context, network string, all []heddle.AttachRequest) (results []heddle.AttachResult, err error) {
-	for batch := range slices.Chunk(all, heddle.MaxBatch) {
+	for len(all) > 0 {
+		batch := all[:nextBatch(all)]
 		for i := range batch {
 			batch[i].Network = network
 		}
@@ -57,7 +73,7 @@ func (s *session) attachAll(ctx context.Context, network string, all []heddle.At
 		if err != nil {
 			return results, err
 		}
-		results = append(results, some...)
+		results, all = append(results, some...), all[len(batch):]
 	}
 	return results, nil
 }
@@ -85,25 +101,34 @@ func (s *session) emitResults(results []heddle.AttachResult) error {
 	})
 }
 
-// failureOf is the error of a list of which some endpoints could not be attached. It has the words of the first one; the others
-// are noted.
-func (s *session) failureOf(file string, results []heddle.AttachResult) error {
-	failed := slices.DeleteFunc(slices.Clone(results), func(r heddle.AttachResult) bool { return r.Error == nil })
+// failureOf is the error of a list of which some endpoints are not attached: it has the words of the first error, and the others are noted.
+// refused is the error of the call after the results; further ones were not made.
+func (s *session) failureOf(file string, lines int, results []heddle.AttachResult, refused error) error {
+	var failed []*heddle.Error
+	for _, r := range results {
+		if r.Error != nil {
+			failed = append(failed, r.Error)
+		}
+	}
+	missing := len(failed) + lines - len(results)
+	if refused != nil {
+		failed = append(failed, heddle.ErrorOf("attach endpoints", refused))
+	}
 	if len(failed) == 0 {
 		return nil
 	}
-	for _, r := range failed[1:] {
-		s.note("%v", r.Error)
+	for _, e := range failed[1:] {
+		s.note("%v", e)
 	}
-	first, kind := failed[0].Error, heddle.Partial
-	if len(failed) == len(results) {
+	first, kind := failed[0], heddle.Partial
+	if missing == lines {
 		kind = first.Kind
 	}
-	return &heddle.Error{Code: first.Code, Kind: kind, Op: "attach", Object: fmt.Sprintf("%d of %s in %s", len(failed), heddle.Count(len(results), "endpoint"), file),
-		Cause: first.Sentence(), Remedy: first.Remedy + "; attach the list again afterwards: what is attached stays as it is"}
+	return &heddle.Error{Code: first.Code, Kind: kind, Op: "attach", Object: fmt.Sprintf("%d of %s in %s", missing, heddle.Count(lines, "endpoint"), file),
+		Cause: first.Sentence(), Remedy: heddle.FirstRemedy(first, "attach the list again: what is attached stays as it is")}
 }
 
-// readEndpoints reads a list of endpoints. Empty lines, and those that begin with #, are left out.
+// readEndpoints reads a list of endpoints. Empty lines, and those that begin with #, are left out. Quotes are refused: no word has a space.
 func (s *session) readEndpoints(network, file string) (all []heddle.AttachRequest, err error) {
 	const remedy = "give a text file with the flags of an endpoint in each line, such as '--netns web --name web'"
 	f, err := os.Open(file)
@@ -119,7 +144,7 @@ func (s *session) readEndpoints(network, file string) (all []heddle.AttachReques
 		}
 		q, err := s.readEndpoint(network, words)
 		if earlier, is := first[q.ID]; err == nil && is {
-			err = heddle.Errorf(heddle.BadArgument, "attach endpoint", q.ID.String(), fmt.Sprintf("line %d has it, too", earlier), "give each endpoint an --id or --ifname of its own")
+			err = heddle.Errorf(heddle.BadArgument, "attach endpoint", q.ID.String(), fmt.Sprintf("line %d asks for it, too", earlier), "give each endpoint an --id or --ifname of its own")
 		}
 		if err != nil {
 			return nil, inLine(number, file, err)
@@ -135,19 +160,24 @@ func (s *session) readEndpoints(network, file string) (all []heddle.AttachReques
 // readEndpoint reads the flags of one endpoint.
 func (s *session) readEndpoint(network string, words []string) (q heddle.AttachRequest, err error) {
 	var flags attachFlags
-	line := &cobra.Command{}
-	flags.define(s, line)
-	if err = line.ParseFlags(words); err == nil {
-		err = cobra.NoArgs(line, line.Flags().Args())
+	line, text := pflag.NewFlagSet("", pflag.ContinueOnError), strings.Join(words, " ")
+	line.Usage = func() {}
+	flags.define(line)
+	const remedy = "give the flags of 'heddle attach' for one endpoint, without quotes, such as '--netns web --name web'"
+	if strings.ContainsAny(text, "\"'`\\") {
+		return q, heddle.Errorf(heddle.BadArgument, "read flags", text, "it has quotes or a backslash", remedy)
 	}
-	if err != nil {
-		return q, heddle.Wrap(heddle.BadArgument, "read flags", strings.Join(words, " "), err, "see 'heddle attach --help'")
+	if err := line.Parse(words); err != nil {
+		return q, heddle.Wrap(heddle.BadArgument, "read flags", text, err, remedy)
 	}
-	return flags.request(network, line.Flags())
+	if line.NArg() > 0 {
+		return q, heddle.Errorf(heddle.BadArgument, "read flags", text, line.Arg(0)+" belongs to no flag", remedy)
+	}
+	return flags.request(network, line)
 }
 
 // inLine says in which line of a list an error is.
 func inLine(number int, file string, err error) error {
-	e := heddle.ErrorOf(err)
+	e := heddle.ErrorOf("read flags", err)
 	return &heddle.Error{Code: e.Code, Kind: heddle.Usage, Op: "read", Object: fmt.Sprintf("line %d of %s", number, file), Cause: e.Sentence(), Remedy: e.Remedy}
 }

@@ -125,11 +125,7 @@ func Play(ctx context.Context, o Options) (r Round, err error) {
 	s, err := stage.Set(ctx, stage.Options{Hosts: o.Hosts, Capture: captured, Network: o.Network, Engine: o.Engine, Services: o.Scenario.Servers(), Connections: served,
 		Ended: gone.add, Nice: nice, Users: o.Scenario.Users,
 		Persona: drawn.Persona, Links: o.Scenario.Links(), Seed: o.Scenario.Seed, Late: t.Frame,
-		Attached: func(n int) {
-			if n%1000 == 0 && n != o.Scenario.Users {
-				o.Progress(fmt.Sprintf("%d users are attached", n))
-			}
-		}})
+		Attached: tellThousands(o.Scenario.Users, o.Progress)})
 	if err != nil {
 		return r, err
 	}
@@ -190,6 +186,17 @@ func (r Round) invalid() string {
 			int(1/maxMissed))
 	}
 	return ""
+}
+
+// tellThousands tells how many users are attached, each time that another thousand is, but not when all are.
+func tellThousands(all int, tell func(string)) func(int) {
+	told := 0
+	return func(n int) {
+		if n/1000 > told/1000 && n != all {
+			tell(fmt.Sprintf("%d users are attached", n))
+			told = n
+		}
+	}
 }
 
 // progress tells now and then how much has been played, until it is stopped.

@@ -1,6 +1,7 @@
 package round
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +28,23 @@ func TestInvalid(t *testing.T) {
 	} {
 		if got := one.invalid(); !strings.Contains(got, one.want) || (got == "") != (one.want == "") {
 			t.Errorf("%+v: %q, not %q", one.Round, got, one.want)
+		}
+	}
+}
+
+// Users are attached some at a time: each thousand is told once, and the end by another line.
+func TestTellThousands(t *testing.T) {
+	for all, want := range map[int][]string{
+		640: nil, 2048: {"1024 users are attached"}, 2100: {"1024 users are attached", "2048 users are attached"},
+	} {
+		var told []string
+		tell := tellThousands(all, func(line string) { told = append(told, line) })
+		for n := 64; n < all; n += 64 {
+			tell(n)
+		}
+		tell(all)
+		if !slices.Equal(told, want) {
+			t.Errorf("of %d: %q", all, told)
 		}
 	}
 }

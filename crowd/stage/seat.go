@@ -136,17 +136,21 @@ func (s *Stage) seats(ctx context.Context, at place, all []occupant) ([]play.Sea
 		seats[i].Namespace = n
 		wanted[i] = heddle.AttachRequest{Network: s.options.Network.Name, ID: idOf(one.container), Netns: n.Path(), Name: one.name, Owner: owner}
 	}
-	results, first := at.Agent.AttachBatch(ctx, wanted)
-	refused := first // all of them, or nobody
+	results, err := at.Agent.AttachBatch(ctx, wanted)
+	if err != nil {
+		if heddle.KindOf(err) == heddle.Unreachable || heddle.KindOf(err) == heddle.Timeout { // some may be attached
+			s.record(at, wanted)
+		}
+		return seats, err
+	}
+	var first error
 	for i, one := range all {
-		failed := refused
-		if failed == nil && results[i].Error != nil {
+		var failed error
+		if results[i].Error != nil {
 			failed = results[i].Error
 		}
 		if !errors.Is(failed, heddle.EndpointDiffers.Sentinel()) { // otherwise it is another crowd's
-			s.mu.Lock()
-			s.all[wanted[i].ID] = at
-			s.mu.Unlock()
+			s.record(at, wanted[i:i+1])
 		}
 		if failed == nil {
 			failed = s.settle(&seats[i], *results[i].Reply, one)
@@ -154,6 +158,15 @@ func (s *Stage) seats(ctx context.Context, at place, all []occupant) ([]play.Sea
 		first = cmp.Or(first, failed)
 	}
 	return seats, first
+}
+
+// record notes endpoints that are to be detached at the end.
+func (s *Stage) record(at place, all []heddle.AttachRequest) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, q := range all {
+		s.all[q.ID] = at
+	}
 }
 
 // settle gives a seat what its attachment says.

@@ -1,5 +1,5 @@
-// Package stage gives each user of a crowd, and each service, a network namespace and an address, through the same
-// call of an agent as everybody's.
+// Package stage gives each user of a crowd, and each service, a network namespace and an address, by an agent that
+// attaches them as it attaches everybody.
 package stage
 
 import (

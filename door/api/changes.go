@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/heddle-network/heddle/door/client"
 )
@@ -20,14 +19,6 @@ func (s *Server) allow(_ context.Context, q client.AllowRequest) (r any, err err
 		err = s.agent.Allow(q.First, q.Second)
 	}
 	return client.CommandsReply{}, err
-}
-
-// attachBatch begins no further endpoint when its caller is gone, who may detach them already.
-func (s *Server) attachBatch(w http.ResponseWriter, r *http.Request) {
-	withBody(func(_ context.Context, q client.AttachBatchRequest) (any, error) {
-		results, err := s.agent.AttachBatch(r.Context(), q.Endpoints)
-		return client.AttachBatchReply{Results: results}, err
-	})(w, r)
 }
 
 func (s *Server) detach(ctx context.Context, q client.DetachRequest) (any, error) {

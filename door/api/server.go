@@ -53,7 +53,6 @@ func NewServer(a *agent.Agent, log *slog.Logger) *Server {
 	s.mux.HandleFunc("GET "+client.PathEndpoints, withoutBody(s.endpoints))
 	s.mux.HandleFunc("GET "+client.PathEndpoints+"/{container}/{ifname}", s.withEndpoint(func(id heddle.EndpointID) (any, error) { return a.Endpoint(id) }))
 	s.mux.HandleFunc("POST "+client.PathAttach, withBody(func(ctx context.Context, q heddle.AttachRequest) (any, error) { return a.Attach(ctx, q) }))
-	s.mux.HandleFunc("POST "+client.PathAttachBatch, s.attachBatch)
 	s.mux.HandleFunc("POST "+client.PathDetach, withBody(s.detach))
 	s.mux.HandleFunc("POST "+client.PathMove, withBody(s.move))
 	s.mux.HandleFunc("GET "+client.PathCheck, withoutBody(func(*http.Request) (any, error) { return a.Check(heddle.EndpointID{}) }))
@@ -63,6 +62,7 @@ func NewServer(a *agent.Agent, log *slog.Logger) *Server {
 	s.mux.HandleFunc("GET "+client.PathStatus, withoutBody(func(*http.Request) (any, error) { return a.Status(), nil }))
 	s.mux.HandleFunc("GET "+client.PathNames, withoutBody(s.names))
 	s.handlePeers()
+	s.handleBatch()
 	s.handleEvents()
 	s.mux.HandleFunc("POST "+client.PathGC, withBody(s.gc))
 	return s
@@ -129,7 +129,8 @@ func withoutBody(f func(*http.Request) (any, error)) http.HandlerFunc {
 func withBody[Q any](f func(context.Context, Q) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var q Q
-		d := json.NewDecoder(io.LimitReader(r.Body, maxBody))
+		body := &io.LimitedReader{R: r.Body, N: maxBody}
+		d := json.NewDecoder(body)
 		d.DisallowUnknownFields()
 		err := d.Decode(&q)
 		if _, more := d.Token(); err == nil && more != io.EOF {
@@ -138,6 +139,10 @@ func withBody[Q any](f func(context.Context, Q) (any, error)) http.HandlerFunc {
 		if err != nil {
 			// Read on for a while, so that a caller that is still writing gets the answer.
 			io.Copy(io.Discard, io.LimitReader(r.Body, 8*maxBody))
+			if body.N == 0 {
+				write(w, nil, heddle.Errorf(heddle.TooMuch, "read request", r.URL.Path, "it is longer than "+strconv.Itoa(maxBody)+" bytes", "ask for less in one call"))
+				return
+			}
 			write(w, nil, heddle.Wrap(heddle.BadJSON, "read request", r.URL.Path, err,
 				"send one JSON document with known fields only"))
 			return
@@ -179,7 +184,7 @@ func write(w http.ResponseWriter, v any, err error, given ...int) {
 			status = given[0]
 		}
 		w.WriteHeader(status)
-		v = heddle.ErrorOf(err)
+		v = heddle.ErrorOf("answer call", err)
 	}
 	json.NewEncoder(w).Encode(v)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -82,6 +83,9 @@ func (c *Client) Attach(ctx context.Context, q heddle.AttachRequest) (r heddle.A
 func (c *Client) AttachBatch(ctx context.Context, all []heddle.AttachRequest) ([]heddle.AttachResult, error) {
 	var r AttachBatchReply
 	err := c.call(ctx, "POST", PathAttachBatch, AttachBatchRequest{all}, &r)
+	if err == nil && len(r.Results) != len(all) {
+		err = heddle.Errorf(heddle.AgentDown, "call agent", c.socket, fmt.Sprintf("it answered %d of %d requests", len(r.Results), len(all)), "look at the agent's log ('journalctl -u heddled')")
+	}
 	return r.Results, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"runtime"
 	"testing"
 	"time"
 
@@ -43,7 +44,7 @@ func (h *hall) batchOf(count int) (batch []heddle.AttachRequest) {
 // attachesAll reports whether the agent attaches all of a batch, whose caller ends the connection behind the request, or stays.
 func (h *hall) attachesAll(t *testing.T, gone bool) bool {
 	t.Helper()
-	const count = 40
+	count := min(max(40, 8*runtime.GOMAXPROCS(0)), heddle.MaxBatch) // many more than the agent makes at once
 	cell.Sh(t, "for i in $(seq 0 %d); do ip netns add many$i; done", count-1)
 	defer cell.Sh(t, "for i in $(seq 0 %d); do ip netns del many$i; done", count-1)
 	batch := h.batchOf(count)

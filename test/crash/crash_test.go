@@ -6,14 +6,18 @@ package crash_test
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
+	"time"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/poll"
 	"github.com/heddle-network/heddle/test/soak"
 )
 
@@ -130,9 +134,57 @@ func TestKillInBatch(t *testing.T) {
 		for _, q := range batch {
 			_, err := a.Detach(ctx, q.ID)
 			cell.Must(t, err)
+			if left := cell.Sh(t, "ip -n %s -br link | grep -v ^lo || true", q.ID.Container); left != "" {
+				t.Errorf("left in %s: %s", q.ID.Container, left)
+			}
 		}
 		cell.Must(t, a.DeleteNetwork(ctx, "net"))
 	}, fewest: 8})
+}
+
+// TestStopInBatch ends the agent (SIGTERM) while it makes many endpoints: it begins no further one, and those that it has made
+// are whole.
+func TestStopInBatch(t *testing.T) {
+	cell.Need(t)
+	dir, count := t.TempDir(), min(max(160, 8*runtime.GOMAXPROCS(0)), heddle.MaxBatch)
+	a := cell.Start(t, dir)
+	_, _, err := a.CreateNetwork(ctx, network("bridge"), false)
+	cell.Must(t, err)
+	cell.Sh(t, "for i in $(seq 0 %d); do ip netns add many$i; done", count-1)
+	t.Cleanup(func() { cell.TrySh("for i in $(seq 0 %d); do ip netns del many$i; done", count-1) })
+	var batch []heddle.AttachRequest
+	for i := range count {
+		name := fmt.Sprint("many", i)
+		batch = append(batch, heddle.AttachRequest{Network: "net", ID: heddle.EndpointID{Container: name, IfName: "eth0"}, Netns: "/run/netns/" + name})
+	}
+	answered := make(chan error, 1)
+	go func() {
+		_, err := a.AttachBatch(ctx, batch)
+		answered <- err
+	}()
+	_, err = poll.Until(time.Minute, time.Millisecond, func() error {
+		all, err := a.Endpoints(ctx)
+		if err == nil && len(all) == 0 {
+			err = errors.New("no endpoint yet")
+		}
+		return err
+	})
+	cell.Must(t, err)
+	a.Stop()
+	cell.Must(t, <-answered) // each with its result
+	a = cell.Start(t, dir)
+	a.AuditEmpty(t)
+	made, err := a.Endpoints(ctx)
+	cell.Must(t, err)
+	if len(made) == 0 || len(made) == count {
+		t.Errorf("%d of %d endpoints were made", len(made), count)
+	}
+	for _, e := range made {
+		_, err := a.Detach(ctx, e.ID)
+		cell.Must(t, err)
+	}
+	cell.Must(t, a.DeleteNetwork(ctx, "net"))
+	a.AuditEmpty(t)
 }
 
 // killAtEveryStep has the agent that comes back after a crash die at the next step (see soak.Next).

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"runtime"
 	"testing"
 
 	"github.com/heddle-network/heddle"
@@ -105,7 +106,7 @@ func TestBatchRefused(t *testing.T) {
 func TestBatchCancelled(t *testing.T) {
 	w := world.New(t)
 	w.Network(t, "net", "bridge")
-	batch := batchOf(t, w, "net", 60)
+	batch := batchOf(t, w, "net", min(max(60, 8*runtime.GOMAXPROCS(0)), heddle.MaxBatch)) // many more than are made at once
 	calling, leave := context.WithCancel(ctx)
 	w.TripAt(func(step string) error {
 		if step == "ledger made" {
