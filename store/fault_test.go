@@ -184,21 +184,28 @@ func TestFull(t *testing.T) {
 		s := dial(t, k)
 		m := follow(t, s, "/f/", nil)
 		n := 0
-		for ; n < 200; n++ {
-			_, _, err := s.Commit(t.Context(), store.Change{Put: put(fmt.Sprintf("/f/%d", n), strings.Repeat("x", 900_000))})
-			if errors.Is(err, heddle.StoreFull.Sentinel()) {
-				break
+		fill := func() {
+			for ; n < 200; n++ {
+				_, _, err := s.Commit(t.Context(), store.Change{Put: put(fmt.Sprintf("/f/%d", n), strings.Repeat("x", 900_000))})
+				if errors.Is(err, heddle.StoreFull.Sentinel()) {
+					break
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
 			}
-			if err != nil {
-				t.Fatal(err)
+			if n == 0 || n == 200 {
+				t.Fatalf("a store of 16 MiB is full after %d records of 900 kB", n)
 			}
 		}
-		if n == 0 || n == 200 {
-			t.Fatalf("a store of 16 MiB is full after %d records of 900 kB", n)
-		}
+		fill()
 		until(t, "health says that it is full", func() (bool, any) {
 			h := s.Health()
-			return h.State == "down" && strings.Contains(h.Detail, "NOSPACE"), h
+			full := h.State == "down" && strings.Contains(h.Detail, "NOSPACE")
+			if !full {
+				fill() // an embedded member makes room, if a part of its file is free
+			}
+			return full, h
 		})
 		// To delete is allowed, and what the others see goes on.
 		commit(t, s, store.Change{DeletePrefix: []string{"/f/"}})
