@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/heddle-network/heddle/door/client"
 )
@@ -19,6 +20,16 @@ func (s *Server) allow(_ context.Context, q client.AllowRequest) (r any, err err
 		err = s.agent.Allow(q.First, q.Second)
 	}
 	return client.CommandsReply{}, err
+}
+
+// attachBatch begins no further endpoint when its caller has gone, who may be detaching them already, or when the server ends.
+func (s *Server) attachBatch(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := s.untilEnding(r)
+	defer cancel()
+	withBody(func(_ context.Context, q client.AttachBatchRequest) (any, error) {
+		results, err := s.agent.AttachBatch(ctx, q.Endpoints)
+		return client.AttachBatchReply{Results: results}, err
+	})(w, r)
 }
 
 func (s *Server) detach(ctx context.Context, q client.DetachRequest) (any, error) {

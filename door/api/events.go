@@ -23,10 +23,8 @@ const (
 
 // handleEvents adds the stream of events.
 func (s *Server) handleEvents() {
-	shutdown, end := context.WithCancel(context.Background())
-	s.http.RegisterOnShutdown(end)
 	s.mux.HandleFunc("GET "+client.PathEvents, func(w http.ResponseWriter, r *http.Request) {
-		if err := s.streamEvents(shutdown, w, r); err != nil {
+		if err := s.streamEvents(w, r); err != nil {
 			write(w, nil, err)
 		}
 	})
@@ -34,7 +32,7 @@ func (s *Server) handleEvents() {
 
 // streamEvents streams events until the caller disconnects or the server ends. It returns an
 // error only before anything was sent.
-func (s *Server) streamEvents(shutdown context.Context, w http.ResponseWriter, r *http.Request) error {
+func (s *Server) streamEvents(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	filter, err := events.ParseFilter(q[client.QueryFilter])
 	if err != nil {
@@ -54,11 +52,10 @@ func (s *Server) streamEvents(shutdown context.Context, w http.ResponseWriter, r
 	}
 	defer watcher.Close()
 	w.Header().Set("Content-Type", "application/x-ndjson")
-	out := newEventStream(shutdown, w)
+	out := newEventStream(s.ending, w)
 	defer out.stop()
-	ctx, cancel := context.WithCancel(r.Context())
+	ctx, cancel := s.untilEnding(r)
 	defer cancel()
-	defer context.AfterFunc(shutdown, cancel)()
 	err = out.sendCursor(watcher) // shows the caller that the stream has begun
 	for err == nil {
 		var all []events.Event

@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 	"slices"
+	"strconv"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/door/client"
@@ -62,4 +63,18 @@ func (s *Server) names(r *http.Request) (any, error) {
 		onNetwork := f.Has(keyNetwork, e.Network) || f.Has(keyNetwork, ids[e.Network])
 		return !onNetwork || !f.Has(keyName, e.Name) || !f.Has(keyHost, e.Host)
 	}), nil
+}
+
+// flag reads a parameter that is true or false.
+func flag(r *http.Request, name string, byDefault bool) (bool, error) {
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return byDefault, nil
+	}
+	on, err := strconv.ParseBool(text)
+	if err != nil {
+		return on, heddle.Errorf(heddle.BadArgument, "read parameter", name,
+			strconv.Quote(heddle.Clip(text))+" is neither true nor false", "give true or false")
+	}
+	return on, nil
 }

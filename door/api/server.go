@@ -28,12 +28,17 @@ type Server struct {
 	log   *slog.Logger
 	mux   *http.ServeMux
 	http  *http.Server
+	// ending ends when Shutdown begins, for calls that would go on for long.
+	ending context.Context
 }
 
 // NewServer returns a server that does not listen yet.
 func NewServer(a *agent.Agent, log *slog.Logger) *Server {
 	s := &Server{agent: a, log: log, mux: http.NewServeMux()}
 	s.http = &http.Server{Handler: s.authorize(s.route()), ConnContext: withCaller, ReadHeaderTimeout: 10 * time.Second}
+	ending, end := context.WithCancel(context.Background())
+	s.ending = ending
+	s.http.RegisterOnShutdown(end)
 	s.mux.HandleFunc("GET "+client.PathModes, withoutBody(func(*http.Request) (any, error) { return a.Modes(), nil }))
 	s.mux.HandleFunc("GET "+client.PathNetworks, withoutBody(s.networks))
 	s.mux.HandleFunc("GET "+client.PathNetworks+"/{name}", withoutBody(func(r *http.Request) (any, error) { return a.Network(r.PathValue("name")) }))
@@ -53,6 +58,7 @@ func NewServer(a *agent.Agent, log *slog.Logger) *Server {
 	s.mux.HandleFunc("GET "+client.PathEndpoints, withoutBody(s.endpoints))
 	s.mux.HandleFunc("GET "+client.PathEndpoints+"/{container}/{ifname}", s.withEndpoint(func(id heddle.EndpointID) (any, error) { return a.Endpoint(id) }))
 	s.mux.HandleFunc("POST "+client.PathAttach, withBody(func(ctx context.Context, q heddle.AttachRequest) (any, error) { return a.Attach(ctx, q) }))
+	s.mux.HandleFunc("POST "+client.PathAttachBatch, s.attachBatch)
 	s.mux.HandleFunc("POST "+client.PathDetach, withBody(s.detach))
 	s.mux.HandleFunc("POST "+client.PathMove, withBody(s.move))
 	s.mux.HandleFunc("GET "+client.PathCheck, withoutBody(func(*http.Request) (any, error) { return a.Check(heddle.EndpointID{}) }))
@@ -62,7 +68,6 @@ func NewServer(a *agent.Agent, log *slog.Logger) *Server {
 	s.mux.HandleFunc("GET "+client.PathStatus, withoutBody(func(*http.Request) (any, error) { return a.Status(), nil }))
 	s.mux.HandleFunc("GET "+client.PathNames, withoutBody(s.names))
 	s.handlePeers()
-	s.handleBatch()
 	s.handleEvents()
 	s.mux.HandleFunc("POST "+client.PathGC, withBody(s.gc))
 	return s
@@ -105,6 +110,16 @@ func (s *Server) Serve(l net.Listener) error {
 
 // Shutdown stops the server once its calls under way are answered.
 func (s *Server) Shutdown(ctx context.Context) error { return s.http.Shutdown(ctx) }
+
+// untilEnding returns a request's context, which ends also when Shutdown begins.
+func (s *Server) untilEnding(r *http.Request) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(r.Context())
+	stop := context.AfterFunc(s.ending, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+	}
+}
 
 // withEndpoint serves a call that names an endpoint in its path.
 func (s *Server) withEndpoint(f func(heddle.EndpointID) (any, error)) http.HandlerFunc {
@@ -151,20 +166,6 @@ func withBody[Q any](f func(context.Context, Q) (any, error)) http.HandlerFunc {
 		v, err := f(context.WithoutCancel(r.Context()), q)
 		write(w, v, err)
 	}
-}
-
-// flag reads a parameter that is true or false.
-func flag(r *http.Request, name string, byDefault bool) (bool, error) {
-	text := r.URL.Query().Get(name)
-	if text == "" {
-		return byDefault, nil
-	}
-	on, err := strconv.ParseBool(text)
-	if err != nil {
-		return on, heddle.Errorf(heddle.BadArgument, "read parameter", name,
-			strconv.Quote(heddle.Clip(text))+" is neither true nor false", "give true or false")
-	}
-	return on, nil
 }
 
 var httpStatus = map[heddle.Kind]int{

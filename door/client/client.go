@@ -78,8 +78,8 @@ func (c *Client) Attach(ctx context.Context, q heddle.AttachRequest) (r heddle.A
 	return r, c.call(ctx, "POST", PathAttach, q, &r)
 }
 
-// AttachBatch makes several endpoints, heddle.MaxBatch at most. The error is about the batch as a whole: nothing was changed
-// then. Each result has a reply or an error.
+// AttachBatch makes several endpoints, heddle.MaxBatch at most. Each result has a reply or an error. The error is about the batch as a whole: nothing was
+// changed then, unless the agent was not reached or did not answer in time (heddle.Unreachable, heddle.Timeout).
 func (c *Client) AttachBatch(ctx context.Context, all []heddle.AttachRequest) ([]heddle.AttachResult, error) {
 	var r AttachBatchReply
 	err := c.call(ctx, "POST", PathAttachBatch, AttachBatchRequest{all}, &r)
