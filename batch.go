@@ -19,17 +19,17 @@ func CheckBatch(all []AttachRequest) error {
 		return Errorf(TooMuch, "attach a batch of", Count(len(all), "endpoint"), "it is longer than a batch may be",
 			"ask for at most "+strconv.Itoa(MaxBatch)+" in one call")
 	}
-	first := make(map[EndpointID]bool, len(all))
+	seen := make(map[EndpointID]bool, len(all))
 	for _, q := range all {
 		switch {
 		case q.DryRun:
 			return Errorf(BadArgument, "attach a batch with endpoint", q.ID.String(), "a dry run shows one endpoint",
 				"ask for the dry run by itself")
-		case first[q.ID]:
+		case seen[q.ID]:
 			return Errorf(BadArgument, "attach a batch with endpoint", q.ID.String(), "the batch asks for it twice",
 				"ask for each endpoint once")
 		}
-		first[q.ID] = true
+		seen[q.ID] = true
 	}
 	return nil
 }

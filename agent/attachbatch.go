@@ -12,8 +12,8 @@ import (
 // AttachBatch attaches several endpoints, a few at a time. It first checks all requests: if one is wrong
 // in itself, or its network is not there, nothing is changed. After that each succeeds or fails by itself,
 // as with Attach. The results are in the order of the requests. Those about one namespace are done in that
-// order, too, if their paths are the same: so the first one has the default route. When ctx ends, what has begun is finished, and
-// nothing else begins.
+// order, too, if their paths are the same: so the first one has the default route. When ctx ends, what
+// has begun is finished, and nothing else begins.
 func (a *Agent) AttachBatch(ctx context.Context, all []heddle.AttachRequest) ([]heddle.AttachResult, error) {
 	if err := a.acceptBatch(ctx, all); err != nil {
 		return nil, err
@@ -22,30 +22,29 @@ func (a *Agent) AttachBatch(ctx context.Context, all []heddle.AttachRequest) ([]
 	atOnce(cap(a.batchTurns), len(series), func(i int) {
 		for _, k := range series[i] {
 			a.batchTurns <- struct{}{}
-			results[k] = a.attachOfBatch(ctx, all[k])
+			reply, err := a.attachOfBatch(ctx, all[k])
 			<-a.batchTurns
+			results[k].ID, results[k].Error = all[k].ID, heddle.ErrorOf("attach endpoint", err)
+			if err == nil {
+				results[k].Reply = &reply
+			}
 		}
 	})
 	return results, nil
 }
 
-// attachOfBatch attaches one endpoint of a batch. A panic is that endpoint's error, as net/http keeps one to its call.
-func (a *Agent) attachOfBatch(ctx context.Context, q heddle.AttachRequest) (result heddle.AttachResult) {
+// attachOfBatch attaches one endpoint of a batch, unless ctx has ended. A panic is an error, as net/http keeps one to its call.
+func (a *Agent) attachOfBatch(ctx context.Context, q heddle.AttachRequest) (reply heddle.AttachReply, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			a.log.Error("panic in an attach", "endpoint", q.ID, "cause", cause, "stack", string(debug.Stack()))
-			result = heddle.AttachResult{ID: q.ID, Error: heddle.ErrorOf("attach endpoint", fmt.Errorf("panic: %v", cause))}
+			err = fmt.Errorf("panic: %v", cause)
 		}
 	}()
 	if err := ctx.Err(); err != nil {
-		err = heddle.Wrap(heddle.Waited, "attach endpoint", q.ID.String(), err, "call again: what is attached stays as it is")
-		return heddle.AttachResult{ID: q.ID, Error: heddle.ErrorOf("attach endpoint", err)}
+		return reply, heddle.Wrap(heddle.Waited, "attach endpoint", q.ID.String(), err, "call again: what is attached stays as it is")
 	}
-	reply, err := a.Attach(context.WithoutCancel(ctx), q)
-	if err != nil {
-		return heddle.AttachResult{ID: q.ID, Error: heddle.ErrorOf("attach endpoint", err)}
-	}
-	return heddle.AttachResult{ID: q.ID, Reply: &reply}
+	return a.Attach(context.WithoutCancel(ctx), q)
 }
 
 // newBatchTurns has a turn for each endpoint that batches make at once: two for each processor, as one waits for

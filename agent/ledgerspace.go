@@ -12,8 +12,8 @@ import (
 const reservedBytes, reserveStep = 256 << 10, 64 << 10
 
 // reserveSpace allocates space on the file system before something new is recorded, or fails.
-// Writes inside the file need no more space later. What it has allocated once stays so: the kernel
-// would look at each page again.
+// Writes inside the file need no more space later. It leaves out what it has allocated before: the
+// kernel would look at each page of it again.
 func (l *ledger) reserveSpace() error {
 	var used int64
 	err := l.boot.View(func(tx *bbolt.Tx) error { used = tx.Size(); return nil })

@@ -15,8 +15,8 @@ import (
 // port is the interface that users and services have.
 const port = "eth0"
 
-// batch is how many users one call of an agent attaches.
-const batch = 64
+// batchSize is how many users one call of an agent attaches.
+const batchSize = 64
 
 // attach attaches the users from one number to another, and returns their seats, also of those that were attached before
 // one failed.
@@ -39,7 +39,7 @@ func (s *Stage) attach(ctx context.Context, first, last int) ([]play.Seat, error
 
 // parties are the users from one number to another, in groups that are attached together. Those of a group are at one place.
 func (s *Stage) parties(first, last int) (all [][]int) {
-	size := batch
+	size := batchSize
 	if s.options.Engine != nil {
 		size = 1
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"runtime"
+	"sync"
 	"testing"
 
 	"github.com/heddle-network/heddle"
@@ -130,5 +131,39 @@ func TestBatchCancelled(t *testing.T) {
 		t.Errorf("%d of %d were attached", made, len(batch))
 	}
 	distinct(t, w.Endpoints(), made)
+	w.AuditEmpty(t)
+}
+
+// TestBatchPanic: a panic in the attach of one endpoint is that endpoint's error. The others are attached, and so is it when it is asked for again.
+func TestBatchPanic(t *testing.T) {
+	w := world.New(t)
+	w.Network(t, "net", "bridge")
+	batch := batchOf(t, w, "net", 6)
+	var once sync.Once
+	w.TripAt(func(step string) error {
+		if step == "ledger made" {
+			once.Do(func() { panic("tripped") })
+		}
+		return nil
+	})
+	for _, want := range []int{1, 0} {
+		results, err := w.AttachBatch(ctx, batch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		failed := 0
+		for _, r := range results {
+			if r.Error == nil {
+				continue
+			}
+			if failed++; r.Error.Cause != "panic: tripped" {
+				t.Error(r.Error)
+			}
+		}
+		if failed != want {
+			t.Errorf("%d of %d failed, want %d", failed, len(batch), want)
+		}
+	}
+	distinct(t, w.Endpoints(), len(batch))
 	w.AuditEmpty(t)
 }
