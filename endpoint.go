@@ -85,6 +85,8 @@ type Endpoint struct {
 	NetworkName string `json:"networkName"`
 	// Netns is the path by which the container's network namespace was opened.
 	Netns string `json:"netns"`
+	// TAP says that a virtual machine has the interface: the port is a TAP device, and there is no namespace.
+	TAP bool `json:"tap,omitempty"`
 	// Addrs has one address for each subnet, with the subnet's length.
 	Addrs []netip.Prefix `json:"addrs,omitempty"`
 	MAC   MAC            `json:"mac,omitempty"`

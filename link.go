@@ -2,8 +2,8 @@ package heddle
 
 import "net/netip"
 
-// Link is an interface. Kind is "bridge", "veth", "macvlan", "ipvlan", "vxlan", or "" for
-// one that exists already and is only brought up (the loopback of a container).
+// Link is an interface. Kind is "bridge", "veth", "macvlan", "ipvlan", "vxlan", "tun" (the
+// kernel's name for a TAP device, too, and here always that), or "" for one that exists already and is only brought up (the loopback of a container).
 type Link struct {
 	Name  string `json:"name"`
 	Kind  string `json:"kind,omitempty"`

@@ -39,6 +39,11 @@ type HostNamespace interface {
 	NeedsNamespace() bool
 }
 
+// TAPWirer is an optional interface of modes that can give an endpoint a TAP device.
+type TAPWirer interface {
+	WiresTAPs() bool
+}
+
 // ParentSubnet is an optional interface of modes whose networks may lie within
 // their parent's own subnet.
 type ParentSubnet interface {

@@ -12,6 +12,9 @@ type AttachRequest struct {
 	ID      EndpointID `json:"id"`
 	// Netns is the path of the container's network namespace.
 	Netns string `json:"netns,omitempty"`
+	// TAP asks for a port that is a TAP device, in place of a container's interface. Whoever opens
+	// it, such as an emulator, sends and receives the frames of the endpoint (linux/if_tun.h).
+	TAP bool `json:"tap,omitempty"`
 	// IPs asks for at most one address of each family.
 	IPs   []netip.Addr  `json:"ips,omitempty"`
 	MAC   MAC           `json:"mac,omitempty"`

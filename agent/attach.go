@@ -47,6 +47,9 @@ func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply hed
 	if err := checkHandover(n, req); err != nil {
 		return reply, err
 	}
+	if err := checkTAP(n, req); err != nil {
+		return reply, err
+	}
 	pod, err := a.openPod(n, req)
 	if err != nil {
 		return reply, err
@@ -144,7 +147,7 @@ func checkPortCount(id heddle.EndpointID, ports []heddle.PortMapping) error {
 
 func (a *Agent) openPod(n *network, req heddle.AttachRequest) (kernel.Pod, error) {
 	path := req.Netns
-	if s, ok := n.mode.(heddle.HostNamespace); ok && !s.NeedsNamespace() || req.Handover {
+	if s, ok := n.mode.(heddle.HostNamespace); ok && !s.NeedsNamespace() || req.Handover || req.TAP {
 		return nil, nil
 	}
 	if path == "" {

@@ -29,7 +29,7 @@ func (a *Agent) Check(id heddle.EndpointID) ([]heddle.Finding, error) {
 
 // checkRecord compares an endpoint's objects with the kernel, in its container and, by compare, on the host.
 func (a *Agent) checkRecord(r record, compare func(host heddle.State) ([]kernel.Difference, error)) ([]heddle.Finding, error) {
-	if !r.hasPod() {
+	if !r.hasPod() && !r.Endpoint.TAP {
 		return nil, nil
 	}
 	inside, gone, err := a.checkInside(r)

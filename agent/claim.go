@@ -22,7 +22,7 @@ func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest,
 	if giver, ok := n.mode.(heddle.NICGiver); ok {
 		return a.claimNIC(giver, n, req, pod)
 	}
-	e := heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns,
+	e := heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, TAP: req.TAP,
 		Handover: req.Handover, NoFastPath: req.NoFastPath, Labels: req.Labels, Name: req.Name, Aliases: req.Aliases, Created: time.Now().UTC()}
 	if !n.pool.Gives() {
 		return e, a.checkClaimsNothing(n, req)

@@ -64,6 +64,7 @@ func requestDifferences(has record, n heddle.Network, asked heddle.AttachRequest
 	d.compare("name", old.Name == asked.Name, old.Name, asked.Name)
 	d.compare("aliases", slices.Equal(old.Aliases, asked.Aliases), old.Aliases, asked.Aliases)
 	d.compare("resolv.conf", old.ResolvConf == asked.ResolvConf, old.ResolvConf, asked.ResolvConf)
+	d.compare("TAP device", old.TAP == asked.TAP, old.TAP, asked.TAP)
 	d.compare("no fast path", old.NoFastPath == asked.NoFastPath, old.NoFastPath, asked.NoFastPath)
 	return d
 }

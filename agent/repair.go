@@ -92,8 +92,11 @@ func (m *repairer) repairEndpoint(id heddle.EndpointID) {
 
 // reapply applies a recorded plan again if the container still exists.
 func (m *repairer) reapply(r record) (made []string, err error) {
-	if r.Endpoint.Handover {
+	switch {
+	case r.Endpoint.Handover:
 		return m.handovers.repairHandover(r)
+	case r.Endpoint.TAP:
+		return m.handovers.reapply(r, nil)
 	}
 	if len(r.Plan.Pod.Links) == 0 || r.Endpoint.NIC != nil {
 		return nil, nil // an endpoint with a NIC has nothing on the host

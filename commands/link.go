@@ -23,6 +23,8 @@ func (w writer) link(l heddle.Link) []string {
 		if l.Tunnel.SoftChecksums {
 			out = append(out, w.inNamespace("ethtool -K "+l.Name+" tx-checksum-ip-generic off"))
 		}
+	case l.Kind == "tun":
+		out = append(out, w.ip("tuntap add %s mode tap vnet_hdr", l.Name), w.ip("link set %s%s", l.Name, linkFlags(l)))
 	case l.Kind == "bridge":
 		// an MTU given at creation is lost when the last port leaves; one set
 		// later stays (net/bridge/br_if.c, br_mtu_auto_adjust)

@@ -1,30 +1,62 @@
 package frames
 
 import (
+	"errors"
 	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// OpenTAP makes a TAP device that lives as long as its file (linux/if_tun.h). The kernel computes checksums and cuts
-// segments before frames come out of it.
-func OpenTAP(name string) (*os.File, error) {
-	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+// NewTAP makes a TAP device in the calling thread's network namespace, which lives as long as its file, or until
+// KeepTAP (linux/if_tun.h). Frames have the header of virtio-net, so that checksums and segments can be left to the
+// other side. An interface of that name gives EEXIST.
+func NewTAP(name string) (*os.File, error) {
+	fd, _, err := openTAP(name, unix.IFF_TUN_EXCL)
+	if errors.Is(err, unix.EBUSY) {
+		err = unix.EEXIST
+	}
 	if err != nil {
 		return nil, err
-	}
-	request, err := unix.NewIfreq(name)
-	if err != nil {
-		unix.Close(fd)
-		return nil, err
-	}
-	request.SetUint16(unix.IFF_TAP | unix.IFF_NO_PI | unix.IFF_VNET_HDR)
-	if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, request); err != nil {
-		unix.Close(fd)
-		return nil, os.NewSyscallError("TUNSETIFF", err)
 	}
 	return os.NewFile(uintptr(fd), name), nil
+}
+
+// OpenTAP opens a TAP device that is kept, and that nobody has open. If there is none, it gives ENODEV.
+func OpenTAP(name string) (*os.File, error) {
+	fd, kept, err := openTAP(name, 0)
+	if err == nil && !kept {
+		unix.Close(fd) // the kernel has just made it
+		err = unix.ENODEV
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+// KeepTAP lets the device outlive its file: it is there until it is deleted.
+func KeepTAP(tap *os.File) error {
+	return os.NewSyscallError("TUNSETPERSIST", unix.IoctlSetInt(int(tap.Fd()), unix.TUNSETPERSIST, 1))
+}
+
+func openTAP(name string, flags uint16) (fd int, kept bool, err error) {
+	if fd, err = unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0); err != nil {
+		return -1, false, &os.PathError{Op: "open", Path: "/dev/net/tun", Err: err}
+	}
+	request, err := unix.NewIfreq(name)
+	if err == nil {
+		request.SetUint16(unix.IFF_TAP | unix.IFF_NO_PI | unix.IFF_VNET_HDR | flags)
+		err = os.NewSyscallError("TUNSETIFF", unix.IoctlIfreq(fd, unix.TUNSETIFF, request))
+	}
+	if err == nil {
+		err = os.NewSyscallError("TUNGETIFF", unix.IoctlIfreq(fd, unix.TUNGETIFF, request))
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, false, err
+	}
+	return fd, request.Uint16()&unix.IFF_PERSIST != 0, nil
 }
 
 // FromTAP returns a function that reads frames from a TAP, and says when. Their checksums are complete.

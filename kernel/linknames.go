@@ -68,7 +68,8 @@ func (s *session) hasPort(name string) (bool, error) {
 	about, err := unix.IoctlGetEthtoolDrvinfo(s.rt.fd, name)
 	switch err {
 	case nil:
-		return unix.ByteSliceToString(about.Driver[:]) == "veth", nil
+		driver := unix.ByteSliceToString(about.Driver[:])
+		return driver == "veth" || driver == "tun", nil
 	case unix.ENODEV, unix.EOPNOTSUPP:
 		return false, nil
 	default:

@@ -45,7 +45,9 @@ func (a *attempt) create(s *session, l heddle.Link) error {
 	if err := a.soleSubmode(l, below.index); err != nil {
 		return err
 	}
-	if below.elsewhere {
+	if l.Kind == "tun" {
+		err = s.createTAP(l)
+	} else if below.elsewhere {
 		err = s.createOnParent(l, below)
 	} else {
 		err = s.rt.execute(createLink(l, far, master, peerNS, below))
@@ -175,9 +177,9 @@ func (s *session) wanted(l heddle.Link, have linkState) (linkState, error) {
 }
 
 // current is the link as it is. The state of a link made by this call is known, so it
-// need not be read.
+// need not be read, but for that of a TAP device.
 func (a *attempt) current(s *session, l heddle.Link) (linkState, error) {
-	if a.fresh[s.side()+l.Name] {
+	if a.fresh[s.side()+l.Name] && l.Kind != "tun" {
 		index, err := s.ifindex(l.Name)
 		if err != nil {
 			return linkState{}, err

@@ -38,7 +38,7 @@ func relay(port string) error {
 	if err != nil {
 		return fmt.Errorf("open the port %s: %w", port, err)
 	}
-	device, err := frames.OpenTAP(relayPort(port))
+	device, err := frames.NewTAP(relayPort(port))
 	if err != nil {
 		return fmt.Errorf("open the TAP %s: %w", relayPort(port), err)
 	}

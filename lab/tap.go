@@ -5,10 +5,8 @@ import (
 	"net"
 	"net/netip"
 
-	"github.com/vishvananda/netlink"
-	"golang.org/x/sys/unix"
-
 	"github.com/heddle-network/heddle/frames"
+	"github.com/vishvananda/netlink"
 )
 
 // A machine's wires end in the namespace of its emulator. A bridge that forgets addresses at
@@ -91,11 +89,11 @@ func outerMAC(number, nic int) net.HardwareAddr {
 // makeTAP makes a TAP that exists without a program that holds it.
 func (s *namespace) makeTAP(name string) error {
 	return s.within(func() error {
-		device, err := frames.OpenTAP(name)
+		device, err := frames.NewTAP(name)
 		if err != nil {
 			return err
 		}
 		defer device.Close()
-		return unix.IoctlSetInt(int(device.Fd()), unix.TUNSETPERSIST, 1)
+		return frames.KeepTAP(device)
 	})
 }

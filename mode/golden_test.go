@@ -87,6 +87,9 @@ func variants() []variant {
 	add(bridge.Mode{}, "bridge-shard", "The 801st endpoint of a large network, on the network's second bridge.", func(n *heddle.Network, e *heddle.Endpoint) {
 		e.Slot, e.Ports = 800, nil
 	})
+	add(bridge.Mode{}, "bridge-tap", "A virtual machine's port on a dual-stack network (`--tap`).", func(_ *heddle.Network, e *heddle.Endpoint) {
+		e.TAP, e.Netns, e.Ports = true, "", nil
+	})
 	add(routed.Mode{}, "routed", "A dual-stack network, and an endpoint with two published ports.", nil)
 	add(routed.Mode{}, "routed-table", "A network on a second NIC with a routing table of its own (`--parent lan1 --opt table=auto --opt next-hop=198.51.100.1+2001:db8:1::1`).", func(n *heddle.Network, e *heddle.Endpoint) {
 		n.Parent, n.Options = "lan1", map[string]string{"table": "auto", "next-hop": "198.51.100.1+2001:db8:1::1"}

@@ -17,14 +17,14 @@ type attachFlags struct {
 	netns, id, ifname, mac, nic, name           string
 	pid                                         int
 	ips, ports, labels, aliases                 []string
-	defaultRoute, force, resolvConf, noFastPath bool
+	tap, defaultRoute, force, resolvConf, noFastPath bool
 }
 
 func newAttach(s *session) *cobra.Command {
 	var flags attachFlags
 	from, dryRun := "", false
 	cmd := &cobra.Command{
-		Use: "attach NETWORK (--netns PATH|NAME | --pid PID | --from FILE)", GroupID: groupNetworks,
+		Use: "attach NETWORK (--netns PATH|NAME | --pid PID | --tap --id ID | --from FILE)", GroupID: groupNetworks,
 		Args: withArgs("NETWORK"), ValidArgsFunction: s.completeFrom(s.networkNames),
 		Short: "Attach a container to a network",
 		Long: `attach makes an endpoint: one interface of one container on one network. The
@@ -53,7 +53,12 @@ Attached again, the list leaves what is there as it is.
 
 On a network of mode host nothing is made, and --id is enough. On one of mode
 direct the container gets a NIC of the host, by default the first free one of the
-network's.`,
+network's.
+
+--tap gives a virtual machine a port on a network of mode bridge: a TAP device, whose
+name is in the answer (PORT). The emulator opens it, with the header of virtio-net, and
+gives the machine's NIC the MAC address of the answer; the machine sets its addresses
+itself. The port is guarded as a container's is. It stays until the detach.`,
 		Example: `  ip netns add web
   heddle attach front --netns web
   ip netns add dns
@@ -64,6 +69,7 @@ network's.`,
   heddle attach back --netns dns --ifname eth1 --mac 0a:00:00:00:00:09 --dry-run
   heddle attach back --netns web --ifname eth1 --publish 8080:80 --publish 127.0.0.1:8081:80/udp --default-route
   heddle attach plain --id yardstick --label app=bench
+  heddle attach front --tap --id machine1
   ip netns add mail
   echo '--netns mail --name mail --publish 25:25' > endpoints.txt
   heddle attach front --from endpoints.txt`,
@@ -112,6 +118,7 @@ func (s *session) emitAttached(r heddle.AttachReply, dryRun bool) error {
 func (x *attachFlags) define(f *pflag.FlagSet) {
 	f.StringVar(&x.netns, "netns", "", "the container's network namespace: a `path`, or a name under "+netnsDir)
 	f.IntVar(&x.pid, "pid", 0, "a process in the container")
+	f.BoolVar(&x.tap, "tap", false, "make a TAP device for a virtual machine, in place of a container's interface")
 	f.StringVar(&x.id, "id", "", "the container's id; by default the namespace's name, or pid-N")
 	f.StringVar(&x.ifname, "ifname", "eth0", "the interface's `name` in the container")
 	f.StringArrayVar(&x.ips, "ip", nil, "an `address` to have, one of each family")
@@ -129,7 +136,7 @@ func (x *attachFlags) define(f *pflag.FlagSet) {
 
 // request parses the flags, as given.
 func (x *attachFlags) request(network string, given *pflag.FlagSet) (q heddle.AttachRequest, err error) {
-	q = heddle.AttachRequest{Network: network, Owner: "cli", NIC: x.nic, Force: x.force, SSH: sshServer(), ResolvConf: x.resolvConf, NoFastPath: x.noFastPath}
+	q = heddle.AttachRequest{Network: network, Owner: "cli", NIC: x.nic, Force: x.force, SSH: sshServer(), TAP: x.tap, ResolvConf: x.resolvConf, NoFastPath: x.noFastPath}
 	if given.Changed("default-route") {
 		q.DefaultRoute = &x.defaultRoute
 	}
@@ -138,6 +145,10 @@ func (x *attachFlags) request(network string, given *pflag.FlagSet) (q heddle.At
 	}
 	if q.Netns, err = findNetns(x.netns, x.pid); err != nil {
 		return q, err
+	}
+	if x.id == "" && x.tap {
+		return q, heddle.Errorf(heddle.BadArgument, "attach endpoint with a TAP device to network", network, "a virtual machine has no namespace by whose name the endpoint could be known",
+			"give it a name with --id")
 	}
 	if x.id == "" && q.Netns == "" {
 		return q, heddle.Errorf(heddle.BadArgument, "attach endpoint to network", network, "neither --netns nor --pid is given",

@@ -45,7 +45,7 @@ func (k *Kernel) HasPort(name string) (bool, error) {
 	k.host.mu.Lock()
 	defer k.host.mu.Unlock()
 	l := k.host.own.links[name]
-	return l != nil && l.Kind == "veth" && heddle.IsPortName(name), nil
+	return l != nil && (l.Kind == "veth" || l.Kind == "tun") && heddle.IsPortName(name), nil
 }
 
 // FarEnd finds the far end of a pair in a namespace; nil if it is not there.

@@ -44,6 +44,9 @@ func (Mode) About() heddle.About {
 // NeedsSubnet is true: the mode needs a subnet of its own.
 func (Mode) NeedsSubnet() bool { return true }
 
+// WiresTAPs is true: a port of a bridge can be a TAP device.
+func (Mode) WiresTAPs() bool { return true }
+
 // Check refuses networks without a subnet, and unknown options.
 func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	if len(n.Subnets) == 0 {

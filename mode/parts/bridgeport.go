@@ -24,7 +24,8 @@ func Bridge(h heddle.HostFacts, n heddle.Network, shard int) heddle.Link {
 		Group: n.Group(), Alias: n.Alias(), NoAutoAddress: true}
 }
 
-// BridgePort is the wiring with a veth whose host end is a port of a bridge of the network.
+// BridgePort is the wiring with a veth whose host end is a port of a bridge of the network. The
+// port of a virtual machine is a TAP device, which has no other end.
 type BridgePort struct{}
 
 // Wire plans the pair, the port, what may be sent from the port, and the container's addresses and
@@ -55,6 +56,9 @@ func (BridgePort) Wire(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) 
 	for _, a := range e.Sources() {
 		host.Neighbours = append(host.Neighbours, heddle.Neighbour{Link: n.BridgeName(0), Addr: a, MAC: e.MAC})
 	}
+	if e.TAP {
+		return heddle.Plan{Host: host}, nil // the fast path knows veth pairs only
+	}
 	host = heddle.Append(host, shortcuts(n, e, true))
 	pod := bridgedPod(n, e)
 	pod.Routes = append(pod.Routes, nameRoutes(n, e)...)
@@ -66,9 +70,13 @@ func (BridgePort) Wire(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) 
 // broadcasts such a port would send the container's own back to it.
 func portLink(n heddle.Network, e heddle.Endpoint, shard int) heddle.Link {
 	broadcast := n.Options["broadcast"] == "true"
-	return heddle.Link{Name: e.ID.PortName(), Kind: "veth", MTU: e.MTU, MAC: e.ID.PortMAC(), Group: n.Group(),
+	l := heddle.Link{Name: e.ID.PortName(), Kind: "veth", MTU: e.MTU, MAC: e.ID.PortMAC(), Group: n.Group(),
 		Alias: e.ID.Alias(), Peer: e.Interface(), PeerInPod: true, NoAutoAddress: true, Master: n.BridgeName(shard),
 		Port: &heddle.BridgePort{BroadcastFlood: broadcast, MulticastFlood: broadcast, Hairpin: !broadcast || len(e.Ports) > 0}}
+	if e.TAP {
+		l.Kind, l.Peer, l.PeerInPod = "tun", "", false
+	}
+	return l
 }
 
 // bridgeGuard lists what the port may send, and which port answers for its addresses.

@@ -47,7 +47,7 @@ var rules = []rule{
 	{"ipam", []string{module}, "addresses are arithmetic"},
 	{"bpf", []string{module, "github.com/cilium/ebpf"}, "the fast path is given what it knows; who wants it, and where it hangs, is the interpreter's"},
 	{"ethtool", []string{"golang.org/x/sys"}, "an interface's offloads are asked for by interpreter, lab and crowd, which know nothing of each other"},
-	{"kernel", []string{module, module + "/bpf", module + "/ethtool", module + "/firewall", module + "/kernel", "github.com/cilium/ebpf", "github.com/vishvananda", "github.com/google/nftables", "github.com/coreos/go-iptables", "github.com/mdlayher", "golang.org/x/sys"},
+	{"kernel", []string{module, module + "/bpf", module + "/ethtool", module + "/firewall", module + "/frames", module + "/kernel", "github.com/cilium/ebpf", "github.com/vishvananda", "github.com/google/nftables", "github.com/coreos/go-iptables", "github.com/mdlayher", "golang.org/x/sys"},
 		"the interpreter knows plans, not who made them"},
 	{"kernel/coexist", []string{module, "github.com/vishvananda", "github.com/google/nftables", "github.com/coreos/go-iptables", "golang.org/x/sys"},
 		"other firewalls are met without plans"},

@@ -72,17 +72,24 @@ func faults() []fault {
 func TestFaultAtEveryStep(t *testing.T) {
 	each(t, func(t *testing.T, mode string) {
 		for _, f := range faults() {
-			t.Run(f.name, func(t *testing.T) { faultAtEveryStep(t, mode, f) })
+			t.Run(f.name, func(t *testing.T) { faultAtEveryStep(t, mode, f, world.Publish("8080:80/tcp"), world.Publish("127.0.0.1@5353:53/udp")) })
 		}
 	})
 }
 
-func faultAtEveryStep(t *testing.T, mode string, f fault) {
+// TestTAPFaultAtEveryStep is TestFaultAtEveryStep for a virtual machine's port.
+func TestTAPFaultAtEveryStep(t *testing.T) {
+	for _, f := range faults()[2:] {
+		t.Run(f.name, func(t *testing.T) { faultAtEveryStep(t, "bridge", f, asTAP) })
+	}
+}
+
+func faultAtEveryStep(t *testing.T, mode string, f fault, options ...world.PodOption) {
 	w := world.New(t)
 	pod := world.NewNetns(t, "pod")
 	tiny := func(n *heddle.Network) { n.Subnets[0] = netip.MustParsePrefix("10.20.0.0/29") }
 	s := &stage{w: w, net: w.Plan("net", mode, tiny), pod: pod,
-		want: w.Request(pod, "net", world.Publish("8080:80/tcp"), world.Publish("127.0.0.1@5353:53/udp"))}
+		want: w.Request(pod, "net", options...)}
 	f.start(t, s)
 	// once to and fro: what settings outlive their plan is set from now on
 	cell.Must(t, f.do(s))
