@@ -235,7 +235,11 @@ func (d *defaults) settleAll(intents map[string]string) {
 // change moves the default route to an existing endpoint, or from it to another, if the
 // request says so.
 func (d *defaults) change(n *network, old record, req heddle.AttachRequest, pod kernel.Pod) (record, error) {
-	if pod == nil { // a network of mode host
+	if pod == nil { // a network of mode host, or a virtual machine
+		if change, _ := wantsDefault(req, old.Endpoint); change && old.Endpoint.TAP {
+			return old, heddle.Errorf(heddle.EndpointDiffers, "attach endpoint", old.Endpoint.ID.String(), "a virtual machine has its default route itself",
+				"leave --default-route out, or detach the endpoint first")
+		}
 		return old, checkDefault(n, req, old.Endpoint.NIC)
 	}
 	d.podLocks.mustHold(pod.Inode())

@@ -19,6 +19,9 @@ func Attach(q heddle.AttachRequest) string {
 		}
 	}
 	add("--netns", q.Netns)
+	if q.TAP {
+		args = append(args, "--tap")
+	}
 	for _, ip := range q.IPs {
 		add("--ip", ip.String())
 	}

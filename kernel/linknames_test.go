@@ -78,6 +78,11 @@ func TestNamedAsPort(t *testing.T) {
 func TestHasPort(t *testing.T) {
 	r := newRoom(t)
 	port := r.makePorts(1)[0]
+	machine := heddle.EndpointID{Container: "machine", IfName: "eth0"}.PortName()
+	r.sh("ip tuntap add " + machine + " mode tap")
+	if there, err := r.k.HasPort(machine); err != nil || !there {
+		t.Errorf("the port of a machine is one: %v, %v", there, err)
+	}
 	for name, want := range map[string]bool{port: true, "lo": false, "nobody": false} {
 		if there, err := r.k.HasPort(name); err != nil || there != want {
 			t.Errorf("%s is a port: %v, %v; want %v", name, there, err, want)

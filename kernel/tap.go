@@ -1,6 +1,9 @@
 package kernel
 
 import (
+	"errors"
+	"os"
+
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/frames"
 )
@@ -10,6 +13,9 @@ import (
 func (s *session) createTAP(l heddle.Link) error {
 	return s.ns.Do(func() error {
 		tap, err := frames.NewTAP(l.Name)
+		if errors.Is(err, os.ErrNotExist) {
+			return heddle.Errorf(heddle.NotOnKernel, "make TAP device", l.Name, err.Error(), "load the kernel's module ('modprobe tun'); in a container, give it the device /dev/net/tun")
+		}
 		if err != nil {
 			return err
 		}

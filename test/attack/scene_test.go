@@ -21,7 +21,9 @@ type scene struct {
 	w    *world.World
 	mode string
 	// nf: bridged frames pass the IP firewall too.
-	nf             bool
+	nf bool
+	// tap: the attackers are virtual machines, whose ports are TAP devices.
+	tap            bool
 	net, far, shut heddle.Network
 	// shim is the MAC of the host's own device beside macvlan containers, or of the
 	// parent of ipvlan ones.
@@ -52,8 +54,8 @@ func newScene(t *testing.T, setting string) *scene {
 	case isDirect:
 		return newWire(t)
 	}
-	mode, nf, _ := strings.Cut(setting, " ")
-	s := &scene{w: world.New(t), mode: mode, nf: nf != ""}
+	mode, variant, _ := strings.Cut(setting, " ")
+	s := &scene{w: world.New(t), mode: mode, nf: variant == "nf", tap: variant == "tap"}
 	// connections of the scene before, which was another host with the same addresses
 	s.w.Host.Sh(t, "conntrack -F")
 	if !s.w.BridgeNF(t, s.nf) {
@@ -66,10 +68,14 @@ func newScene(t *testing.T, setting string) *scene {
 	s.w.RouteToPods(t, s.far)
 	// ports published on the loopback, so that route_localnet is on, and on all
 	// addresses
-	s.attacker = s.w.Pod(t, "attacker", "net", world.Publish("127.0.0.1@8080:80/tcp"), world.Publish("8081:80/tcp"))
+	attacker := s.w.Pod
+	if s.tap {
+		attacker = s.w.Machine
+	}
+	s.attacker = attacker(t, "attacker", "net", world.Publish("127.0.0.1@8080:80/tcp"), world.Publish("8081:80/tcp"))
 	s.victim, s.witness = s.w.Pod(t, "victim", "net"), s.w.Pod(t, "witness", "net")
 	s.rogue, s.other = s.w.Pod(t, "rogue", "net"), s.w.Pod(t, "other", "far")
-	s.inmate, s.lone, s.prey = s.w.Pod(t, "inmate", "shut"), s.w.Pod(t, "lone", "four"), s.w.Pod(t, "prey", "four")
+	s.inmate, s.lone, s.prey = attacker(t, "inmate", "shut"), attacker(t, "lone", "four"), s.w.Pod(t, "prey", "four")
 	left := s.w.Pod(t, "former", "net")
 	s.former = left.V4()
 	left.Leave(t)

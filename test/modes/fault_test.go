@@ -72,7 +72,9 @@ func faults() []fault {
 func TestFaultAtEveryStep(t *testing.T) {
 	each(t, func(t *testing.T, mode string) {
 		for _, f := range faults() {
-			t.Run(f.name, func(t *testing.T) { faultAtEveryStep(t, mode, f, world.Publish("8080:80/tcp"), world.Publish("127.0.0.1@5353:53/udp")) })
+			t.Run(f.name, func(t *testing.T) {
+				faultAtEveryStep(t, mode, f, world.Publish("8080:80/tcp"), world.Publish("127.0.0.1@5353:53/udp"))
+			})
 		}
 	})
 }
@@ -80,7 +82,7 @@ func TestFaultAtEveryStep(t *testing.T) {
 // TestTAPFaultAtEveryStep is TestFaultAtEveryStep for a virtual machine's port.
 func TestTAPFaultAtEveryStep(t *testing.T) {
 	for _, f := range faults()[2:] {
-		t.Run(f.name, func(t *testing.T) { faultAtEveryStep(t, "bridge", f, asTAP) })
+		t.Run(f.name, func(t *testing.T) { faultAtEveryStep(t, "bridge", f, world.TAP) })
 	}
 }
 
