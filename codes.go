@@ -39,6 +39,8 @@ const (
 	NICTaken        Code = "HDL-2021"
 	NICNeeded       Code = "HDL-2022"
 	RoutesClash     Code = "HDL-2023"
+	NoSlot          Code = "HDL-2024"
+	NotPlugged      Code = "HDL-2025"
 	IfNameTaken     Code = "HDL-3001"
 	KernelRefused   Code = "HDL-3002"
 	NotOnKernel     Code = "HDL-3003"
@@ -46,6 +48,8 @@ const (
 	UndoFailed      Code = "HDL-3005"
 	NoPermission    Code = "HDL-3006"
 	Quarantined     Code = "HDL-3007"
+	MachineRefused  Code = "HDL-3008"
+	MachineAway     Code = "HDL-3009"
 	AgentDown       Code = "HDL-4001"
 	LedgerBroken    Code = "HDL-4002"
 	LedgerFull      Code = "HDL-4003"
@@ -85,6 +89,9 @@ const (
 	AuthorityAway   Code = "HDL-8016"
 	OutsideRanges   Code = "HDL-8017"
 	NotGranted      Code = "HDL-8018"
+	BadGrant        Code = "HDL-8019"
+	NICNotGranted   Code = "HDL-8020"
+	NICServiceDown  Code = "HDL-8021"
 	CrowdTooLarge   Code = "HDL-9001"
 	CrowdFailed     Code = "HDL-9002"
 )
@@ -125,6 +132,8 @@ var explanations = map[Code]Explanation{
 	NICTaken:        {Conflict, "no NIC free", "Each NIC of the network's pool is with a container, not on the host, or cannot be given away; the message says which.", "Detach an endpoint, or create a network with more NICs ('heddle endpoint list' shows who has which)."},
 	NICNeeded:       {Conflict, "NIC is needed", "The host's default route, the connection by which the command came, or another network would lose the interface.", "Name another NIC. --force gives it away all the same, except from another network."},
 	RoutesClash:     {Conflict, "conflict in the container", "Two interfaces of one container would have overlapping subnets, or routes to the same destination, and which one is used would be accident.", "Detach the other endpoint, or use networks that do not overlap."},
+	NoSlot:          {Conflict, "no slot free", "A virtual machine takes a NIC while it runs only in a slot, which is a PCIe root port that it was started with; it has none, or each holds a device.", "Unplug a NIC, or start the machine with more slots (QEMU: -device pcie-root-port; a lab's host: slots)."},
+	NotPlugged:      {Failed, "NIC not plugged", "The hypervisor could not plug a NIC into the machine, take one out, or tell which the machine has.", "See the log of 'heddle nic serve' on the hypervisor. Asking again is safe: it begins where it stopped."},
 	IfNameTaken:     {Conflict, "interface name taken", "The container has an interface of that name already, and it is not ours.", "Choose another name with --ifname."},
 	KernelRefused:   {Failed, "kernel refused", "The kernel did not take a request; the message holds its own words. Everything done before was undone.", "The kernel's message names the cause; 'heddle audit' shows whether anything is left."},
 	NotOnKernel:     {Unavailable, "not on this kernel", "This kernel lacks a feature that the mode, or the link of a crowd's persona, needs.", "Choose another mode, or a kernel with the feature; take link out of the personas."},
@@ -132,6 +141,8 @@ var explanations = map[Code]Explanation{
 	UndoFailed:      {Partial, "undo failed", "An operation failed, and undoing what it had done failed too.", "'heddle gc' removes what is left, 'heddle audit' shows it."},
 	Quarantined:     {Partial, "in quarantine", "The endpoint was removed as far as could be, but it is not proven that its container has let go of the NIC or the LAN: a device was hidden, moved, or replaced by another one. NIC and addresses are given to nobody until that is proven.", "End the container. 'heddle audit' and 'heddle status' show what is in quarantine and why; the agent tries again every few seconds, and when it starts."},
 	NoPermission:    {Failed, "not permitted", "The caller is neither root nor in the group of the agent's socket, or the agent lacks a capability.", "Call as root; the agent needs CAP_NET_ADMIN, CAP_SYS_ADMIN, CAP_NET_RAW, CAP_SYS_PTRACE and CAP_DAC_OVERRIDE ('heddle doctor' looks)."},
+	MachineRefused:  {Failed, "machine refused", "QEMU, which runs a virtual machine, did not do what it was asked; the message holds its own words.", "The message names the cause. QEMU's version or the machine's options may lack what is needed."},
+	MachineAway:     {Timeout, "machine does not answer", "The management socket of a virtual machine (QMP) cannot be reached or did not answer in time, or the guest did not let go of a device. QEMU talks to one program at a time.", "Look whether the machine runs and the guest is up, end other programs that are connected to the socket, and call again."},
 	AgentDown:       {Unreachable, "agent unreachable", "Nothing answers on the agent's socket.", "Start it ('systemctl start heddled'), or name its socket with --socket."},
 	LedgerBroken:    {Failed, "ledger unreadable", "The record of what was made cannot be read, so the agent changes nothing.", "Restore the file from a copy, or move it away: networks then have to be created anew, and 'heddle gc' removes what is left in the kernel."},
 	LedgerFull:      {Failed, "ledger not writable", "The record of the intent could not be written, so nothing was done.", "Make room on the file system of the state and run folders."},
@@ -171,6 +182,9 @@ var explanations = map[Code]Explanation{
 	AuthorityAway:   {Failed, "authority's key off the hosts", "An operator withdrew the authority's key, so that no host of the cluster can sign certificates: no host joins, none becomes a keeper of the store, and no certificate is renewed, until the key is lent.", "An operator lends it for a while: 'heddle host authority lend FILE'. 'heddle host authority' shows who has it."},
 	OutsideRanges:   {Conflict, "outside the cluster's ranges", "The networks that hosts share lie in the address ranges that the cluster was given, so that none can take addresses over that hosts reach elsewhere.", "Choose a subnet in the ranges ('heddle host ranges' shows them), or have an operator change them with the same command."},
 	NotGranted:      {Failed, "not granted", "Networks that hosts share take an operator's word: the hosts that keep the store may write them, and those that an operator granted it. One host's certificate is not enough to change what all hosts have.", "Call on a host that may ('heddle host list' shows them), or have an operator grant it to this one ('heddle host grant NAME networks')."},
+	BadGrant:        {Usage, "bad grant", "The NIC service of the hypervisor does not accept this machine's grant: it was revoked, replaced by a newer one, or is of another service. Or what answers at the grant's address has another certificate than the grant says.", "Make a new grant on the hypervisor with 'heddle nic grant FILE MACHINE --out GRANT', and carry the file into the machine."},
+	NICNotGranted:   {Conflict, "NIC not granted", "The hypervisor's configuration gives this machine no NIC on that network, or no more NICs than it has.", "Order a NIC on a network that the machine may use, or unplug one that is not needed; else have the hypervisor's configuration ('heddle nic serve FILE') changed."},
+	NICServiceDown:  {Unreachable, "NIC service unreachable", "The service that plugs NICs into this machine did not answer, or its answer was none of such a service.", "Look at 'heddle nic serve' on the hypervisor, at the address in the grant, and at firewalls between them."},
 	CrowdTooLarge:   {Failed, "crowd too large", "The plan of a crowd needs more than a limit of this machine allows: memory, open files, ports, neighbours, tracked connections or bridge ports.", "Raise the limit with the command that the message names, or give fewer users. The plan itself is sound: another machine may carry it."},
 	CrowdFailed:     {Failed, "crowd failed", "A crowd could not be put on the network, or a run of it is not valid: it was broken off, the crowd itself was late, or it did something else than was planned, so that its figures say nothing about the network.", "The message says which. What was made is removed. If it was late, give fewer users, or leave the machine alone while it runs."},
 }

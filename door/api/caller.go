@@ -15,6 +15,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/door"
+	"github.com/heddle-network/heddle/door/wire"
 )
 
 // Listen makes the socket, for root and its group only (0660). It replaces a socket that a
@@ -94,7 +95,7 @@ func (s *Server) authorize(next http.Handler) http.Handler {
 				who = fmt.Sprintf("uid %d, pid %d", cred.Uid, cred.Pid)
 			}
 			s.log.Warn("caller refused", "caller", who, "path", r.URL.Path)
-			write(w, nil, heddle.Errorf(heddle.NoPermission, "call agent as", who,
+			wire.Write(w, nil, heddle.Errorf(heddle.NoPermission, "call agent as", who,
 				"this user is neither root nor in the socket's group", "call as root, or join the socket's group"))
 			return
 		}

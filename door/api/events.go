@@ -9,6 +9,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/door/client"
+	"github.com/heddle-network/heddle/door/wire"
 	"github.com/heddle-network/heddle/events"
 )
 
@@ -25,7 +26,7 @@ const (
 func (s *Server) handleEvents() {
 	s.mux.HandleFunc("GET "+client.PathEvents, func(w http.ResponseWriter, r *http.Request) {
 		if err := s.streamEvents(w, r); err != nil {
-			write(w, nil, err)
+			wire.Write(w, nil, err)
 		}
 	})
 }

@@ -5,18 +5,16 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/agent"
 	"github.com/heddle-network/heddle/door/client"
+	"github.com/heddle-network/heddle/door/wire"
 )
 
 // maxBody bounds a request's size in bytes.
@@ -35,7 +33,7 @@ type Server struct {
 // NewServer returns a server that does not listen yet.
 func NewServer(a *agent.Agent, log *slog.Logger) *Server {
 	s := &Server{agent: a, log: log, mux: http.NewServeMux()}
-	s.http = &http.Server{Handler: s.authorize(s.route()), ConnContext: withCaller, ReadHeaderTimeout: 10 * time.Second}
+	s.http = &http.Server{Handler: s.authorize(wire.Route(s.mux, unknownCall)), ConnContext: withCaller, ReadHeaderTimeout: 10 * time.Second}
 	ending, end := context.WithCancel(context.Background())
 	s.ending = ending
 	s.http.RegisterOnShutdown(end)
@@ -72,30 +70,6 @@ func NewServer(a *agent.Agent, log *slog.Logger) *Server {
 	s.mux.HandleFunc("POST "+client.PathGC, withBody(s.gc))
 	return s
 }
-
-// route calls the handler of a request. For an unknown path or method it answers in JSON.
-func (s *Server) route() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if h, pattern := s.mux.Handler(r); pattern == "" {
-			code := &statusRecorder{header: w.Header()}
-			h.ServeHTTP(code, r)
-			write(w, nil, heddle.Errorf(heddle.BadArgument, "call agent", r.Method+" "+r.URL.Path,
-				"this agent has no such call", "use a program of the agent's version"), code.status)
-			return
-		}
-		s.mux.ServeHTTP(w, r)
-	})
-}
-
-// statusRecorder keeps only the status and headers (Allow) of an answer.
-type statusRecorder struct {
-	header http.Header
-	status int
-}
-
-func (s *statusRecorder) Header() http.Header         { return s.header }
-func (s *statusRecorder) WriteHeader(status int)      { s.status = status }
-func (s *statusRecorder) Write(p []byte) (int, error) { return len(p), nil }
 
 // Handle adds another door's handler.
 func (s *Server) Handle(pattern string, h http.Handler) { s.mux.Handle(pattern, h) }
@@ -135,57 +109,25 @@ func (s *Server) withEndpoint(f func(heddle.EndpointID) (any, error)) http.Handl
 func withoutBody(f func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		v, err := f(r)
-		write(w, v, err)
+		wire.Write(w, v, err)
 	}
 }
 
-// withBody serves a call with a JSON body. It refuses unknown fields, so that a typing
-// error is not silently ignored.
+// withBody serves a call with a JSON body.
 func withBody[Q any](f func(context.Context, Q) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var q Q
-		body := &io.LimitedReader{R: r.Body, N: maxBody}
-		d := json.NewDecoder(body)
-		d.DisallowUnknownFields()
-		err := d.Decode(&q)
-		if _, more := d.Token(); err == nil && more != io.EOF {
-			err = errors.New("more than one document")
-		}
-		if err != nil {
-			// Read on for a while, so that a caller that is still writing gets the answer.
-			io.Copy(io.Discard, io.LimitReader(r.Body, 8*maxBody))
-			if body.N == 0 {
-				write(w, nil, heddle.Errorf(heddle.TooMuch, "read request", r.URL.Path, "it is longer than "+strconv.Itoa(maxBody)+" bytes", "ask for less in one call"))
-				return
-			}
-			write(w, nil, heddle.Wrap(heddle.BadJSON, "read request", r.URL.Path, err,
-				"send one JSON document with known fields only"))
+		if err := wire.Read(r, maxBody, &q); err != nil {
+			wire.Write(w, nil, err)
 			return
 		}
 		// Finish the work even if the caller disconnects: all or nothing.
 		v, err := f(context.WithoutCancel(r.Context()), q)
-		write(w, v, err)
+		wire.Write(w, v, err)
 	}
 }
 
-var httpStatus = map[heddle.Kind]int{
-	heddle.Usage: http.StatusBadRequest, heddle.Unavailable: http.StatusNotImplemented, heddle.Conflict: http.StatusConflict,
-	heddle.Timeout: http.StatusGatewayTimeout, heddle.Unreachable: http.StatusServiceUnavailable, heddle.Partial: http.StatusInternalServerError,
-}
-
-// write answers. A given status takes precedence over the status of the error's kind.
-func write(w http.ResponseWriter, v any, err error, given ...int) {
-	w.Header().Set("Content-Type", "application/json")
-	if err != nil {
-		status, known := httpStatus[heddle.KindOf(err)]
-		if !known {
-			status = http.StatusUnprocessableEntity
-		}
-		if len(given) > 0 {
-			status = given[0]
-		}
-		w.WriteHeader(status)
-		v = heddle.ErrorOf("answer call", err)
-	}
-	json.NewEncoder(w).Encode(v)
+func unknownCall(r *http.Request) error {
+	return heddle.Errorf(heddle.BadArgument, "call agent", r.Method+" "+r.URL.Path,
+		"this agent has no such call", "use a program of the agent's version")
 }
