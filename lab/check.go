@@ -67,6 +67,9 @@ func (t Topology) checkFrame() error {
 	if err := checkSysctls(t.Sysctls); err != nil {
 		return err
 	}
+	if err := t.checkManagement(); err != nil {
+		return err
+	}
 	return t.checkUnique()
 }
 
@@ -116,6 +119,9 @@ func (n *Node) check() error {
 	if last := portName(n.Name, len(n.NICs)+n.Spare-1); len(last) > maxPort {
 		return refuse("check name of host", n.Name,
 			fmt.Sprintf("it is too long: the name of its port %s has more than %d bytes", last, maxPort), "choose a shorter name")
+	}
+	if err := n.checkSlots(); err != nil {
+		return err
 	}
 	for _, nic := range n.NICs {
 		if err := checkMTU(nic.MTU, nic.Addresses...); err != nil {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -105,11 +106,12 @@ func kvmIfOpen() string {
 	return "kvm"
 }
 
-// emulator returns the programs that make a machine, in the order in which they start.
-func emulator(k boot.Kernel, m *machineSpec) []program {
+// emulator returns the programs that make a machine, in the order in which they start. QEMU
+// gets the further arguments.
+func emulator(k boot.Kernel, m *machineSpec, more []string) []program {
 	files := []string{virtiofsd(), "--socket-path=" + filesSocket, "-o", "source=" + sharedRoot, "-o", "cache=auto", "-o", "sandbox=chroot"}
 	return []program{{Name: filesProgram, Argv: files, Starts: 1},
-		{Name: qemuProgram, Argv: append([]string{"/proc/self/exe", argEmulate, filesSocket}, qemu(k, m)...), Starts: 1}}
+		{Name: qemuProgram, Argv: slices.Concat([]string{"/proc/self/exe", argEmulate, filesSocket}, qemu(k, m), more), Starts: 1}}
 }
 
 // kernelParameters of a machine. norandmaps: the emulator translates a program once if it

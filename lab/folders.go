@@ -36,6 +36,9 @@ func (l *Lab) makeFolders(ctx context.Context) error {
 			}
 		}
 	}
+	if err := l.makeManagementFolder(); err != nil {
+		return err
+	}
 	group := groupName(l.folder)
 	// A folder in memory can be gone while its groups still exist. These accept no process,
 	// since they have controllers for their children.

@@ -77,6 +77,9 @@ type Host struct {
 	// virtual machine is the emulator's, where its wires and its control channel end.
 	Machine     string `json:"machine,omitempty"`
 	Accelerator string `json:"accelerator,omitempty"`
+	// Slots is the number of slots of a virtual machine for NICs that are plugged in while it
+	// runs.
+	Slots int `json:"slots,omitempty"`
 
 	folder string
 }

@@ -42,7 +42,7 @@ func machines(t *testing.T, kernel string) *lab.Lab {
 	before := survey(t)
 	start := time.Now()
 	top := lab.Topology{Name: "machines", Dir: t.TempDir(), Machine: kernel, Agent: lab.Agent{Command: testAgent(t)},
-		Hosts: []lab.Node{{Name: "host1", Daemons: []lab.Daemon{{Name: "waiter", Command: []string{"sleep", "1000"}}}},
+		Hosts: []lab.Node{{Name: "host1", Slots: slots, Daemons: []lab.Daemon{{Name: "waiter", Command: []string{"sleep", "1000"}}}},
 			{Name: "host2", NICs: []lab.NIC{{MTU: 1400}}}, {Name: "host3", Machine: lab.Namespaces}}}
 	l, err := lab.Raise(t.Context(), top)
 	if err != nil {
@@ -69,7 +69,7 @@ func TestMachines(t *testing.T) {
 				t.Errorf("kernel %s, want %s", got, kernel)
 			}
 			for name, check := range map[string]func(*testing.T, *lab.Lab){
-				"wires": machineWires, "commands": machineCommands, "files": machineFiles, "agents": machineAgents, "faults": machineFaults} {
+				"wires": machineWires, "commands": machineCommands, "files": machineFiles, "agents": machineAgents, "faults": machineFaults, "slots": machineSlots, "management": machineManagement} {
 				t.Run(name, func(t *testing.T) { check(t, l) })
 			}
 		})

@@ -22,6 +22,7 @@ var overlaid = []string{"/etc", "/var/lib"}
 //	/run                   an empty tmpfs (so /run/netns, /run/docker, … are its own)
 //	/etc, /var/lib         the machine's, under a layer in memory
 //	ownFolders             on the lab's disk
+//	/run/qmp               the management sockets of the lab's machines, if any has slots
 //	/sys/fs/cgroup/*       its own cgroup as the root
 //	/proc                  that of its PID namespace
 //
@@ -42,12 +43,19 @@ func (s spec) mount(folder string) error {
 			return err
 		}
 	}
+	management := map[string]int{}
+	if s.Management {
+		if management[managementDir], err = cloneTree(managementFolder(filepath.Dir(folder))); err != nil {
+			return err
+		}
+	}
 	for _, step := range []func() error{
 		func() error { return bindGroups(s.Group) },
 		func() error { return detachBelow(append(overlaid, "/run")) },
 		mountRun, overlayFolders,
 		func() error { return placeFolders(own) },
 		mountProc, s.writeNames, s.shareTree,
+		func() error { return placeFolders(management) }, // after shareTree, so that no guest has it
 	} {
 		if err := step(); err != nil {
 			return err

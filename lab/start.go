@@ -46,6 +46,8 @@ type spec struct {
 	// Machine is the record of a virtual machine. Then Programs run in the guest, and the
 	// init runs those of the emulator.
 	Machine *machineSpec `json:"machine,omitempty"`
+	// Management says that the init sees the management sockets of the lab's machines.
+	Management bool `json:"management,omitempty"`
 }
 
 // initPrograms returns the programs that the init runs itself.
@@ -86,7 +88,7 @@ func (l *Lab) start(h *Host, s spec) (*initProcess, error) {
 // describe returns a host and the record for its init.
 func (t Topology) describe(n *Node) (*Host, spec) {
 	h := &Host{Name: n.Name, Addr4: ofFamily(n.NICs[0].Addresses, heddle.IPv4), Addr6: ofFamily(n.NICs[0].Addresses, heddle.IPv6)}
-	s := spec{Sysctls: map[string]string{}}
+	s := spec{Sysctls: map[string]string{}, Management: t.needsManagement(n)}
 	for _, set := range []map[string]string{routerSysctls(n.Router), t.Sysctls, n.Sysctls} {
 		maps.Copy(s.Sysctls, set)
 	}

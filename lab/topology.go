@@ -77,7 +77,10 @@ type Node struct {
 	NICs []NIC `json:"nics" yaml:"nics"`
 	// Spare is the number of further NICs on the first NIC's switch. They have
 	// no address and are down: they are for containers.
-	Spare   int               `json:"spare,omitempty" yaml:"spare"`
+	Spare int `json:"spare,omitempty" yaml:"spare"`
+	// Slots is the number of slots of a virtual machine for NICs that are plugged in while it
+	// runs, 0 to 64; see Host.QMP.
+	Slots   int               `json:"slots,omitempty" yaml:"slots"`
 	Sysctls map[string]string `json:"sysctls,omitempty" yaml:"sysctls"`
 	Agent   Agent             `json:"agent" yaml:"agent"`
 	Daemons []Daemon          `json:"daemons,omitempty" yaml:"daemons"`

@@ -130,6 +130,10 @@ hosts:
         ready: {command: [test, -e, /run/last], within: 10s}
   - name: two
 `)
+	in(t, l, "one", "test", "!", "-e", "/run/qmp") // no machine has slots
+	if _, err := os.Stat(filepath.Join(l.Folder(), "qmp")); err == nil {
+		t.Error("a folder of management sockets")
+	}
 	if got := in(t, l, "one", "cat", "/run/found"); got != "done" {
 		t.Errorf("prepared: %q", got)
 	}
@@ -193,6 +197,11 @@ func TestBadTopologies(t *testing.T) {
 		"NIC's MTU":       {"hosts: [{name: a, nics: [{mtu: 70000}]}]", "70000"},
 		"rate":            {"rate: 5\nhosts: [{name: a}]", "rate"},
 		"sysctl":          {"hosts: [{name: a, sysctls: {kernel.hostname: x}}]", "kernel.hostname"},
+		"slots of none":   {"hosts: [{name: a, slots: 1}]", "made of namespaces"},
+		"negative slots":  {"hosts: [{name: a, slots: -1}]", "0 to 64"},
+		"many slots":      {"hosts: [{name: a, machine: '6.1', slots: 65}]", "0 to 64"},
+		"slots and NICs":  {"hosts: [{name: a, machine: '6.1', spare: 20, slots: 64}]", "room for 30"},
+		"slots' folder":   {"hosts: [{name: qmp}, {name: a, machine: '6.1', slots: 1}]", "folder of that name"},
 		"store":           {"store: paper\nhosts: [{name: a}]", "paper"},
 		"store of none":   {"store: etcd\nhosts: [{name: a}]", "etcd"},
 		"etcd nowhere":    {"etcd: [b]\nhosts: [{name: a}]", "etcd on host"},

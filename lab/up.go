@@ -175,7 +175,7 @@ func (l *Lab) describeAll(add func(list *[]*Host, h *Host, s spec) error) error 
 		}
 		h, s := l.Topology.describe(n)
 		if n.Machine != "" {
-			h.Machine, h.Accelerator = n.Machine, accelerator()
+			h.Machine, h.Accelerator, h.Slots = n.Machine, accelerator(), n.Slots
 			s.Machine = l.Topology.machine(n, hostOffset+i+1)
 		}
 		if err := add(list, h, s); err != nil {

@@ -38,7 +38,7 @@ With --machines 6.1 the hosts are virtual machines with that stock kernel of
 Debian's: 'make vm-kernels' fetches them, QEMU and virtiofsd run them.
 
 FILE is a topology in YAML: hosts and routers, switches, addresses, MTUs, rates,
-daemons. docs/guides/lab.md has its keys.`,
+daemons, slots for NICs of virtual machines. docs/guides/lab.md has its keys.`,
 		Example: "  heddle lab up --hosts 2 --dry-run\n  heddle lab up --hosts 2\n  heddle lab up --name small --hosts 1 --mtu 9000 --rate 10gbit --no-agent",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := o.topology(cmd, args)
