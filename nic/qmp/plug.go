@@ -1,0 +1,155 @@
+package qmp
+
+import (
+	"context"
+	"errors"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
+
+// prefix is the beginning of the ids, in QEMU, of everything that this package makes.
+const prefix = "heddle-"
+
+// undoTime limits the removal of what a failed Plug has made.
+const undoTime = 5 * time.Second
+
+// goodID is what QEMU takes as the rest of an id (QEMU's util/id.c).
+var goodID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
+// NIC is a virtio-net device to plug.
+type NIC struct {
+	ID  string     // 1 to 64 letters, digits, '.', '_', '-'; in QEMU it is "heddle-" and the ID
+	MAC heddle.MAC // of the guest's NIC
+	MTU int        // in bytes; the guest takes it over (VIRTIO_NET_F_MTU). 0 leaves it to the guest
+	// TAP is the device whose frames the NIC has. QEMU gets a descriptor of its own, so that the
+	// caller may close this one after Plug.
+	TAP *os.File
+}
+
+func (n NIC) check() error {
+	if _, err := heddle.ParseMAC(string(n.MAC)); err != nil {
+		return err
+	}
+	if n.TAP == nil {
+		return heddle.Errorf(heddle.BadArgument, "plug NIC", n.ID, "it has no TAP device", "open one")
+	}
+	return checkID("plug NIC", n.ID)
+}
+
+func checkID(op, id string) error {
+	if goodID.MatchString(id) {
+		return nil
+	}
+	return heddle.Errorf(heddle.BadArgument, op, heddle.Clip(id), "QEMU takes no such id", "use 1 to 64 letters, digits, '.', '_', '-'")
+}
+
+// Plug plugs a NIC into the first free slot, or changes nothing. It returns when QEMU has the
+// device. The guest sees it a little later. If the context ends in the middle, Plug takes up to
+// 5 seconds more to undo what it has done.
+func (m *Machine) Plug(ctx context.Context, n NIC) error {
+	if err := n.check(); err != nil {
+		return err
+	}
+	select {
+	case m.plugging <- struct{}{}:
+		defer func() { <-m.plugging }()
+	case <-m.done:
+		return m.failed("plug NIC", n.ID, m.ended(), "connect again")
+	case <-ctx.Done():
+		return m.failed("plug NIC", n.ID, context.Cause(ctx), "try again: others were being plugged")
+	}
+	free, err := m.lookForSlots(ctx, n)
+	if err == nil {
+		err = m.plug(ctx, n, free)
+	}
+	if err != nil {
+		return m.failed("plug NIC", n.ID, err, "look at the machine's devices, and try again")
+	}
+	return nil
+}
+
+// lookForSlots returns the free slots, at least one. It refuses a NIC that is there already.
+func (m *Machine) lookForSlots(ctx context.Context, n NIC) ([]string, error) {
+	ids, err := m.ids(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if slices.Contains(ids, n.ID) {
+		return nil, heddle.Errorf(heddle.MachineRefused, "plug NIC", n.ID, "a NIC of that id is plugged", "unplug it first, or choose another id")
+	}
+	all, free, err := m.ports(ctx)
+	if err == nil && len(free) == 0 {
+		return nil, noSlot(n, len(all))
+	}
+	return free, err
+}
+
+func noSlot(n NIC, all int) error {
+	cause := "each slot of the machine holds a device"
+	if all == 0 {
+		cause = "the machine has no slots"
+	}
+	return heddle.Errorf(heddle.NoSlot, "plug NIC", n.ID, cause, "unplug a NIC, or start the machine with more PCIe root ports")
+}
+
+// plug makes the NIC's two halves: the netdev, which has the TAP, and the device.
+func (m *Machine) plug(ctx context.Context, n NIC, free []string) error {
+	id := prefix + n.ID
+	// A netdev without a device is left when a Plug was cut off.
+	if err := m.call(ctx, "netdev_del", map[string]string{"id": id}, nil); err != nil && !notFound(err) {
+		return err
+	}
+	err := m.callWith(ctx, "getfd", map[string]string{"fdname": id}, n.TAP, nil)
+	if err == nil {
+		err = m.call(ctx, "netdev_add", map[string]string{"type": "tap", "id": id, "fd": id}, nil)
+	}
+	if err == nil {
+		err = m.addDevice(ctx, n, free)
+	}
+	if err != nil {
+		m.undo(ctx, id, err)
+	}
+	return err
+}
+
+// addDevice adds the device in the first of the slots that takes it.
+func (m *Machine) addDevice(ctx context.Context, n NIC, slots []string) error {
+	for _, bus := range slots {
+		// Without an address QEMU takes a second device in the slot, which no guest sees.
+		err := m.call(ctx, "device_add", map[string]any{"driver": "virtio-net-pci", "id": prefix + n.ID, "netdev": prefix + n.ID,
+			"mac": string(n.MAC), "host_mtu": n.MTU, "romfile": "", "bus": bus, "addr": "0"}, nil)
+		if !slotRefused(err) {
+			return err
+		}
+	}
+	return noSlot(n, len(slots))
+}
+
+// slotRefused reports whether QEMU refused the slot and not the device: another program has
+// taken it meanwhile, or it is not for hot-plug.
+func slotRefused(err error) bool {
+	var r *refusal
+	if !errors.As(err, &r) {
+		return false
+	}
+	return slices.ContainsFunc([]string{"in use by", "does not support hotplugging", "unsupported by the port"},
+		func(words string) bool { return strings.Contains(r.Text, words) })
+}
+
+// undo removes what a failed plug has made, even if its context has ended. A device is there
+// only if QEMU's answer did not come in time. It goes when the guest lets go of it.
+func (m *Machine) undo(ctx context.Context, id string, cause error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
+	defer cancel()
+	var r *refusal
+	if !errors.As(cause, &r) {
+		m.call(ctx, "device_del", map[string]string{"id": id}, nil)
+	}
+	m.call(ctx, "netdev_del", map[string]string{"id": id}, nil)
+	m.call(ctx, "closefd", map[string]string{"fdname": id}, nil)
+}

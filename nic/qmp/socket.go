@@ -1,0 +1,86 @@
+package qmp
+
+import (
+	"context"
+	"os"
+	"sync"
+
+	"github.com/heddle-network/heddle"
+)
+
+// Socket is the socket of a machine that may end and start again. Its methods connect to the machine if there is no
+// connection; they may be called at the same time.
+type Socket struct {
+	path string
+
+	mu      sync.Mutex
+	machine *Machine
+}
+
+// NewSocket returns the socket at that path. It does not connect yet.
+func NewSocket(path string) *Socket { return &Socket{path: path} }
+
+// Close ends the connection, if there is one.
+func (s *Socket) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.machine == nil {
+		return nil
+	}
+	return s.machine.Close()
+}
+
+// connected returns a connection that has not ended.
+func (s *Socket) connected(ctx context.Context) (*Machine, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.machine != nil {
+		select {
+		case <-s.machine.Done():
+		default:
+			return s.machine, nil
+		}
+	}
+	m, err := Dial(ctx, s.path)
+	if err != nil {
+		return nil, err
+	}
+	s.machine = m
+	return m, nil
+}
+
+// Plug is Machine.Plug.
+func (s *Socket) Plug(ctx context.Context, id string, mac heddle.MAC, mtu int, tap *os.File) error {
+	m, err := s.connected(ctx)
+	if err != nil {
+		return err
+	}
+	return m.Plug(ctx, NIC{ID: id, MAC: mac, MTU: mtu, TAP: tap})
+}
+
+// Unplug is Machine.Unplug.
+func (s *Socket) Unplug(ctx context.Context, id string) error {
+	m, err := s.connected(ctx)
+	if err != nil {
+		return err
+	}
+	return m.Unplug(ctx, id)
+}
+
+// Plugged is Machine.Plugged.
+func (s *Socket) Plugged(ctx context.Context) ([]string, error) {
+	m, err := s.connected(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return m.Plugged(ctx)
+}
+
+// Slots is Machine.Slots.
+func (s *Socket) Slots(ctx context.Context) (all, free int, err error) {
+	m, err := s.connected(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	return m.Slots(ctx)
+}
