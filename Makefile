@@ -30,7 +30,7 @@ FIRST    := ./test/docker
 OWN      := ^TestOwnAttacks$$
 # Those that many goroutines share are tested with the race detector, which needs gcc, and with
 # locks that check their order.
-RACED    := ./agent ./cluster ./store ./join ./resolver
+RACED    := ./agent ./cluster ./store ./join ./resolver ./nic/service
 # Never from go's cache: it does not see the programs that tests build, nor the kernel.
 EACH     := -json -vet=off -timeout 75m -count=1
 # Linked without what only debuggers read.

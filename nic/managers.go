@@ -6,6 +6,7 @@
 package nic
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -68,10 +69,10 @@ var managers = []manager{
 	},
 }
 
-// Keep tells the installed managers to leave the NIC alone.
+// Keep tells the installed managers to leave the NIC alone. It need not be there, or have a name, yet.
 func (m Managers) Keep(n heddle.NIC) error {
 	return m.each(n.MAC, func(path, text string) (bool, error) {
-		text = strings.NewReplacer("{MAC}", string(n.MAC), "{NAME}", n.Name, "{RETURN}", n.ReturnName()).Replace(text)
+		text = strings.NewReplacer("{MAC}", string(n.MAC), "{NAME}", cmp.Or(n.Name, n.ReturnName()), "{RETURN}", n.ReturnName()).Replace(text)
 		if old, err := os.ReadFile(path); err == nil && string(old) == text {
 			return false, nil
 		}

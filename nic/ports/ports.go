@@ -1,0 +1,119 @@
+// Package ports has the hypervisor's agent make the switch ports behind NICs: each is an endpoint with a TAP device, on one
+// of the agent's networks. The agent's ledger is the only record of them.
+package ports
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/door/client"
+	"github.com/heddle-network/heddle/frames"
+	"github.com/heddle-network/heddle/nic"
+	"github.com/heddle-network/heddle/nic/service"
+)
+
+// LabelMachine and LabelToken are the labels of the endpoints behind NICs: whose the NIC is, and its token.
+const LabelMachine, LabelToken = "heddle.nic.machine", "heddle.nic.token"
+
+// Ports implements service.Ports.
+type Ports struct{ agent *client.Client }
+
+// New returns the ports of an agent.
+func New(agent *client.Client) Ports { return Ports{agent} }
+
+// ID is the endpoint of a machine's NIC.
+func ID(machine, token string) heddle.EndpointID {
+	sum := sha256.Sum256([]byte(token))
+	return heddle.EndpointID{Container: machine, IfName: "n" + hex.EncodeToString(sum[:6])}
+}
+
+// Make implements service.Ports.
+func (p Ports) Make(ctx context.Context, machine string, o nic.Order) (service.Port, error) {
+	n, err := p.agent.Network(ctx, o.Network)
+	if err != nil {
+		return service.Port{}, forMachine(err)
+	}
+	r, err := p.agent.Attach(ctx, heddle.AttachRequest{Network: o.Network, ID: ID(machine, o.Token), TAP: true, MAC: o.MAC, IPs: o.IPs, Owner: "nic",
+		Labels: map[string]string{LabelMachine: machine, LabelToken: o.Token}})
+	if err != nil {
+		return service.Port{}, forMachine(err)
+	}
+	return portOf(r.Endpoint, n), nil
+}
+
+// There implements service.Ports.
+func (p Ports) There(machine, token string) (bool, error) {
+	all, err := net.Interfaces()
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(all, func(i net.Interface) bool { return i.Name == ID(machine, token).PortName() }), nil
+}
+
+// forMachine is an error of the agent as a machine may see it: who else has an address is not told.
+func forMachine(err error) error {
+	var known *heddle.Error
+	if !errors.As(err, &known) {
+		return err
+	}
+	switch known.Code {
+	case heddle.AddressTaken, heddle.MACTaken:
+		return heddle.Errorf(known.Code, "make port of NIC", "", "the address is taken, or is the gateway's", "ask for another one, or leave it out")
+	case heddle.AgentDown:
+		return heddle.Errorf(heddle.NotPlugged, "make port of NIC", "", "the hypervisor's agent does not answer", "start heddled on the hypervisor, and ask again")
+	}
+	return err
+}
+
+// Open implements service.Ports.
+func (p Ports) Open(port service.Port) (*os.File, error) {
+	tap, err := frames.OpenTAP(port.TAP)
+	if err != nil {
+		return nil, heddle.Wrap(heddle.KernelRefused, "open TAP device", port.TAP, err, "look with 'heddle audit' whether the port is there, and whether another program has it open")
+	}
+	return tap, nil
+}
+
+// Remove implements service.Ports.
+func (p Ports) Remove(ctx context.Context, machine, token string) error {
+	_, err := p.agent.Detach(ctx, ID(machine, token))
+	return forMachine(err)
+}
+
+// List implements service.Ports.
+func (p Ports) List(ctx context.Context) (all []service.Port, err error) {
+	found, err := p.agent.EndpointsBy(ctx, []string{"label=" + LabelMachine})
+	if err != nil || len(found) == 0 {
+		return nil, forMachine(err)
+	}
+	networks, err := p.agent.Networks(ctx)
+	if err != nil {
+		return nil, forMachine(err)
+	}
+	byID := map[string]heddle.Network{}
+	for _, n := range networks {
+		byID[n.ID] = n
+	}
+	for _, e := range found {
+		if e.TAP && e.ID == ID(e.Labels[LabelMachine], e.Labels[LabelToken]) {
+			all = append(all, portOf(e, byID[e.Network]))
+		}
+	}
+	return all, nil
+}
+
+func portOf(e heddle.Endpoint, n heddle.Network) service.Port {
+	var gateways []netip.Addr
+	if !n.Internal {
+		gateways = n.Gateways
+	}
+	return service.Port{Machine: e.Labels[LabelMachine], TAP: e.Port, Card: nic.Card{Token: e.Labels[LabelToken], Network: e.NetworkName,
+		MAC: e.MAC, Addrs: e.Addrs, Gateways: gateways, MTU: e.MTU}}
+}

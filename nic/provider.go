@@ -1,0 +1,158 @@
+package nic
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"regexp"
+
+	"github.com/heddle-network/heddle"
+)
+
+// Provider plugs NICs into this machine when they are asked for, and takes them out again.
+// Methods may be called at the same time. Errors are of type *heddle.Error.
+type Provider interface {
+	// Plug returns the NIC of order.Token, plugged. Called again with the same token, as after a
+	// lost answer, it returns the same NIC. An order of that token for another network, MAC or
+	// address is refused with heddle.EndpointDiffers. After an error, call Plug again, or Unplug.
+	Plug(ctx context.Context, order Order) (Card, error)
+	// Unplug takes the NIC of that token out of the machine and deletes it. One that is not there is
+	// no error.
+	Unplug(ctx context.Context, token string) error
+	// List returns all NICs of this machine that the provider knows, in the order of their tokens.
+	List(ctx context.Context) ([]Card, error)
+	// Describe tells what the provider can give to this machine.
+	Describe(ctx context.Context) (Offer, error)
+}
+
+// Order asks for a NIC.
+type Order struct {
+	// Token is the caller's name for the NIC. The caller chooses it, and keeps it until the NIC is unplugged.
+	Token string `json:"token"`
+	// Network is one of Offer.Networks.
+	Network string `json:"network"`
+	// MAC is optional: if it is empty, the provider chooses one.
+	MAC heddle.MAC `json:"mac,omitempty"`
+	// IPs asks for at most one address of each family. The provider chooses the addresses of families that
+	// the network has and IPs lacks.
+	IPs []netip.Addr `json:"ips,omitempty"`
+}
+
+// Card is a NIC that a provider made for this machine.
+type Card struct {
+	Token   string `json:"token"`
+	Network string `json:"network"`
+	// MAC is how the NIC is found in the machine.
+	MAC heddle.MAC `json:"mac"`
+	// Addrs are its addresses, at most one of each family, with the lengths of the network's subnets. The
+	// switch port lets no other source address pass.
+	Addrs []netip.Prefix `json:"addrs,omitempty"`
+	// Gateways are the network's, at most one of each family.
+	Gateways []netip.Addr `json:"gateways,omitempty"`
+	// MTU in bytes.
+	MTU int `json:"mtu"`
+	// Plugged says that the machine has the device. Without it there is a switch port only: Plug plugs it,
+	// and Unplug deletes it.
+	Plugged bool `json:"plugged"`
+}
+
+// Offer is what a provider can give to this machine.
+type Offer struct {
+	// Machine is the provider's name for this machine.
+	Machine string `json:"machine"`
+	// Networks are those on which the machine may have NICs.
+	Networks []string `json:"networks"`
+	// Slots is how many NICs the machine may have at a time, Free how many more it can have now.
+	Slots int `json:"slots"`
+	Free  int `json:"free"`
+}
+
+var tokenForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
+
+// CheckToken returns heddle.BadID if s cannot be the token of an order.
+func CheckToken(s string) error {
+	if !tokenForm.MatchString(s) {
+		return heddle.Errorf(heddle.BadID, "check token of NIC", heddle.Visible(heddle.Clip(s), false), "it is malformed",
+			"give a token of at most 64 bytes that has only letters a to z, digits and '-', and starts with a letter or digit")
+	}
+	return nil
+}
+
+// Check returns an error if the order is malformed: of code heddle.BadID, BadName, BadMAC or BadAddress.
+func (o Order) Check() error {
+	if err := CheckToken(o.Token); err != nil {
+		return err
+	}
+	if err := heddle.CheckNetworkName(o.Network); err != nil {
+		return err
+	}
+	if o.MAC != "" {
+		if err := checkMAC(o.MAC); err != nil {
+			return err
+		}
+	}
+	for i, a := range o.IPs {
+		why := ""
+		switch {
+		case !a.IsValid() || a.Is4In6() || a.Zone() != "" || a.IsUnspecified() || a.IsMulticast() || a.IsLoopback():
+			why = "it is no unicast address that a NIC can have"
+		case has(o.IPs[:i], heddle.FamilyOf(a)):
+			why = "it is the second " + heddle.FamilyOf(a).String() + " address"
+		default:
+			continue
+		}
+		return heddle.Errorf(heddle.BadAddress, "check address of NIC", a.String(), why, "give at most one address of each family, from the network's subnets")
+	}
+	return nil
+}
+
+// Check returns an error if a card is not an answer to an order of that token and network ("": any). A
+// caller checks with it what another machine says.
+func (c Card) Check(token, network string) error {
+	if c.Token != token || network != "" && c.Network != network {
+		return fmt.Errorf("it is about NIC %q of network %q", heddle.Clip(c.Token), heddle.Clip(c.Network))
+	}
+	if err := CheckToken(c.Token); err != nil {
+		return err
+	}
+	if err := heddle.CheckNetworkName(c.Network); err != nil {
+		return err
+	}
+	if err := checkMAC(c.MAC); err != nil {
+		return err
+	}
+	var addrs []netip.Addr
+	for _, p := range c.Addrs {
+		if !p.IsValid() || has(addrs, heddle.FamilyOf(p.Addr())) {
+			return fmt.Errorf("address %v is malformed, or the second one of its family", p)
+		}
+		addrs = append(addrs, p.Addr())
+	}
+	for i, g := range c.Gateways {
+		if !g.IsValid() || has(c.Gateways[:i], heddle.FamilyOf(g)) {
+			return fmt.Errorf("gateway %v is malformed, or the second one of its family", g)
+		}
+	}
+	if c.MTU < 68 || c.MTU > 65535 { // RFC 791, 3.2; the length of a packet has 16 bits
+		return fmt.Errorf("its MTU is %d bytes", c.MTU)
+	}
+	return nil
+}
+
+// checkMAC returns heddle.BadMAC for an address that is not in the form that heddle.ParseMAC returns.
+func checkMAC(m heddle.MAC) error {
+	parsed, err := heddle.ParseMAC(string(m))
+	if err == nil && parsed != m {
+		err = heddle.Errorf(heddle.BadMAC, "check MAC address", heddle.Clip(string(m)), "it is not in the usual form", "write "+string(parsed))
+	}
+	return err
+}
+
+func has(all []netip.Addr, f heddle.Family) bool {
+	for _, a := range all {
+		if f.Has(a) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,119 @@
+package remote
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/netip"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/nic"
+)
+
+// Paths of the service; all bodies are JSON. An error has the body of a heddle.Error.
+const (
+	PathOffer = "/v1/offer"
+	// PathNICs is GET for all; with a token, PUT plugs a NIC and DELETE unplugs it.
+	PathNICs = "/v1/nics"
+)
+
+// PlugRequest is the body of a PUT below PathNICs: an order without its token.
+type PlugRequest struct {
+	Network string       `json:"network"`
+	MAC     heddle.MAC   `json:"mac,omitempty"`
+	IPs     []netip.Addr `json:"ips,omitempty"`
+}
+
+// Client asks the service of its grant. It implements nic.Provider.
+type Client struct {
+	grant Grant
+	http  *http.Client
+}
+
+var _ nic.Provider = (*Client)(nil)
+
+// Open returns the client of a grant's file. It does not connect yet. Its errors are of code heddle.OpenSecret,
+// BadGrant or BadArgument.
+func Open(file string) (*Client, error) {
+	g, err := ReadGrant(file)
+	if err != nil {
+		return nil, err
+	}
+	return New(g), nil
+}
+
+// New returns the client of a grant that was read already.
+func New(g Grant) *Client {
+	return &Client{g, &http.Client{Transport: transport(g), Timeout: CallTime,
+		// The service redirects nobody: an answer that does is none of its.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+}
+
+// Plug implements nic.Provider.
+func (c *Client) Plug(ctx context.Context, o nic.Order) (card nic.Card, err error) {
+	if err := o.Check(); err != nil {
+		return card, err
+	}
+	if err := c.call(ctx, "plug NIC", o.Token, http.MethodPut, PathNICs+"/"+o.Token, PlugRequest{o.Network, o.MAC, o.IPs}, &card); err != nil {
+		return nic.Card{}, err
+	}
+	err = card.Check(o.Token, o.Network)
+	if err == nil && o.MAC != "" && card.MAC != o.MAC {
+		err = fmt.Errorf("it gave MAC address %s", card.MAC)
+	}
+	if err == nil && !card.Plugged {
+		err = fmt.Errorf("it did not plug the NIC in")
+	}
+	if err != nil {
+		return nic.Card{}, c.strange("plug NIC", o.Token, err)
+	}
+	return card, nil
+}
+
+// Unplug implements nic.Provider.
+func (c *Client) Unplug(ctx context.Context, token string) error {
+	if err := nic.CheckToken(token); err != nil {
+		return err
+	}
+	return c.call(ctx, "unplug NIC", token, http.MethodDelete, PathNICs+"/"+token, nil, &struct{}{})
+}
+
+// List implements nic.Provider.
+func (c *Client) List(ctx context.Context) (all []nic.Card, err error) {
+	const op = "list NICs of"
+	if err := c.call(ctx, op, c.grant.Machine, http.MethodGet, PathNICs, nil, &all); err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{}
+	for _, card := range all {
+		err := card.Check(card.Token, "")
+		if err == nil && seen[card.Token] {
+			err = fmt.Errorf("it listed NIC %s twice", card.Token)
+		}
+		if err != nil {
+			return nil, c.strange(op, c.grant.Machine, err)
+		}
+		seen[card.Token] = true
+	}
+	return all, nil
+}
+
+// Describe implements nic.Provider.
+func (c *Client) Describe(ctx context.Context) (o nic.Offer, err error) {
+	const op = "ask for the offer to"
+	if err := c.call(ctx, op, c.grant.Machine, http.MethodGet, PathOffer, nil, &o); err != nil {
+		return nic.Offer{}, err
+	}
+	if o.Machine != c.grant.Machine || o.Free < 0 || o.Free > o.Slots {
+		err = fmt.Errorf("it offered %d of %d NICs to machine %q", o.Free, o.Slots, heddle.Clip(o.Machine))
+	}
+	for _, n := range o.Networks {
+		if err == nil {
+			err = heddle.CheckNetworkName(n)
+		}
+	}
+	if err != nil {
+		return nic.Offer{}, c.strange(op, c.grant.Machine, err)
+	}
+	return o, nil
+}

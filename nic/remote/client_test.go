@@ -1,0 +1,214 @@
+package remote
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/nic"
+)
+
+const card = `{"token":"x","network":"lan","mac":"0a:00:00:00:00:01","addrs":["192.0.2.7/24"],"mtu":1500,"plugged":true}`
+
+var lan = nic.Order{Token: "x", Network: "lan"}
+
+// against is a client of a service that answers with a text.
+func against(t *testing.T, status int, text string) *Client {
+	return serving(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		fmt.Fprint(w, text)
+	})
+}
+
+func serving(t *testing.T, h http.HandlerFunc) *Client {
+	t.Helper()
+	s := httptest.NewTLSServer(h)
+	t.Cleanup(s.Close)
+	g := goodGrant()
+	g.Address, g.Fingerprint = s.Listener.Addr().String(), Fingerprint(s.Certificate().Raw)
+	return New(g)
+}
+
+// TestPlug: an answer is taken if it is about what was ordered, and plugged.
+func TestPlug(t *testing.T) {
+	got, err := against(t, 200, card).Plug(context.Background(), lan)
+	if err != nil || got.MAC != "0a:00:00:00:00:01" || !got.Plugged {
+		t.Error(got, err)
+	}
+	large := strings.Repeat(" ", maxAnswer-len(card))
+	if _, err := against(t, 200, card+large).Plug(context.Background(), lan); err != nil {
+		t.Error(err)
+	}
+	withMAC := lan
+	withMAC.MAC = "0a:00:00:00:00:02"
+	if _, err := against(t, 200, card).Plug(context.Background(), withMAC); !errors.Is(err, heddle.NICServiceDown.Sentinel()) {
+		t.Error("another MAC address: ", err)
+	}
+	for what, text := range map[string]string{
+		"larger than may be": card + large + " ",
+		"no JSON":            "hello",
+		"nothing":            "",
+		"null":               "null",
+		"cut":                card[:20],
+		"two":                card + card,
+		"another NIC":        strings.Replace(card, `"x"`, `"y"`, 1),
+		"another network":    strings.Replace(card, "lan", "wan", 1),
+		"bad MAC":            strings.Replace(card, "0a:", "01:", 1),
+		"no MTU":             strings.Replace(card, "1500", "0", 1),
+		"not plugged":        strings.Replace(card, "true", "false", 1),
+	} {
+		got, err := against(t, 200, text).Plug(context.Background(), lan)
+		if !errors.Is(err, heddle.NICServiceDown.Sentinel()) || got.Token != "" {
+			t.Errorf("%s: %+v, %v", what, got, err)
+		}
+	}
+}
+
+// TestOrderChecked: a malformed order is not sent.
+func TestOrderChecked(t *testing.T) {
+	c := serving(t, func(http.ResponseWriter, *http.Request) { t.Error("it is sent") })
+	if _, err := c.Plug(context.Background(), nic.Order{Token: "X", Network: "lan"}); !errors.Is(err, heddle.BadID.Sentinel()) {
+		t.Error(err)
+	}
+	if err := c.Unplug(context.Background(), "../offer"); !errors.Is(err, heddle.BadID.Sentinel()) {
+		t.Error(err)
+	}
+}
+
+// TestLists: lists and offers are judged, too.
+func TestLists(t *testing.T) {
+	ctx := context.Background()
+	all, err := against(t, 200, "["+card+","+strings.Replace(card, `"x"`, `"y"`, 1)+"]").List(ctx)
+	if err != nil || len(all) != 2 {
+		t.Error(all, err)
+	}
+	for _, text := range []string{"{}", "[" + card + "," + card + "]", "[{}]", "[null]"} {
+		if _, err := against(t, 200, text).List(ctx); !errors.Is(err, heddle.NICServiceDown.Sentinel()) {
+			t.Error(text, err)
+		}
+	}
+	const offer = `{"machine":"web.1","networks":["lan"],"slots":4,"free":3}`
+	if o, err := against(t, 200, offer).Describe(ctx); err != nil || o.Free != 3 || o.Networks[0] != "lan" {
+		t.Error(o, err)
+	}
+	for _, change := range [][2]string{{"web.1", "web.2"}, {"lan", "l a n"}, {":3", ":5"}, {":3", ":-1"}} {
+		if _, err := against(t, 200, strings.Replace(offer, change[0], change[1], 1)).Describe(ctx); !errors.Is(err, heddle.NICServiceDown.Sentinel()) {
+			t.Error(change, err)
+		}
+	}
+}
+
+// TestErrorsTaken: an error of the service keeps its code. Its kind is ours, and it cannot hide or be long.
+func TestErrorsTaken(t *testing.T) {
+	c := against(t, 409, `{"id":"HDL-8020","exit":0,"operation":"plug\u001b[2J","object":"x","cause":"`+strings.Repeat("c", 5000)+`","remedy":"do"}`)
+	_, err := c.Plug(context.Background(), lan)
+	var e *heddle.Error
+	if !errors.As(err, &e) || e.Code != heddle.NICNotGranted || e.Kind != heddle.Conflict || strings.Contains(err.Error(), "\x1b") || len(err.Error()) > 2000 {
+		t.Errorf("%+v", e)
+	}
+	for what, c := range map[string]*Client{
+		"code of another version": against(t, 409, `{"id":"HDL-9999","exit":3,"operation":"plug","cause":"x"}`),
+		"no error":                against(t, 500, `{}`),
+		"page":                    against(t, 502, `<html>`),
+		"redirect": serving(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/else" {
+				t.Error("the client follows a redirect")
+			}
+			http.Redirect(w, r, "/else", http.StatusTemporaryRedirect)
+		}),
+		"no content": against(t, 204, ""),
+	} {
+		if err := c.Unplug(context.Background(), "x"); !errors.Is(err, heddle.NICServiceDown.Sentinel()) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// TestNoService: what does not answer, does not speak TLS or answers too late is told apart.
+func TestNoService(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			fmt.Fprint(c, "220 hello\r\n")
+			c.Close()
+		}
+	}()
+	g := goodGrant()
+	g.Address = l.Addr().String()
+	if err := New(g).Unplug(context.Background(), "x"); !errors.Is(err, heddle.NICServiceDown.Sentinel()) {
+		t.Error(err)
+	}
+	stop := make(chan struct{})
+	slow := serving(t, func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-stop:
+		case <-r.Context().Done():
+		}
+	})
+	defer close(stop)
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	err = slow.Unplug(ctx, "x")
+	if !errors.Is(err, heddle.Waited.Sentinel()) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	half := serving(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "100")
+		fmt.Fprint(w, "{")
+	})
+	if err := half.Unplug(context.Background(), "x"); !errors.Is(err, heddle.NICServiceDown.Sentinel()) {
+		t.Error(err)
+	}
+}
+
+// TestEndless: an answer without an end is not read for long.
+func TestEndless(t *testing.T) {
+	c := serving(t, func(w http.ResponseWriter, _ *http.Request) {
+		for {
+			if _, err := w.Write(make([]byte, 64<<10)); err != nil {
+				return
+			}
+		}
+	})
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := c.Unplug(ctx, "x"); !errors.Is(err, heddle.NICServiceDown.Sentinel()) {
+		t.Error(err)
+	}
+}
+
+// TestOldTLS: a service with the right certificate that does not speak TLS 1.3 gets no secret.
+func TestOldTLS(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it is asked") }))
+	s.TLS = &tls.Config{MaxVersion: tls.VersionTLS12}
+	s.StartTLS()
+	defer s.Close()
+	g := goodGrant()
+	g.Address, g.Fingerprint = s.Listener.Addr().String(), Fingerprint(s.Certificate().Raw)
+	if err := New(g).Unplug(context.Background(), "x"); !errors.Is(err, heddle.NICServiceDown.Sentinel()) {
+		t.Error(err)
+	}
+}
+
+// TestProxy: the machine's proxy gets no request.
+func TestProxy(t *testing.T) {
+	if against(t, 200, card).http.Transport.(*http.Transport).Proxy != nil {
+		t.Error("there is a proxy")
+	}
+}

@@ -1,0 +1,137 @@
+package service
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/nic/remote"
+	"github.com/heddle-network/heddle/yamlfile"
+)
+
+const (
+	// DefaultNICs is how many NICs a machine may have that the configuration gives no number, MaxNICs the
+	// largest number.
+	DefaultNICs, MaxNICs = 16, 64
+	// maxMachines and maxNetworks bound the lists of the configuration, maxConfig its size in bytes.
+	maxMachines, maxNetworks = 1024, 256
+	maxConfig                = 1 << 20
+	// maxSocket is the longest path of a unix socket in bytes (unix(7)).
+	maxSocket = 107
+)
+
+// Config is the file of 'heddle nic serve'.
+type Config struct {
+	// Listen is the IP address and the port at which machines reach the service.
+	Listen string `yaml:"listen"`
+	// Machines are those that may ask, by name.
+	Machines map[string]Guest `yaml:"machines"`
+}
+
+// Guest is a machine of the configuration.
+type Guest struct {
+	// QMP is the path of the socket by which devices are plugged into it.
+	QMP string `yaml:"qmp"`
+	// Networks are those of this host on which it may have NICs.
+	Networks []string `yaml:"networks"`
+	// Most is how many NICs it may have at a time; nil is DefaultNICs.
+	Most *int `yaml:"nics"`
+}
+
+// NICs is how many NICs the machine may have at a time.
+func (g Guest) NICs() int {
+	if g.Most == nil {
+		return DefaultNICs
+	}
+	return *g.Most
+}
+
+// ReadConfig reads the configuration of a file, and checks it. Its error is of code heddle.BadArgument and names
+// line and key.
+func ReadConfig(file string) (Config, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return Config{}, heddle.Wrap(heddle.BadArgument, "read configuration of NIC service", file, err, "name a readable file")
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
+	if err == nil && len(text) > maxConfig {
+		err = fmt.Errorf("it is larger than %d bytes", maxConfig)
+	}
+	var c Config
+	if err == nil {
+		c, err = ParseConfig(text)
+	}
+	if err != nil {
+		return Config{}, heddle.Errorf(heddle.BadArgument, "read configuration of NIC service", file, err.Error(), "correct the file")
+	}
+	return c, nil
+}
+
+// ParseConfig reads a configuration, and checks it. Its error names line and key.
+func ParseConfig(text []byte) (Config, error) {
+	var c Config
+	if err := yamlfile.Decode(text, &c); err != nil {
+		return Config{}, err
+	}
+	if keys, why := c.check(); why != "" {
+		return Config{}, fmt.Errorf("%s: %s", yamlfile.Where(text, keys...), why)
+	}
+	return c, nil
+}
+
+// check returns what is wrong, and the keys that lead to it; "" if nothing is.
+func (c Config) check() (keys []string, why string) {
+	if c.Listen == "" {
+		return []string{"listen"}, "it is missing; give an address of this host with a port, such as 192.0.2.1:7950"
+	}
+	if err := remote.CheckAddress(c.Listen); err != nil {
+		return []string{"listen"}, err.Error()
+	}
+	if n := len(c.Machines); n == 0 || n > maxMachines {
+		return []string{"machines"}, fmt.Sprintf("it has %s; give 1 to %d", heddle.Count(n, "machine"), maxMachines)
+	}
+	owner := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(c.Machines)) {
+		g, at := c.Machines[name], []string{"machines", name}
+		if err := remote.CheckMachine(name); err != nil {
+			return at, heddle.CauseOf(err) + "; " + heddle.RemedyOf(err)
+		}
+		if below, why := g.check(); why != "" {
+			return append(at, below...), why
+		}
+		if other := owner[g.QMP]; other != "" {
+			return append(at, "qmp"), fmt.Sprintf("machine %s has the same socket; give each machine its own", other)
+		}
+		owner[g.QMP] = name
+	}
+	return nil, ""
+}
+
+func (g Guest) check() (keys []string, why string) {
+	switch {
+	case g.QMP == "":
+		return []string{"qmp"}, "it is missing; give the path of the machine's QMP socket"
+	case !filepath.IsAbs(g.QMP) || filepath.Clean(g.QMP) != g.QMP || len(g.QMP) > maxSocket:
+		return []string{"qmp"}, fmt.Sprintf("%q is no path of a socket; give an absolute path of at most %d bytes without . and ..", heddle.Clip(g.QMP), maxSocket)
+	case len(g.Networks) == 0 || len(g.Networks) > maxNetworks:
+		return []string{"networks"}, fmt.Sprintf("it has %s; give 1 to %d of this host's networks", heddle.Count(len(g.Networks), "network"), maxNetworks)
+	case g.NICs() < 1 || g.NICs() > MaxNICs:
+		return []string{"nics"}, fmt.Sprintf("%d is no number of NICs; give 1 to %d", g.NICs(), MaxNICs)
+	}
+	for i, n := range g.Networks {
+		at := []string{"networks", strconv.Itoa(i + 1)}
+		if err := heddle.CheckNetworkName(n); err != nil {
+			return at, fmt.Sprintf("%q is no name of a network; %s", heddle.Clip(n), heddle.RemedyOf(err))
+		}
+		if slices.Contains(g.Networks[:i], n) {
+			return at, n + " is given twice; take one out"
+		}
+	}
+	return nil, ""
+}

@@ -1,0 +1,95 @@
+package service
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/heddle-network/heddle"
+)
+
+const goodConfig = `listen: 192.0.2.1:7950
+machines:
+  web1:
+    qmp: /run/machines/web1.qmp
+    networks: [lan, dmz]
+    nics: 8
+  web2:
+    qmp: /run/machines/web2.qmp
+    networks:
+    - lan
+`
+
+func TestConfig(t *testing.T) {
+	c, err := ParseConfig([]byte(goodConfig))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprintln(c.Listen, c.Machines["web1"].NICs(), c.Machines["web2"].NICs(), c.Machines["web1"].Networks, c.Machines["web2"].QMP); got != "192.0.2.1:7950 8 16 [lan dmz] /run/machines/web2.qmp\n" {
+		t.Error(got)
+	}
+	if _, err := ParseConfig([]byte(strings.Replace(goodConfig, "192.0.2.1:7950", `"[2001:db8::1]:7950"`, 1))); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestConfigRefused: what is wrong is told with its line, its key, and what to do.
+func TestConfigRefused(t *testing.T) {
+	for _, c := range []struct{ old, changed, want string }{
+		{"listen: 192.0.2.1:7950\n", "", "line 1, listen: it is missing; give an address"},
+		{"192.0.2.1:7950", "192.0.2.1", `line 1, listen: "192.0.2.1" is not a unicast IP address with a port`},
+		{"192.0.2.1:7950", "192.0.2.1:0", "line 1, listen: "},
+		{"192.0.2.1:7950", "0.0.0.0:7950", "line 1, listen: "},
+		{"192.0.2.1:7950", `"[ff02::1]:7950"`, "line 1, listen: "},
+		{"192.0.2.1:7950", `"[fe80::1%eth0]:7950"`, "line 1, listen: "},
+		{"192.0.2.1:7950", "host:7950", "line 1, listen: "},
+		{"listen:", "listens:", "line 1: unknown key listens"},
+		{"nics: 8", "nic: 8", "line 6: unknown key nic"},
+		{"nics: 8", "nics: 0", "line 6, machines.web1.nics: 0 is no number of NICs; give 1 to 64"},
+		{"nics: 8", "nics: 65", "line 6, machines.web1.nics: 65 is no number"},
+		{"nics: 8", "nics: many", `line 6: "many" is of the wrong kind; give a whole number`},
+		{"web2:", "web1:", `line 7: mapping key "web1" already defined at line 3`},
+		{"web2:", "web/2:", "line 7, machines.web/2: the name is malformed; give a name"},
+		{"web2:", "../web:", "the name is malformed"},
+		{"web2.qmp", "web1.qmp", "line 8, machines.web2.qmp: machine web1 has the same socket"},
+		{"/run/machines/web2.qmp", "web2.qmp", `line 8, machines.web2.qmp: "web2.qmp" is no path of a socket`},
+		{"/run/machines/web2.qmp", "/run/../web2.qmp", "line 8, machines.web2.qmp: "},
+		{"/run/machines/web2.qmp", "/" + strings.Repeat("a", maxSocket), "line 8, machines.web2.qmp: "},
+		{"    qmp: /run/machines/web2.qmp\n", "", "line 7, machines.web2.qmp: it is missing"},
+		{"[lan, dmz]", "[]", "line 5, machines.web1.networks: it has 0 networks; give 1 to 256"},
+		{"[lan, dmz]", "[lan, a/b]", `line 5, machines.web1.networks.2: "a/b" is no name of a network`},
+		{"[lan, dmz]", "[lan, lan]", "line 5, machines.web1.networks.2: lan is given twice"},
+		{"    - lan", "    - -x", `line 10, machines.web2.networks.1: "-x" is no name of a network`},
+		{goodConfig, "listen: 192.0.2.1:7950\nmachines:\n", "line 2, machines: it has 0 machines; give 1 to 1024"},
+		{goodConfig, "listen: 192.0.2.1:7950\nmachines:\n  a:\n", "line 3, machines.a.qmp: it is missing"},
+		{goodConfig, "", "it is empty"},
+	} {
+		text := strings.Replace(goodConfig, c.old, c.changed, 1)
+		if _, err := ParseConfig([]byte(text)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q for %q: %v, not %q", c.changed, c.old, err, c.want)
+		}
+	}
+}
+
+func TestReadConfig(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "nics.yaml")
+	if _, err := ReadConfig(file); !errors.Is(err, heddle.BadArgument.Sentinel()) {
+		t.Error(err)
+	}
+	for text, want := range map[string]string{
+		goodConfig:                   "",
+		"listen: x\n":                `line 1, listen: "x" is not`,
+		strings.Repeat("#", 1<<20+1): "it is larger than 1048576 bytes",
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := ReadConfig(file)
+		if (err == nil) != (want == "") || err != nil && (!errors.Is(err, heddle.BadArgument.Sentinel()) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), file)) {
+			t.Errorf("%v, not %q", err, want)
+		}
+	}
+}

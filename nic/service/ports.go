@@ -1,0 +1,56 @@
+// Package service is what a hypervisor answers machines that ask for NICs: over TLS, to those that have a
+// grant. It keeps no record of NICs: which there are is what Ports says, and which are plugged is what the
+// machine says. Package nic/remote is the other end.
+package service
+
+import (
+	"context"
+	"os"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/nic"
+)
+
+// Ports makes and removes the switch ports behind NICs. The hypervisor's agent does it. Methods may be called
+// at the same time, but not for the same machine and token.
+type Ports interface {
+	// Make returns the port of the machine and order.Token, and makes it if it is not there. What it has
+	// begun before an error, it has undone.
+	Make(ctx context.Context, machine string, order nic.Order) (Port, error)
+	// Open opens the port's TAP. The caller closes it.
+	Open(Port) (*os.File, error)
+	// Remove removes the port of the machine and token. One that is not there is no error.
+	Remove(ctx context.Context, machine, token string) error
+	// List returns the ports of all machines. It returns an error if it cannot know all of them: a device
+	// without a port is unplugged.
+	List(ctx context.Context) ([]Port, error)
+	// There reports whether the port's TAP exists, also if List does not have it: the record of it may be lost.
+	There(machine, token string) (bool, error)
+}
+
+// Port is a guarded switch port of one of this host's networks, with a TAP.
+type Port struct {
+	Machine string
+	// Card is what the machine is told. Plugged is not set.
+	Card nic.Card
+	// TAP is the name of its device.
+	TAP string
+}
+
+// Machine plugs devices into one machine that runs. Package nic/qmp does it. Methods may be called at the same
+// time, but not for the same id.
+type Machine interface {
+	// Plug plugs a NIC with that MAC address and MTU in. The machine has a copy of the TAP's descriptor afterwards. After
+	// an error the device may be there.
+	Plug(ctx context.Context, id string, mac heddle.MAC, mtu int, tap *os.File) error
+	// Unplug returns when the device is out. One that is not there is no error.
+	Unplug(ctx context.Context, id string) error
+	// Plugged returns the ids of the devices that Plug has made. Each is a NIC's token.
+	Plugged(ctx context.Context) ([]string, error)
+	// Slots returns how many places for NICs the machine has, and how many of them are free.
+	Slots(ctx context.Context) (all, free int, err error)
+}
+
+// Machines returns a machine of the configuration by its name. It does not wait for the machine: its methods
+// connect to it.
+type Machines func(name string) (Machine, error)

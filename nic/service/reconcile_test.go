@@ -1,0 +1,109 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
+
+// TestReconcile: devices without a port go, and ports stay.
+func TestReconcile(t *testing.T) {
+	w := newWorld()
+	s := w.service()
+	_, err := s.Plug(ctx, "a", order("kept"))
+	must(t, err)
+	_, err = w.Make(ctx, "a", order("port"))
+	must(t, err)
+	_, err = w.Make(ctx, "b", order("x")) // a's device of that token is not b's
+	must(t, err)
+	w.devices["a"] = append(w.devices["a"], "x")
+	w.devices["b"] = []string{"z"}
+	w.took()
+	must(t, s.Reconcile(ctx))
+	if got := w.state(); got != "a/kept, a/port, a=kept, b/x" {
+		t.Error(got)
+	}
+	all, err := s.List(ctx, "a")
+	if err != nil || len(all) != 2 || !all[0].Plugged || all[1].Plugged {
+		t.Error(all, err)
+	}
+}
+
+// TestReconcileFails: what cannot be done for one machine is done for the others; without a list of the ports no
+// device goes.
+func TestReconcileFails(t *testing.T) {
+	w := newWorld()
+	s := w.service()
+	w.devices["a"], w.devices["b"] = []string{"x", "y"}, []string{"z"}
+	w.fail("unplug x", errors.New("broken"))
+	refused(t, "reconcile", s.Reconcile(ctx), heddle.NotPlugged)
+	if got := w.state(); got != "a=x" {
+		t.Error(got)
+	}
+	w.fail("unplug x", nil)
+	w.fail("list", errors.New("broken"))
+	refused(t, "reconcile", s.Reconcile(ctx), heddle.NotPlugged)
+	if got := w.state(); got != "a=x" {
+		t.Error(got)
+	}
+	w.fail("list", nil)
+	w.fail("plugged", errors.New("broken"))
+	refused(t, "reconcile", s.Reconcile(ctx), heddle.NotPlugged)
+	over, cancel := context.WithCancel(ctx)
+	cancel()
+	w.fail("plugged", nil)
+	refused(t, "reconcile", s.Reconcile(over), heddle.Waited)
+}
+
+// TestReconcileBeside: a device whose port is being made by a request is not unplugged.
+func TestReconcileBeside(t *testing.T) {
+	w := newWorld()
+	s := w.service()
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	w.wait = func(string) { close(begun); <-goOn }
+	plugged := make(chan error)
+	go func() {
+		_, err := s.Plug(ctx, "a", order("x"))
+		plugged <- err
+	}()
+	<-begun
+	w.mu.Lock()
+	hidden := w.ports
+	w.ports = map[string]Port{} // as if it were not made yet
+	w.mu.Unlock()
+	done := make(chan error)
+	go func() { done <- s.unplugStale(ctx, s.guests["a"], machine{w, "a"}, "x") }()
+	select {
+	case <-done:
+		t.Error("it did not wait for the request")
+	case <-time.After(50 * time.Millisecond):
+	}
+	w.mu.Lock()
+	w.ports = hidden
+	w.mu.Unlock()
+	close(goOn)
+	must(t, <-plugged)
+	must(t, <-done)
+	if got := w.state(); got != "a/x, a=x" {
+		t.Error(got)
+	}
+}
+
+// TestKilled: a service that starts again takes away what a killed one left.
+func TestKilled(t *testing.T) {
+	w := newWorld()
+	w.devices["a"] = []string{"x"}
+	s := serve(t, w, "127.0.0.1")
+	c := s.client(t, "a")
+	for end := time.Now().Add(5 * time.Second); w.state() != ""; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal(w.state())
+		}
+	}
+	if _, err := c.Plug(ctx, order("x")); err != nil {
+		t.Error(err)
+	}
+}

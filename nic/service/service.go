@@ -1,0 +1,176 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/nic"
+)
+
+const (
+	// workTime bounds what a request does, undoTime what it takes back after an error.
+	workTime, undoTime = 45 * time.Second, 20 * time.Second
+
+	logRemedy = "look at the log of 'heddle nic serve' on the hypervisor, and ask again"
+)
+
+// Service plugs NICs into the machines of its configuration. Its methods may be called at the same time.
+type Service struct {
+	ports    Ports
+	machines Machines
+	guests   map[string]*guest
+	log      *slog.Logger
+}
+
+// New returns the service of a configuration that ParseConfig has accepted.
+func New(c Config, ports Ports, machines Machines, log *slog.Logger) *Service {
+	s := &Service{ports: ports, machines: machines, guests: map[string]*guest{}, log: log}
+	for name, g := range c.Machines {
+		s.guests[name] = newGuest(name, g)
+	}
+	return s
+}
+
+// Unplug takes a NIC of the machine out of it, and then removes its port. One that is not there is no error.
+func (s *Service) Unplug(ctx context.Context, machine, token string) error {
+	const op = "unplug NIC"
+	g, err := s.guest(machine)
+	if err == nil {
+		err = nic.CheckToken(token)
+	}
+	if err != nil {
+		return err
+	}
+	leave, err := g.enter(ctx, token)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	ctx, cancel := working(ctx)
+	defer cancel()
+	m, err := s.machines(machine)
+	if err == nil {
+		err = m.Unplug(ctx, token)
+	}
+	if err == nil {
+		err = s.ports.Remove(ctx, machine, token)
+	}
+	if err != nil {
+		return s.failed(op, machine, token, err)
+	}
+	s.log.Info("NIC unplugged", "machine", machine, "nic", token)
+	return nil
+}
+
+// List returns the NICs of a machine, in the order of their tokens.
+func (s *Service) List(ctx context.Context, machine string) ([]nic.Card, error) {
+	g, err := s.guest(machine)
+	if err != nil {
+		return nil, err
+	}
+	leave, err := g.enter(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	ctx, cancel := working(ctx)
+	defer cancel()
+	var ids []string
+	m, err := s.machines(machine)
+	if err == nil {
+		ids, err = m.Plugged(ctx)
+	}
+	var ports []Port
+	if err == nil {
+		ports, err = s.portsOf(ctx, machine)
+	}
+	if err != nil {
+		return nil, s.failed("list NICs of", machine, "", err)
+	}
+	all := []nic.Card{}
+	for _, p := range ports {
+		p.Card.Plugged = slices.Contains(ids, p.Card.Token)
+		all = append(all, p.Card)
+	}
+	slices.SortFunc(all, func(a, b nic.Card) int { return strings.Compare(a.Token, b.Token) })
+	return all, nil
+}
+
+// Describe tells what the machine can have. Its limit is the configuration's, or what it has places for.
+func (s *Service) Describe(ctx context.Context, machine string) (nic.Offer, error) {
+	g, err := s.guest(machine)
+	if err != nil {
+		return nic.Offer{}, err
+	}
+	leave, err := g.enter(ctx, "")
+	if err != nil {
+		return nic.Offer{}, err
+	}
+	defer leave()
+	ctx, cancel := working(ctx)
+	defer cancel()
+	var slots, free int
+	m, err := s.machines(machine)
+	if err == nil {
+		slots, free, err = m.Slots(ctx)
+	}
+	var ports []Port
+	if err == nil {
+		ports, err = s.portsOf(ctx, machine)
+	}
+	if err != nil {
+		return nic.Offer{}, s.failed("make the offer to", machine, "", err)
+	}
+	most := g.NICs()
+	slots = min(slots, most)
+	return nic.Offer{Machine: machine, Networks: g.Networks, Slots: slots, Free: max(0, min(free, most-len(ports), slots))}, nil
+}
+
+// knows reports whether the configuration has the machine.
+func (s *Service) knows(machine string) bool { return s.guests[machine] != nil }
+
+func (s *Service) guest(machine string) (*guest, error) {
+	if g := s.guests[machine]; g != nil {
+		return g, nil
+	}
+	return nil, heddle.Errorf(heddle.BadArgument, "find machine", heddle.Clip(machine), "the configuration of the NIC service has no such machine", "add it to the file of 'heddle nic serve', and start that again")
+}
+
+func (s *Service) portsOf(ctx context.Context, machine string) (own []Port, err error) {
+	all, err := s.ports.List(ctx)
+	for _, p := range all {
+		if p.Machine == machine {
+			own = append(own, p)
+		}
+	}
+	return own, err
+}
+
+// working is the context of work that has begun: it is finished even if the caller disconnects.
+func working(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), workTime)
+}
+
+// failed writes an error into the log, and returns it as one of ours.
+func (s *Service) failed(op, machine, token string, err error) error {
+	s.log.Warn("request failed", "operation", op, "machine", machine, "nic", token, "error", err)
+	return notPlugged(op, machine, token, err)
+}
+
+// notPlugged is the error of work for a machine; its code is err's, if that has one.
+func notPlugged(op, machine, token string, err error) error {
+	code := heddle.NotPlugged
+	if errors.Is(err, context.DeadlineExceeded) {
+		code = heddle.Waited
+	}
+	object := machine
+	if token != "" {
+		object += "/" + token
+	}
+	return heddle.Wrap(code, op, object, err, logRemedy)
+}

@@ -1,0 +1,182 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/nic"
+)
+
+// world is a hypervisor in memory with the machines a and b. Each may have NICs on lan; a may on dmz, too.
+type world struct {
+	mu    sync.Mutex
+	ports map[string]Port
+	// devices has the ids of each machine's devices, and ops what was done, in order.
+	devices map[string][]string
+	ops     []string
+	// broken has errors of operations ("plug x"), wait is called in Machine.Plug, pause in Make.
+	broken map[string]error
+	wait   func(id string)
+	pause  func()
+	// kept are TAPs of ports without a record.
+	kept  map[string]bool
+	slots int
+	made  int
+}
+
+func newWorld() *world {
+	return &world{ports: map[string]Port{}, devices: map[string][]string{}, broken: map[string]error{}, slots: 4, wait: func(string) {}, pause: func() {}}
+}
+
+func (w *world) config() Config {
+	two := 2
+	return Config{Listen: "127.0.0.1:7950", Machines: map[string]Guest{
+		"a": {QMP: "/a", Networks: []string{"lan", "dmz"}, Most: &two}, "b": {QMP: "/b", Networks: []string{"lan"}}}}
+}
+
+func (w *world) service() *Service {
+	return New(w.config(), w, func(name string) (Machine, error) { return machine{w, name}, nil }, slog.New(slog.DiscardHandler))
+}
+
+// do notes an operation, and returns the error that it is to have. It is called with the lock held.
+func (w *world) do(format string, args ...any) error {
+	op := fmt.Sprintf(format, args...)
+	w.ops = append(w.ops, op)
+	return w.broken[op]
+}
+
+// took returns the operations since the last call.
+func (w *world) took() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	ops := w.ops
+	w.ops = nil
+	return heddle.List(ops)
+}
+
+func (w *world) fail(op string, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.broken[op] = err
+}
+
+// state lists ports, and devices of machines.
+func (w *world) state() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var all []string
+	for key := range w.ports {
+		all = append(all, key)
+	}
+	for m, ids := range w.devices {
+		for _, id := range ids {
+			all = append(all, m+"="+id)
+		}
+	}
+	slices.Sort(all)
+	return heddle.List(all)
+}
+
+func (w *world) Make(_ context.Context, m string, o nic.Order) (Port, error) {
+	w.pause()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.do("make %s/%s", m, o.Token); err != nil {
+		return Port{}, err
+	}
+	w.made++
+	n := byte(w.made)
+	card := nic.Card{Token: o.Token, Network: o.Network, MAC: o.MAC, MTU: 1500, Gateways: []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::1")},
+		Addrs: []netip.Prefix{netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 0, 2, n}), 24), netip.PrefixFrom(netip.AddrFrom16([16]byte{0x20, 1, 0xd, 0xb8, 15: n}), 64)}}
+	if card.MAC == "" {
+		card.MAC = heddle.MAC(fmt.Sprintf("0a:00:00:00:00:%02x", n))
+	}
+	for _, a := range o.IPs {
+		for i, p := range card.Addrs {
+			if p.Addr().Is4() == a.Is4() {
+				card.Addrs[i] = netip.PrefixFrom(a, p.Bits())
+			}
+		}
+	}
+	p := Port{Machine: m, Card: card, TAP: fmt.Sprintf("tap%d", n)}
+	w.ports[m+"/"+o.Token] = p
+	return p, nil
+}
+
+func (w *world) Open(p Port) (*os.File, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.do("open %s", p.TAP); err != nil {
+		return nil, err
+	}
+	return os.Open(os.DevNull)
+}
+
+func (w *world) Remove(_ context.Context, m, token string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.do("remove %s/%s", m, token); err != nil {
+		return err
+	}
+	delete(w.ports, m+"/"+token)
+	return nil
+}
+
+func (w *world) There(m, token string) (bool, error) { return w.kept[m+"/"+token], nil }
+
+func (w *world) List(context.Context) (all []Port, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, p := range w.ports {
+		all = append(all, p)
+	}
+	return all, w.broken["list"]
+}
+
+type machine struct {
+	*world
+	name string
+}
+
+func (m machine) Plug(ctx context.Context, id string, mac heddle.MAC, mtu int, tap *os.File) error {
+	m.wait(id)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := errors.Join(ctx.Err(), m.do("plug %s", id)); err != nil {
+		return err
+	}
+	if _, err := tap.Stat(); err != nil || mac == "" || slices.Contains(m.devices[m.name], id) {
+		return fmt.Errorf("device %s: %v, MAC %q, or it is there", id, err, mac)
+	}
+	m.devices[m.name] = append(m.devices[m.name], id)
+	return nil
+}
+
+func (m machine) Unplug(ctx context.Context, id string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := errors.Join(ctx.Err(), m.do("unplug %s", id)); err != nil {
+		return err
+	}
+	m.devices[m.name] = slices.DeleteFunc(m.devices[m.name], func(x string) bool { return x == id })
+	return nil
+}
+
+func (m machine) Plugged(context.Context) ([]string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.devices[m.name]), m.broken["plugged"]
+}
+
+func (m machine) Slots(context.Context) (all, free int, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.slots, m.slots - len(m.devices[m.name]), m.broken["slots"]
+}
