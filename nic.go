@@ -26,6 +26,16 @@ type NIC struct {
 	// Alias marks the NIC while it is away.
 	Alias string   `json:"alias,omitempty"`
 	Was   NICState `json:"was"`
+	// Plugged is set for a NIC that a provider has plugged in for the endpoint.
+	Plugged *PluggedNIC `json:"plugged,omitempty"`
+}
+
+// PluggedNIC is what a provider says of a NIC that it has plugged in.
+type PluggedNIC struct {
+	// Token is the name by which the provider knows the NIC.
+	Token string `json:"token"`
+	// Gateways are those of the NIC's network, at most one of each family.
+	Gateways []netip.Addr `json:"gateways,omitempty"`
 }
 
 func (n NIC) Key() string { return "nic/" + n.Name }
@@ -155,6 +165,11 @@ type NICNeighbour struct {
 type NICGiver interface {
 	// Pool lists the network's NICs, by name or MAC address.
 	Pool(Network) []string
+	// PlugsOn is the provider's network on which each endpoint gets a NIC that is plugged in for
+	// it; "" for a network whose NICs are there.
+	PlugsOn(Network) string
+	// WarmNICs is how many NICs are to be plugged in before an endpoint asks for one.
+	WarmNICs(Network) int
 }
 
 // NICAlias is the alias of a NIC while the endpoint has it.
@@ -182,6 +197,9 @@ func (n NIC) Fact() LinkFact {
 	for _, a := range n.Was.Addrs {
 		f.Addrs = append(f.Addrs, a.Prefix)
 	}
+	if n.Plugged != nil {
+		f.Gateways = slices.Clone(n.Plugged.Gateways)
+	}
 	for _, r := range n.Was.Routes {
 		if r.Dst.Bits() == 0 && r.Via.IsValid() && r.Table == 254 {
 			f.Gateways = append(f.Gateways, r.Via)
@@ -191,7 +209,7 @@ func (n NIC) Fact() LinkFact {
 }
 
 // HasDefault reports whether a default route of the host's main table
-// (RT_TABLE_MAIN, 254) led through the NIC.
+// (RT_TABLE_MAIN, 254) led through the NIC, or its provider named a gateway.
 func (n NIC) HasDefault() bool {
-	return slices.ContainsFunc(n.Was.Routes, func(r NICRoute) bool { return r.Dst.Bits() == 0 && r.Table == 254 })
+	return n.Plugged != nil && len(n.Plugged.Gateways) > 0 || slices.ContainsFunc(n.Was.Routes, func(r NICRoute) bool { return r.Dst.Bits() == 0 && r.Table == 254 })
 }

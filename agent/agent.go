@@ -39,6 +39,7 @@ type Agent struct {
 	networks       *register
 	defaults       *defaults
 	nics           *nics
+	plugs          *plugs
 	hostPaths      *hostPaths
 	problems       *problems
 	trials         *trials
@@ -129,6 +130,9 @@ func New(opt Options) (*Agent, error) {
 	}
 	a.finished.Go(func() { a.watchNICs(ctx) })
 	a.finished.Go(func() { a.retryQuarantine(ctx) })
+	if a.opt.NICs != nil {
+		a.finished.Go(func() { a.plugs.follow(ctx) })
+	}
 	a.ready.Store(true)
 	a.finished.Go(func() { a.reportChanges(ctx) })
 	if a.opt.Cluster != nil {

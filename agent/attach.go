@@ -59,7 +59,6 @@ func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply hed
 		defer a.podLocks.Lock(pod.Inode())()
 	}
 	defer a.endpointLocks.Lock(req.ID)()
-	defer a.activity.begin()()
 	old, known := a.records.get(req.ID)
 	if known {
 		if req.DryRun {
@@ -190,6 +189,9 @@ func (a *Agent) apply(r record, pod kernel.Pod) error {
 // attachNew makes an endpoint. earlier are the ports that it had in a namespace that is gone.
 func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequest, pod kernel.Pod,
 	earlier []heddle.PortMapping, t *task) (reply heddle.AttachReply, err error) {
+	if giver, ok := n.mode.(heddle.NICGiver); ok && giver.PlugsOn(n.Network) != "" {
+		t.waitFor("a NIC from the hypervisor")
+	}
 	if n.Shared {
 		t.waitFor("an address from the cluster")
 	}
@@ -245,6 +247,7 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 // makeEndpoint records the intent, applies the plan, and records the result. After an error
 // nothing is left.
 func (a *Agent) makeEndpoint(r record, pod kernel.Pod, conf *resolvConf) error {
+	defer a.activity.begin()()
 	if err := a.trip.step("ledger intent attach"); err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 // if the container has a new namespace.
 func (a *Agent) attachExisting(n *network, old record, req heddle.AttachRequest,
 	pod kernel.Pod) (done bool, reply heddle.AttachReply, err error) {
+	defer a.activity.begin()()
 	if a.records.pendingOf(req.ID) != "" {
 		err := a.remove(old) // an earlier call could not finish
 		if why, is := a.quarantine.reasonFor(req.ID); is {
@@ -19,6 +20,9 @@ func (a *Agent) attachExisting(n *network, old record, req heddle.AttachRequest,
 				"end the container that had the endpoint, or attach under another ID")
 		}
 		return err != nil, reply, err
+	}
+	if old.Endpoint.TAP != req.TAP {
+		return true, reply, endpointDiffers(req.ID, requestDifferences(old, n.Network, req))
 	}
 	if old.Endpoint.Handover || req.Handover {
 		return a.attachHandedOver(n, old, req)

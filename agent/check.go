@@ -108,6 +108,7 @@ func (a *Agent) Audit() ([]heddle.Finding, error) {
 		all = append(all, heddle.Finding{Kind: "pending", Object: l.What, Owner: l.Network, Detail: l.String(), Remedy: remedyLate})
 	}
 	all = append(append(all, differences...), a.holds.listStrays()...)
+	all = append(all, a.plugs.findings()...)
 	beside, err := a.lanDevices.extraDevices()
 	if err != nil {
 		return nil, err
@@ -193,6 +194,8 @@ func (a *Agent) GC(ctx context.Context, owner string, keep []heddle.EndpointID) 
 	if owner != "" {
 		return removed, errors.Join(errs...)
 	}
+	unplugged, out := a.plugs.collect(ctx)
+	removed, errs = append(removed, unplugged...), append(errs, out)
 	pruned, ofNICs, err := a.prune()
 	if err == nil {
 		err = a.ledger.setUnclaimed(false)

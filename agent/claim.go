@@ -20,7 +20,7 @@ import (
 func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest, pod kernel.Pod,
 	earlier []heddle.PortMapping) (heddle.Endpoint, error) {
 	if giver, ok := n.mode.(heddle.NICGiver); ok {
-		return a.claimNIC(giver, n, req, pod)
+		return a.claimNIC(ctx, giver, n, req, pod)
 	}
 	e := heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, TAP: req.TAP,
 		Handover: req.Handover, NoFastPath: req.NoFastPath, Labels: req.Labels, Name: req.Name, Aliases: req.Aliases, Created: time.Now().UTC()}
@@ -171,6 +171,7 @@ func checkPorts(n *network, req heddle.AttachRequest, listen func(heddle.PortMap
 // release gives back what claim took. The addresses go to quarantine. After a dry run there is no
 // lease to end.
 func (a *Agent) release(n *network, e heddle.Endpoint) {
+	a.plugs.drop(e)
 	a.nics.free(e.ID)
 	a.blocks.freeAddresses(n, e.ID)
 	if !n.pool.Gives() && e.NIC == nil {
@@ -183,7 +184,8 @@ func (a *Agent) release(n *network, e heddle.Endpoint) {
 
 // restoreClaims claims again, at start, what a recorded endpoint holds.
 func (a *Agent) restoreClaims(n *network, e heddle.Endpoint) error {
-	a.nics.restore(e)
+	a.nics.note(e)
+	a.plugs.restore(e)
 	if !n.pool.Gives() && e.NIC == nil {
 		return nil
 	}

@@ -23,6 +23,10 @@ func (a *Agent) Detach(ctx context.Context, id heddle.EndpointID) (found bool, e
 	if found && err == nil && r.Endpoint.DefaultRoute {
 		a.defaults.pass(r.Inode)
 	}
+	if found && err == nil && r.Endpoint.NIC != nil && r.Endpoint.NIC.Plugged != nil {
+		t.waitFor("the hypervisor")
+		a.plugs.takeOutDropped(ctx, r.Endpoint.NIC.Plugged.Token)
+	}
 	return found, err
 }
 
@@ -76,7 +80,7 @@ func (a *Agent) beginRemoval(r record) (recorded bool, err error) {
 
 // endRemoval removes an endpoint after beginRemoval.
 func (a *Agent) endRemoval(r record) error {
-	if err := a.removeFromKernel(r); err != nil {
+	if err := a.removeFromKernel(r); err != nil && !a.takeOutHeld(r, err) {
 		return err
 	}
 	if err := a.trip.step("ledger forget"); err != nil {

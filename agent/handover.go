@@ -56,6 +56,10 @@ func checkHandover(n *network, req heddle.AttachRequest) error {
 			"in mode "+n.Mode+" a container has no interface of its own that an engine could move",
 			"use the engine's own host network")
 	}
+	if giver, ok := n.mode.(heddle.NICGiver); ok && giver.PlugsOn(n.Network) != "" {
+		return heddle.Errorf(heddle.BadOption, what, req.ID.String()+" on network "+n.Name,
+			"an engine wants to know a container's addresses before, and these come with a NIC that is plugged in", "use another network, or a CNI runtime")
+	}
 	if !n.pool.Gives() {
 		return heddle.Errorf(heddle.BadOption, what, req.ID.String()+" on network "+n.Name,
 			"an engine gives a container the addresses of a subnet, and the network has none",

@@ -28,7 +28,9 @@ type holds struct {
 	log        *slog.Logger
 	trip       tripwire
 	records    *records
-	runDir     string
+	// plugged reports whether a NIC with that MAC address was plugged in for an endpoint, or for the next one.
+	plugged func(heddle.MAC) bool
+	runDir  string
 	// root is the folder below which NIC managers have their runtime files; "/" if empty.
 	root string
 }
@@ -86,11 +88,16 @@ func (h *holds) hold(r record, pod kernel.Pod) error {
 	if err := h.holdAt(r, pod); err != nil {
 		return err
 	}
+	return h.keepOff(*r.Endpoint.NIC)
+}
+
+// keepOff tells the NIC managers to ignore a NIC. Its name is "" before it is known.
+func (h *holds) keepOff(n heddle.NIC) error {
 	if err := h.trip.step("keep managers off"); err != nil {
 		return err
 	}
-	defer h.files.Lock(string(r.Endpoint.NIC.MAC))()
-	return h.managers().Keep(*r.Endpoint.NIC)
+	defer h.files.Lock(string(n.MAC))()
+	return h.managers().Keep(n)
 }
 
 // holdAt holds the namespace, unless the NIC stays on the host until its engine takes it.
@@ -117,6 +124,9 @@ func (h *holds) release(r record) error {
 	}
 	if err := h.releaseAt(h.file(r.Endpoint.ID)); err != nil {
 		return err
+	}
+	if r.Endpoint.NIC.Plugged != nil {
+		return nil // managers are told when it has been taken out
 	}
 	if err := h.trip.step("let managers"); err != nil {
 		return err

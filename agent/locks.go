@@ -10,7 +10,7 @@ package agent
 // against the order.
 //
 // While the kernel or the store works, only locks of the network, container, endpoint, link or NIC in
-// question are held, so that no other operation waits. From atView on no lock is held then, except
+// question are held (that of a plugged NIC while its provider works, too), so that no other operation waits. From atView on no lock is held then, except
 // for records on disk. underway.go keeps networks that conflict apart without a lock.
 //
 // Some work concerns the whole host, and is done for one caller at a time: atHostPathsUpdate;
@@ -27,32 +27,34 @@ type (
 	atUsage           [1]struct{}  // a network: nobody attaches to it while it is deleted or goes into the store
 	atPods            [2]struct{}  // a container, by the inode of its namespace: attached to one network at a time
 	atIDs             [3]struct{}  // an endpoint
-	atNetworkLock     [4]struct{}  // a network, by ID, while the kernel makes, changes, repairs or removes it
-	atHostPathsUpdate [5]struct{}  // the paths to other hosts are made, repaired or removed
-	atLinks           [6]struct{}  // a link, by name, that several endpoints or networks want
-	atHolds           [7]struct{}  // the file of a namespace with a NIC, and what managers are told of a NIC
-	atTrial           [8]struct{}  // a mode that is tried on this kernel
-	atFlowListing     [9]struct{}  // the host's connections are listed
-	atView            [10]struct{} // the cluster's newest view is adopted
-	atReservations    [11]struct{} // leases and pools, with their records on disk
-	atBlocks          [12]struct{} // the blocks of shared networks, and addresses taken from them
-	atNetworks        [13]struct{} // the networks in memory; the tables in memory follow
-	atHost            [14]struct{}
-	atHostPaths       [15]struct{}
-	atRecords         [16]struct{}
-	atNICs            [17]struct{}
-	atQuarantine      [18]struct{}
-	atRemovals        [19]struct{}
-	atDefaults        [20]struct{}
-	atPorts           [21]struct{}
-	atIdentities      [22]struct{}
-	atProblems        [23]struct{}
-	atTrials          [24]struct{}
-	atStatusParts     [25]struct{}
-	atWanted          [26]struct{}
-	atJobs            [27]struct{}
-	atTasks           [28]struct{}
-	atOldFlows        [29]struct{}
-	atPeerPaths       [30]struct{}
-	atNames           [31]struct{}
+	atPlugs           [4]struct{}  // a NIC, by its token, that a provider plugs in or takes out
+	atNetworkLock     [5]struct{}  // a network, by ID, while the kernel makes, changes, repairs or removes it
+	atHostPathsUpdate [6]struct{}  // the paths to other hosts are made, repaired or removed
+	atLinks           [7]struct{}  // a link, by name, that several endpoints or networks want
+	atHolds           [8]struct{}  // the file of a namespace with a NIC, and what managers are told of a NIC
+	atTrial           [9]struct{}  // a mode that is tried on this kernel
+	atFlowListing     [10]struct{} // the host's connections are listed
+	atView            [11]struct{} // the cluster's newest view is adopted
+	atReservations    [12]struct{} // leases and pools, with their records on disk
+	atBlocks          [13]struct{} // the blocks of shared networks, and addresses taken from them
+	atNetworks        [14]struct{} // the networks in memory; the tables in memory follow
+	atHost            [15]struct{}
+	atHostPaths       [16]struct{}
+	atRecords         [17]struct{}
+	atNICs            [18]struct{}
+	atPlugged         [19]struct{}
+	atQuarantine      [20]struct{}
+	atRemovals        [21]struct{}
+	atDefaults        [22]struct{}
+	atPorts           [23]struct{}
+	atIdentities      [24]struct{}
+	atProblems        [25]struct{}
+	atTrials          [26]struct{}
+	atStatusParts     [27]struct{}
+	atWanted          [28]struct{}
+	atJobs            [29]struct{}
+	atTasks           [30]struct{}
+	atOldFlows        [31]struct{}
+	atPeerPaths       [32]struct{}
+	atNames           [33]struct{}
 )

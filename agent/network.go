@@ -20,7 +20,8 @@ func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Net
 	}
 	t := a.tasks.begin(work{what: "create", network: want.Name}, "the kernel")
 	defer t.end()
-	met := false // somebody else has just made one with that name
+	defer signal(a.plugs.soon) // it may want warm NICs
+	met := false               // somebody else has just made one with that name
 	for given := time.After(stuckAfter); ; {
 		made, lines, busy, err := a.create(mode, want, dryRun, t)
 		if busy == nil && !met && errors.Is(err, heddle.NetworkExists.Sentinel()) {
@@ -171,6 +172,7 @@ func (a *Agent) DeleteNetwork(name string) error {
 	a.removals.await(n.ID)
 	t := a.tasks.begin(work{what: "delete", network: n.Name}, "the kernel")
 	defer t.end()
+	defer signal(a.plugs.soon)
 	if n.Shared && a.opt.Cluster != nil {
 		return a.deleteShared(n, t)
 	}

@@ -32,7 +32,10 @@ func (a *Agent) complete(mode heddle.Mode, n heddle.Network) (heddle.Network, er
 	}
 	if _, giver := mode.(heddle.NICGiver); giver {
 		// a NIC keeps its MTU, and its addresses are reserved already
-		return n, mode.Check(a.hostWithNICs(), n)
+		if err := mode.Check(a.hostWithNICs(), n); err != nil {
+			return n, err
+		}
+		return n, a.checkPlugsOn(mode, n)
 	}
 	if err := mode.Check(a.host.now(), n); err != nil {
 		return n, err

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -12,8 +13,9 @@ import (
 )
 
 // claimNIC is claim for a network that gives NICs of the host to containers. It claims a NIC of
-// the pool, with a record of its settings, and addresses if the network has any.
-func (a *Agent) claimNIC(giver heddle.NICGiver, n *network, req heddle.AttachRequest,
+// the pool, with a record of its settings, and addresses if the network has any; or it has a NIC
+// plugged in.
+func (a *Agent) claimNIC(ctx context.Context, giver heddle.NICGiver, n *network, req heddle.AttachRequest,
 	pod kernel.Pod) (heddle.Endpoint, error) {
 	e := heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, Handover: req.Handover,
 		Labels: req.Labels, Name: req.Name, Aliases: req.Aliases, Created: time.Now().UTC()}
@@ -22,6 +24,8 @@ func (a *Agent) claimNIC(giver heddle.NICGiver, n *network, req heddle.AttachReq
 		return e, heddle.Errorf(heddle.BadPort, "publish ports of endpoint", req.ID.String(),
 			"the host publishes no ports for a NIC that it has moved: it does not see the traffic",
 			"leave --publish out")
+	case giver.PlugsOn(n.Network) != "":
+		return a.claimPlugged(ctx, giver.PlugsOn(n.Network), n, req, e, pod)
 	case !n.pool.Gives() && len(req.IPs) > 0:
 		return e, heddle.Errorf(heddle.BadOption, "attach endpoint", req.ID.String()+" to network "+n.Name,
 			"the network has no subnet: the NIC keeps the addresses that it has", "leave --ip out")

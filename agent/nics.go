@@ -84,8 +84,8 @@ func (c *nics) free(id heddle.EndpointID) {
 	maps.DeleteFunc(c.byKey, func(_ string, h heldNIC) bool { return h.by == id })
 }
 
-// restore reserves again, at start, the NIC of a recorded endpoint.
-func (c *nics) restore(e heddle.Endpoint) {
+// note reserves the NIC that an endpoint has: one that was recorded, at start, or one that was plugged in for it.
+func (c *nics) note(e heddle.Endpoint) {
 	if e.NIC == nil {
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/cluster"
 	"github.com/heddle-network/heddle/names"
+	"github.com/heddle-network/heddle/nic"
 )
 
 // Options of an agent.
@@ -40,6 +41,8 @@ type Options struct {
 	Resolver string
 	// Forwards are domains whose names the resolver asks of name servers of their own.
 	Forwards []names.Forward
+	// NICs plugs NICs in for endpoints of networks that want this; nil if nobody does.
+	NICs nic.Provider
 	// NoFastPath sends all packets through the host's stack.
 	NoFastPath bool
 	// Tripwire is called before every step that changes something. If it fails, the operation

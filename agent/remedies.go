@@ -27,8 +27,11 @@ func findings(owner, remedy string, drift []kernel.Difference) []heddle.Finding 
 // remedy says what puts an endpoint's missing objects back. The agent does not enter a container by
 // itself, except after an engine that has moved the endpoint's link there.
 func (r record) remedy() string {
-	if r.Endpoint.Handover {
+	if r.Endpoint.Handover || r.Endpoint.TAP {
 		return remedyRepair
+	}
+	if r.Endpoint.NIC != nil && r.Endpoint.NIC.Plugged != nil {
+		return "detach it ('heddle detach " + r.Endpoint.ID.String() + "'), and attach it again"
 	}
 	req := r.Request
 	req.ID, req.Netns, req.DefaultRoute = r.Endpoint.ID, r.Endpoint.Netns, nil

@@ -20,6 +20,7 @@ func (a *Agent) Status() heddle.Status {
 	s.Parts = append(s.Parts, a.fastPart(&s)...)
 	s.Parts = append(s.Parts, a.clusterParts()...)
 	s.Parts = append(s.Parts, a.namesPart())
+	s.Parts = append(s.Parts, a.plugs.parts()...)
 	s.Parts = append(s.Parts, a.shows.parts()...)
 	quarantine := a.quarantine.parts()
 	s.Late = a.tasks.olderThan(lateAfter, nil)

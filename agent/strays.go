@@ -41,7 +41,7 @@ func (h *holds) strayFiles() []heddle.MAC {
 	wanted := h.wantedNICs()
 	var all []heddle.MAC
 	for _, mac := range kept {
-		if !wanted[mac] {
+		if !wanted[mac] && !h.plugged(mac) {
 			all = append(all, mac)
 		}
 	}
@@ -147,7 +147,7 @@ func (h *holds) endStrayHold(path string) (done bool, err error) {
 // freeStray tells managers of a NIC that they may have it, unless an endpoint has been attached that has it now.
 func (h *holds) freeStray(mac heddle.MAC) (done bool, err error) {
 	defer h.files.Lock(string(mac))()
-	if h.wantedNICs()[mac] {
+	if h.wantedNICs()[mac] || h.plugged(mac) {
 		return false, nil
 	}
 	err = h.managers().Free(mac)

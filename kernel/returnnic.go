@@ -52,7 +52,7 @@ func (h *nicReturn) run() (err error, tripped bool) {
 		return err, true
 	}
 	alias := h.n.Was.Alias
-	if h.name != h.n.Name {
+	if h.name != h.n.Name && h.n.Plugged == nil { // one that was plugged in is taken out soon
 		alias = heddle.NICMark + " was=" + h.n.Name
 	}
 	err = errors.Join(h.failed, refused("unmark", h.n.Key(), h.host.rt.execute(aliasRequest(h.index, alias))))

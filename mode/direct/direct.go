@@ -5,13 +5,17 @@
 //	container            host
 //	eth0  ◀── moved ──   eth1   (and back: name, addresses, routes, settings)
 //
+// A NIC may also be plugged in for the endpoint, by a provider (--opt plug=NETWORK), which says what its addresses are.
+//
 // With a subnet the container's address comes from it. Without a subnet the NIC keeps the addresses
 // and routes that it had on the host.
 package direct
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/heddle-network/heddle"
@@ -26,6 +30,8 @@ func (Mode) Name() string { return "direct" }
 // options are all that the mode knows.
 var options = []heddle.ModeOption{
 	{Name: "nics", Values: "NAME,MAC,…", Text: "several; each attach gets the first free one"},
+	{Name: "plug", Values: "NETWORK", Text: "NICs are plugged in on this network of the hypervisor, and out again"},
+	{Name: "warm", Values: "N", Text: "keep N NICs plugged in for the next endpoints; with plug alone"},
 }
 
 // About describes the mode.
@@ -53,6 +59,30 @@ func (Mode) Pool(n heddle.Network) []string {
 	return all
 }
 
+// PlugsOn is the value of option plug.
+func (Mode) PlugsOn(n heddle.Network) string { return n.Options["plug"] }
+
+// WarmNICs is the value of option warm.
+func (Mode) WarmNICs(n heddle.Network) int {
+	count, _ := strconv.Atoi(n.Options["warm"]) // Check has read it
+	return count
+}
+
+// maxWarm bounds the NICs that wait for endpoints.
+const maxWarm = 64
+
+// checkPlugs refuses options about NICs that are plugged in.
+func (m Mode) checkPlugs(n heddle.Network) error {
+	plug, warm := m.PlugsOn(n), n.Options["warm"]
+	if warm == "" && plug == "" {
+		return nil
+	}
+	if count, err := strconv.Atoi(warm); warm != "" && (err != nil || count < 0 || count > maxWarm || plug == "") {
+		return parts.BadOption(n, "warm="+heddle.Clip(warm), fmt.Sprintf("it is not a number from 0 to %d beside --opt plug", maxWarm), "say how many NICs are to wait for endpoints")
+	}
+	return heddle.CheckNetworkName(plug)
+}
+
 // findNIC returns the interface that a member of a pool names.
 func findNIC(h heddle.HostFacts, member string) (heddle.LinkFact, bool) {
 	for _, l := range h.Links {
@@ -66,17 +96,26 @@ func findNIC(h heddle.HostFacts, member string) (heddle.LinkFact, bool) {
 // Check refuses an empty pool, members that the host does not have, and options that need a host
 // that sees the traffic.
 func (m Mode) Check(h heddle.HostFacts, n heddle.Network) error {
-	pool := m.Pool(n)
+	pool, plug := m.Pool(n), m.PlugsOn(n)
 	switch {
-	case len(pool) == 0:
+	case plug != "" && len(pool) > 0:
+		return heddle.Errorf(heddle.BadOption, "create network", n.Name, "its NICs are plugged in, and others are named as well",
+			"leave --parent and --opt nics out, or --opt plug")
+	case plug != "" && len(n.Subnets) > 0:
+		return heddle.Errorf(heddle.BadSubnet, "create network", n.Name, "who plugs a NIC in says what its addresses are",
+			"leave --subnet, --gateway and --ip-range out")
+	case len(pool) == 0 && plug == "":
 		return heddle.Errorf(heddle.NoParent, "create network", n.Name, "a direct network needs a NIC",
-			"name one with --parent, or several with --opt nics=NAME,MAC,…")
+			"name one with --parent, several with --opt nics=NAME,MAC,…, or a network to plug them in on with --opt plug=NETWORK")
 	case n.Internal:
 		return heddle.Errorf(heddle.BadOption, "create network", n.Name, "the host does not see a moved NIC's traffic, and cannot keep it in", "leave --internal out")
 	case n.MTU != 0:
 		return heddle.Errorf(heddle.BadMTU, "create network", n.Name, "a moved NIC keeps its MTU", "leave --mtu out, and set it with 'ip link set … mtu'")
 	}
 	if err := parts.CheckOptions(n, options); err != nil {
+		return err
+	}
+	if err := m.checkPlugs(n); err != nil || plug != "" {
 		return err
 	}
 	seen := map[string]bool{}
@@ -135,14 +174,28 @@ func (Mode) Endpoint(_ heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 	if e.NIC == nil {
 		return heddle.Plan{}, heddle.Errorf(heddle.NICTaken, "attach endpoint", e.ID.String(), "it was given no NIC", "detach it and attach it again")
 	}
-	s := stateAsOnHost(e)
-	if len(n.Subnets) > 0 {
+	var s heddle.State
+	switch {
+	case e.NIC.Plugged != nil:
+		s = stateOnSubnet(networkOf(n, e), e)
+	case len(n.Subnets) > 0:
 		s = stateOnSubnet(n, e)
+	default:
+		s = stateAsOnHost(e)
 	}
 	nic := *e.NIC
 	nic.IfName, nic.Alias = e.Interface(), e.ID.NICAlias(nic.Name)
 	s.NICs = []heddle.NIC{nic}
 	return heddle.Plan{Pod: s}, nil
+}
+
+// networkOf is the network with the subnets and gateways of the endpoint's plugged NIC.
+func networkOf(n heddle.Network, e heddle.Endpoint) heddle.Network {
+	for _, a := range e.Addrs {
+		n.Subnets = append(n.Subnets, a.Masked())
+	}
+	n.Gateways = e.NIC.Plugged.Gateways
+	return n
 }
 
 // stateOnSubnet gives the NIC the endpoint's addresses.
@@ -160,7 +213,14 @@ func noAutoAddress(link string) heddle.Sysctl {
 }
 
 // Limits says what the host cannot enforce for a NIC that has left its namespace.
-func (Mode) Limits(n heddle.Network) []string {
+func (m Mode) Limits(n heddle.Network) []string {
+	if m.PlugsOn(n) != "" {
+		return []string{
+			"the host sees none of the containers' traffic: the switch port behind each NIC, on the hypervisor, keeps them from using foreign addresses",
+			"no ports are published here, and no names are answered here",
+			"each NIC takes one of the machine's slots",
+		}
+	}
 	return []string{
 		"the host sees none of the containers' traffic: it cannot keep them from using foreign MAC or IP addresses, from ARP and router advertisement spoofing, or from reaching the LAN's metadata service",
 		"no ports are published, and other networks of this host are reached through the LAN only",

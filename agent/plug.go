@@ -1,0 +1,115 @@
+package agent
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/kernel"
+	"github.com/heddle-network/heddle/nic"
+)
+
+// claimPlugged is claimNIC for a network whose NICs are plugged in on the provider's network on. e is the endpoint as far as
+// the request describes it.
+func (a *Agent) claimPlugged(ctx context.Context, on string, n *network, req heddle.AttachRequest, e heddle.Endpoint,
+	pod kernel.Pod) (heddle.Endpoint, error) {
+	object := req.ID.String() + " to network " + n.Name
+	switch {
+	case a.opt.NICs == nil:
+		return e, noProvider("attach endpoint", object)
+	case req.NIC != "":
+		return e, heddle.Errorf(heddle.BadOption, "attach endpoint", object, "the network's NICs are plugged in, and none is there before", "leave --nic out")
+	case req.DryRun:
+		return e, heddle.Errorf(heddle.BadOption, "plan endpoint", object, "what the NIC will be is known when it has been plugged in, and a dry run plugs none",
+			"leave --dry-run out")
+	}
+	plugged, card, err := a.plugs.forEndpoint(ctx, n.ID, on, req)
+	if err != nil {
+		return e, err
+	}
+	if err := checkDefault(n, req, &plugged); err != nil {
+		a.plugs.giveBack(card.Token, card.MAC)
+		return e, err
+	}
+	e.NIC, e.MAC, e.MTU, e.Addrs = &plugged, plugged.MAC, plugged.Was.MTU, card.Addrs
+	a.nics.note(e)
+	a.forgetStaleDefault(pod)
+	e.Slot = n.identities.takeSlot()
+	e.DefaultRoute = a.defaults.claimFor(n, req, pod, &plugged)
+	return e, nil
+}
+
+// forEndpoint returns a NIC for an endpoint: a warm one if the request leaves all open, or one that is plugged in for it.
+func (p *plugs) forEndpoint(ctx context.Context, network, on string, req heddle.AttachRequest) (heddle.NIC, nic.Card, error) {
+	order := nic.Order{Token: plugToken(req.ID), Network: on, MAC: req.MAC, IPs: req.IPs}
+	if order.MAC == "" {
+		order.MAC = req.ID.DefaultMAC(network, 0)
+	}
+	for req.MAC == "" && len(req.IPs) == 0 {
+		card, ok := p.takeWarm(network)
+		if !ok {
+			break
+		}
+		look, cancel := context.WithTimeout(ctx, warmTime)
+		n, err := p.await(look, card)
+		cancel()
+		if err == nil {
+			return n, card, nil
+		}
+		p.giveBack(card.Token, card.MAC) // somebody else has taken it out
+	}
+	return p.plug(ctx, order)
+}
+
+// warmTime limits the look for a warm NIC, which the kernel has found before.
+const warmTime = 2 * time.Second
+
+// takeOutHeld has an endpoint's plugged NIC taken out although its container does not let go of it: what the hypervisor has taken
+// out, nobody has. It reports whether that ends the removal, which has failed by that.
+func (a *Agent) takeOutHeld(r record, why error) bool {
+	given := r.Endpoint.NIC
+	if a.opt.NICs == nil || given == nil || given.Plugged == nil || heddle.Quarantined.In(why) == nil {
+		return false
+	}
+	defer a.plugs.tokens.Lock(given.Plugged.Token)()
+	if err := a.plugs.unplug(context.Background(), given.Plugged.Token); err != nil {
+		return false
+	}
+	if err := a.holds.release(r); err != nil {
+		return false
+	}
+	a.log.Info("a container did not let go of its NIC, which was taken out", "endpoint", r.Endpoint.ID, "mac", given.MAC)
+	return true
+}
+
+func noProvider(op, object string) error {
+	return heddle.Errorf(heddle.BadOption, op, object, "nobody plugs NICs into this machine",
+		"start heddled with --nic-grant, the file that 'heddle nic grant' has made on the hypervisor")
+}
+
+// offerTime limits the question what the provider offers, when a network is created.
+const offerTime = 10 * time.Second
+
+// checkPlugsOn refuses a network for NICs that nobody plugs in.
+func (a *Agent) checkPlugsOn(mode heddle.Mode, n heddle.Network) error {
+	giver, ok := mode.(heddle.NICGiver)
+	if !ok || giver.PlugsOn(n) == "" {
+		return nil
+	}
+	if a.opt.NICs == nil {
+		return noProvider("create network", n.Name)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), offerTime)
+	defer cancel()
+	offer, err := a.opt.NICs.Describe(ctx)
+	if err != nil {
+		return err
+	}
+	if on := giver.PlugsOn(n); !slices.Contains(offer.Networks, on) {
+		return heddle.Errorf(heddle.BadOption, "create network", n.Name, "this machine may have no NICs on the hypervisor's network "+on,
+			"name one of "+strings.Join(offer.Networks, ", "))
+	}
+	return nil
+}

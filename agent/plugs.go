@@ -1,0 +1,236 @@
+package agent
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/nic"
+)
+
+// plugs are the NICs that a provider plugs in for endpoints, and takes out when these are gone. What the provider has and
+// nobody wants is taken out, too: the agent may have been killed before the endpoint was recorded, or the provider been
+// away when it went.
+type plugs struct {
+	provider nic.Provider
+	kernel   NICs
+	host     *hostView
+	holds    *holds
+	networks *register
+	records  *records
+	ledger   *ledger
+	modes    modes
+	log      *slog.Logger
+	trip     tripwire
+
+	// soon asks for a look at once; its capacity is one.
+	soon chan struct{}
+	// tokens is held for a NIC while it is plugged in or taken out.
+	tokens keyed[atPlugs, string]
+
+	mu mutex[atPlugged]
+	// wanted are the NICs, by token, that endpoints have, or are about to get, and those that are warm. left are those of which
+	// it is not known that they were taken out. NIC managers are told to ignore both.
+	wanted, left map[string]heddle.MAC
+	// warm are the NICs that are plugged in and wait for an endpoint, by network.
+	warm map[string][]nic.Card
+	// offer is what the provider said last, trouble why it did not.
+	offer   nic.Offer
+	trouble error
+}
+
+const (
+	// plugTime limits the plugging of a NIC, and unplugTime its end. An emulated machine takes about a second for either.
+	plugTime   = time.Minute
+	unplugTime = 10 * time.Second
+	// plugSeen is how often the agent looks whether the kernel has found the NIC.
+	plugSeen = 20 * time.Millisecond
+)
+
+// plugToken is an endpoint's name for its NIC. It does not change, so that an attach that is tried again finds the NIC.
+func plugToken(id heddle.EndpointID) string {
+	sum := sha256.Sum256([]byte(id.String()))
+	return "e-" + hex.EncodeToString(sum[:16])
+}
+
+// plug has a NIC plugged in, and returns it once the kernel has found it.
+func (p *plugs) plug(ctx context.Context, order nic.Order) (heddle.NIC, nic.Card, error) {
+	defer p.tokens.Lock(order.Token)()
+	ctx, cancel := context.WithTimeout(ctx, plugTime)
+	defer cancel()
+	var err error
+	if p.isLeft(order.Token) { // it may have come home under another name
+		err = p.provider.Unplug(ctx, order.Token)
+	}
+	p.want(order.Token, order.MAC)
+	var card nic.Card
+	if err == nil {
+		card, err = p.order(ctx, order)
+	}
+	var n heddle.NIC
+	if err == nil {
+		n, err = p.await(ctx, card)
+	}
+	if err != nil {
+		p.takeOut(order.Token, order.MAC)
+	}
+	return n, card, err
+}
+
+// order has the provider plug a NIC in.
+func (p *plugs) order(ctx context.Context, order nic.Order) (nic.Card, error) {
+	p.tokens.mustHold(order.Token)
+	// NIC managers see the NIC as soon as the agent does
+	if err := p.holds.keepOff(heddle.NIC{MAC: order.MAC}); err != nil {
+		return nic.Card{}, err
+	}
+	if err := p.trip.step("plug NIC"); err != nil {
+		return nic.Card{}, err
+	}
+	card, err := p.provider.Plug(ctx, order)
+	var known *heddle.Error
+	if errors.As(err, &known) && known.Code == heddle.EndpointDiffers { // it is left over from an earlier endpoint of that ID
+		if err = p.provider.Unplug(ctx, order.Token); err == nil {
+			card, err = p.provider.Plug(ctx, order)
+		}
+	}
+	return card, err
+}
+
+// await returns the NIC of a card, which the kernel finds some time after it was plugged in.
+func (p *plugs) await(ctx context.Context, card nic.Card) (heddle.NIC, error) {
+	if err := p.trip.step("await NIC"); err != nil {
+		return heddle.NIC{}, err
+	}
+	why := errors.New("the provider has plugged it in, and the kernel does not show it")
+	for {
+		if err := p.host.refresh(); err != nil {
+			return heddle.NIC{}, err
+		}
+		for _, l := range p.host.now().Links {
+			if l.MAC != card.MAC {
+				continue
+			}
+			n, err := p.kernel.Snapshot(l.Name)
+			switch {
+			case err != nil:
+				why = err // its driver may not be done with it
+			case n.Was.Permanent == card.MAC: // anybody can give an interface that MAC address
+				n.Plugged = &heddle.PluggedNIC{Token: card.Token, Gateways: card.Gateways}
+				return n, nil
+			}
+		}
+		if !pause(ctx, plugSeen) {
+			return heddle.NIC{}, heddle.Wrap(heddle.Waited, "wait for plugged NIC", string(card.MAC), why, "look at the kernel's log ('dmesg'), and attach again")
+		}
+	}
+}
+
+// giveBack has a NIC taken out that nobody has got. If that fails, it is tried again.
+func (p *plugs) giveBack(token string, mac heddle.MAC) {
+	defer p.tokens.Lock(token)()
+	p.takeOut(token, mac)
+}
+
+// takeOut is giveBack with the token's lock held.
+func (p *plugs) takeOut(token string, mac heddle.MAC) {
+	p.tokens.mustHold(token)
+	p.leave(token, mac)
+	if p.provider == nil || p.trip.step("unplug NIC") != nil {
+		return // it will be a stray
+	}
+	if err := p.unplug(context.Background(), token); err != nil {
+		p.log.Warn("a NIC that nobody wants is not taken out; it is tried again", "mac", mac, "error", err)
+	}
+}
+
+// drop notes that an endpoint's NIC, if it was plugged in, is to be taken out: soon, or by takeOutDropped.
+func (p *plugs) drop(e heddle.Endpoint) {
+	if e.NIC != nil && e.NIC.Plugged != nil {
+		p.leave(e.NIC.Plugged.Token, e.MAC)
+		signal(p.soon)
+	}
+}
+
+// takeOutDropped has a NIC taken out that was dropped, and waits for it. If that fails, it is tried again.
+func (p *plugs) takeOutDropped(ctx context.Context, token string) {
+	defer p.tokens.Lock(token)()
+	p.mu.Lock()
+	mac, left := p.left[token]
+	p.mu.Unlock()
+	if left && p.provider != nil && p.trip.step("unplug NIC") == nil {
+		if err := p.unplug(ctx, token); err != nil {
+			p.log.Warn("a NIC that nobody wants is not taken out; it is tried again", "mac", mac, "error", err)
+		}
+	}
+}
+
+// unplug has a NIC taken out, and lets NIC managers have what may come with its MAC address.
+func (p *plugs) unplug(ctx context.Context, token string) error {
+	ctx, cancel := context.WithTimeout(ctx, unplugTime)
+	defer cancel()
+	if err := p.provider.Unplug(ctx, token); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	mac := p.left[token]
+	delete(p.left, token)
+	p.mu.Unlock()
+	if mac == "" {
+		return nil
+	}
+	_, err := p.holds.freeStray(mac)
+	return err
+}
+
+// restore notes, at start, that a recorded endpoint has its NIC.
+func (p *plugs) restore(e heddle.Endpoint) {
+	if e.NIC != nil && e.NIC.Plugged != nil {
+		p.want(e.NIC.Plugged.Token, e.MAC)
+	}
+}
+
+func (p *plugs) want(token string, mac heddle.MAC) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.wanted[token] = mac
+	delete(p.left, token)
+}
+
+// leave notes that nobody wants a NIC any more.
+func (p *plugs) leave(token string, mac heddle.MAC) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.wanted, token)
+	p.left[token] = mac
+}
+
+func (p *plugs) isLeft(token string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.left[token] != ""
+}
+
+func (p *plugs) wants(token string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.wanted[token] != ""
+}
+
+// has reports whether a NIC with that MAC address is wanted, or may not have been taken out.
+func (p *plugs) has(mac heddle.MAC) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, some := range []map[string]heddle.MAC{p.wanted, p.left} {
+		for _, one := range some {
+			if one == mac {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,275 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/nic"
+)
+
+// cloud is a provider, and the host into which it plugs NICs.
+type cloud struct {
+	HostReader
+	NICs
+	cards map[string]nic.Card
+	// calls are what was asked, in order. away is why nothing is answered.
+	calls []string
+	away  error
+	// strange are interfaces that have a NIC's MAC address, and are another one.
+	strange []heddle.MAC
+}
+
+func (c *cloud) ask(what string) error {
+	c.calls = append(c.calls, what)
+	return c.away
+}
+
+func (c *cloud) Plug(_ context.Context, o nic.Order) (nic.Card, error) {
+	if err := c.ask("plug " + o.Token); err != nil {
+		return nic.Card{}, err
+	}
+	card, known := c.cards[o.Token]
+	if known && card.Network != o.Network {
+		return card, heddle.Errorf(heddle.EndpointDiffers, "plug NIC", o.Token, "it is on another network", "")
+	}
+	card = nic.Card{Token: o.Token, Network: o.Network, MAC: o.MAC, MTU: 1500, Plugged: true}
+	c.cards[o.Token] = card
+	return card, nil
+}
+
+func (c *cloud) Unplug(_ context.Context, token string) error {
+	if err := c.ask("unplug " + token); err != nil {
+		return err
+	}
+	delete(c.cards, token)
+	return nil
+}
+
+func (c *cloud) List(context.Context) (all []nic.Card, err error) {
+	for _, card := range c.cards {
+		all = append(all, card)
+	}
+	return all, c.away
+}
+
+func (c *cloud) Describe(context.Context) (nic.Offer, error) {
+	return nic.Offer{Machine: "m", Networks: []string{"lan"}, Slots: 8, Free: 8 - len(c.cards)}, c.away
+}
+
+// Facts has the interfaces of the host: each NIC, behind those that only look like it.
+func (c *cloud) Facts() (f heddle.HostFacts, err error) {
+	for _, mac := range c.strange {
+		f.Links = append(f.Links, heddle.LinkFact{Name: "strange", MAC: mac})
+	}
+	for _, card := range c.cards {
+		f.Links = append(f.Links, heddle.LinkFact{Name: "nic-" + card.Token, MAC: card.MAC})
+	}
+	return f, nil
+}
+
+func (c *cloud) Snapshot(name string) (heddle.NIC, error) {
+	token, is := strings.CutPrefix(name, "nic-")
+	n := heddle.NIC{Name: name, MAC: c.cards[token].MAC}
+	if is {
+		n.Was.Permanent = n.MAC
+	}
+	return n, nil
+}
+
+// direct is a mode whose networks have NICs plugged in.
+type direct struct{ heddle.Mode }
+
+func (direct) Name() string                    { return "direct" }
+func (direct) Pool(heddle.Network) []string    { return nil }
+func (direct) PlugsOn(n heddle.Network) string { return n.Options["plug"] }
+func (direct) WarmNICs(n heddle.Network) int   { return len(n.Options["warm"]) }
+
+func newPlugs(t *testing.T) (*plugs, *cloud) {
+	t.Helper()
+	c := &cloud{cards: map[string]nic.Card{}}
+	log := slog.New(slog.DiscardHandler)
+	ledger, err := openLedger(t.TempDir(), t.TempDir(), "boot")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ledger.close() })
+	records := newRecords(newWantedObjects(), newNameTables())
+	p := &plugs{provider: c, kernel: c, host: &hostView{kernel: c}, log: log, records: records, ledger: ledger, modes: modes{direct{}},
+		networks: newRegister(newWantedObjects(), reporter{}, nil), soon: make(chan struct{}, 1),
+		wanted: map[string]heddle.MAC{}, left: map[string]heddle.MAC{}, warm: map[string][]nic.Card{}}
+	p.holds = &holds{records: records, root: t.TempDir(), log: log, plugged: p.has}
+	return p, c
+}
+
+const plugMAC = heddle.MAC("0a:00:00:00:00:01")
+
+// took returns what was asked of the provider since the last call.
+func (c *cloud) took() string {
+	defer func() { c.calls = nil }()
+	return strings.Join(c.calls, ", ")
+}
+
+func (p *plugs) object() (all []string) {
+	for _, f := range p.findings() {
+		all = append(all, f.Kind+" "+f.Object)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// TestPlugs: an endpoint's NIC is the one that was plugged in for it, and goes with it.
+func TestPlugs(t *testing.T) {
+	p, c := newPlugs(t)
+	c.strange = []heddle.MAC{plugMAC}
+	n, card, err := p.plug(t.Context(), nic.Order{Token: "e-1", Network: "lan", MAC: plugMAC})
+	if err != nil || n.Name != "nic-e-1" || n.Plugged.Token != "e-1" || card.MAC != plugMAC {
+		t.Fatalf("%+v, %+v, %v", n, card, err)
+	}
+	if c.took() != "plug e-1" || !p.has(plugMAC) || len(p.object()) > 0 {
+		t.Errorf("%v, %v", p.wanted, p.object())
+	}
+	p.drop(heddle.Endpoint{MAC: plugMAC, NIC: &n})
+	if got := p.object(); !slices.Equal(got, []string{"leftover plugged/e-1"}) {
+		t.Error(got)
+	}
+	p.takeOutDropped(t.Context(), "e-1")
+	if got := c.took(); got != "unplug e-1" || p.has(plugMAC) || len(p.object()) > 0 {
+		t.Errorf("%s, %v", got, p.object())
+	}
+	p.takeOutDropped(t.Context(), "e-1")
+	if got := c.took(); got != "" {
+		t.Errorf("taken out twice: %s", got)
+	}
+}
+
+// TestPlugsAnew: what is left over from an earlier endpoint of the same ID is not given to the next one.
+func TestPlugsAnew(t *testing.T) {
+	p, c := newPlugs(t)
+	c.cards["e-1"] = nic.Card{Token: "e-1", Network: "other", MAC: plugMAC, Plugged: true}
+	order := nic.Order{Token: "e-1", Network: "lan", MAC: plugMAC}
+	if _, card, err := p.plug(t.Context(), order); err != nil || card.Network != "lan" || c.took() != "plug e-1, unplug e-1, plug e-1" {
+		t.Errorf("%+v, %v", card, err)
+	}
+	c.away = errors.New("away")
+	p.giveBack("e-1", plugMAC)
+	if got := p.object(); !slices.Equal(got, []string{"pending plugged/e-1"}) || !p.has(plugMAC) {
+		t.Errorf("while the provider is away: %v", got)
+	}
+	c.away, c.calls = nil, nil
+	if _, _, err := p.plug(t.Context(), order); err != nil || c.took() != "unplug e-1, plug e-1" {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	c.strange = []heddle.MAC{"0a:00:00:00:00:02"}
+	c.NICs = nil
+	p.kernel = looksAlike{}
+	if _, _, err := p.plug(ctx, nic.Order{Token: "e-2", Network: "lan", MAC: "0a:00:00:00:00:02"}); err == nil || c.took() != "plug e-2, unplug e-2" || p.wants("e-2") {
+		t.Errorf("an interface that only looks like it: %v", err)
+	}
+}
+
+// looksAlike has NICs without permanent MAC addresses.
+type looksAlike struct{ NICs }
+
+func (looksAlike) Snapshot(name string) (heddle.NIC, error) { return heddle.NIC{Name: name}, nil }
+
+// TestPlugStrays: what nobody wants is taken out, and nothing else.
+func TestPlugStrays(t *testing.T) {
+	p, c := newPlugs(t)
+	for _, token := range []string{"e-kept", "e-stray", "w-stray"} {
+		c.cards[token] = nic.Card{Token: token, Network: "lan", MAC: plugMAC, Plugged: true}
+	}
+	p.want("e-kept", plugMAC)
+	removed, err := p.collect(t.Context())
+	if err != nil || !slices.Equal(removed, []string{"plugged/e-stray", "plugged/w-stray"}) || len(c.cards) != 1 {
+		t.Errorf("%v, %v, left %v", removed, err, c.cards)
+	}
+	if done, err := p.takeOutStray(t.Context(), "e-kept"); done || err != nil {
+		t.Errorf("an endpoint's NIC is taken out: %v", err)
+	}
+	p.records.add(record{Endpoint: heddle.Endpoint{ID: heddle.EndpointID{Container: "c", IfName: "eth0"},
+		NIC: &heddle.NIC{Plugged: &heddle.PluggedNIC{Token: "e-gone"}}}}, "")
+	if got := p.object(); !slices.Equal(got, []string{"missing plugged/e-gone"}) {
+		t.Error(got)
+	}
+	c.away = errors.New("away")
+	if _, err := p.collect(t.Context()); err == nil {
+		t.Error("the provider is away, and nothing is said")
+	}
+	if part := p.parts()[0]; part.State != "warn" {
+		t.Errorf("the status is %+v", part)
+	}
+	p.provider = nil
+	if part := p.parts()[0]; part.State != "warn" || !strings.Contains(part.Detail, "--nic-grant") {
+		t.Errorf("without a provider the status is %+v", part)
+	}
+	p.giveBack("e-kept", plugMAC)
+	if got := p.object(); !slices.Equal(got, []string{"pending plugged/e-kept"}) {
+		t.Error(got)
+	}
+}
+
+// TestPlugsLostRecords: if records of endpoints are lost, their NICs stay.
+func TestPlugsLostRecords(t *testing.T) {
+	p, c := newPlugs(t)
+	c.cards["e-1"] = nic.Card{Token: "e-1", Network: "lan", MAC: plugMAC, Plugged: true}
+	for _, lost := range []bool{true, false} {
+		if err := p.ledger.setUnclaimed(lost); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		p.follow(ctx)
+		cancel()
+		if _, is := c.cards["e-1"]; is != lost {
+			t.Errorf("records lost: %v, the NIC is there: %v", lost, is)
+		}
+	}
+}
+
+// TestWarmNICs: a network has as many NICs that wait as it wants, also those of an earlier agent; they go with it.
+func TestWarmNICs(t *testing.T) {
+	p, c := newPlugs(t)
+	net := heddle.Network{ID: "id", Name: "net", Mode: "direct", Options: map[string]string{"plug": "lan", "warm": "xx"}}
+	p.networks.put(&network{Network: net})
+	c.cards["w-old"] = nic.Card{Token: "w-old", Network: "lan", MAC: plugMAC, Plugged: true}
+	c.cards["w-else"] = nic.Card{Token: "w-else", Network: "other", MAC: plugMAC, Plugged: true}
+	look := func() {
+		t.Helper()
+		if _, err := p.collect(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := p.keepWarm(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	look()
+	if len(p.warm["id"]) != 2 || p.warm["id"][0].Token != "w-old" || len(c.cards) != 2 {
+		t.Fatalf("%v, %v", p.warm, c.cards)
+	}
+	req := heddle.AttachRequest{ID: heddle.EndpointID{Container: "c", IfName: "eth0"}}
+	c.took()
+	n, card, err := p.forEndpoint(t.Context(), "id", "lan", req)
+	if err != nil || card.Token != "w-old" || n.Plugged.Token != "w-old" || c.took() != "" {
+		t.Errorf("%+v, %v", card, err)
+	}
+	req.MAC = "0a:00:00:00:00:09"
+	if _, card, err := p.forEndpoint(t.Context(), "id", "lan", req); err != nil || card.MAC != req.MAC {
+		t.Errorf("%+v, %v", card, err)
+	}
+	look()
+	if len(p.warm["id"]) != 2 || len(c.cards) != 4 {
+		t.Errorf("%v, %v", p.warm, c.cards)
+	}
+	p.networks = newRegister(newWantedObjects(), reporter{}, nil)
+	look()
+	if len(p.warm) != 0 || len(c.cards) != 2 || len(p.left) > 0 {
+		t.Errorf("%v, %v, %v", p.warm, c.cards, p.left)
+	}
+}

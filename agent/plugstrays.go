@@ -1,0 +1,188 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/nic"
+)
+
+// plugsEvery is how often the agent asks the provider which NICs there are, plugsAgain how soon if they were not as wanted.
+const plugsEvery, plugsAgain = 10 * time.Second, 2 * time.Second
+
+// follow asks the provider again and again what there is. It has taken out what nobody wants, and keeps warm NICs. If records
+// of endpoints are lost, it leaves all as it is: their containers have NICs, too.
+func (p *plugs) follow(ctx context.Context) {
+	told := ""
+	for ctx.Err() == nil {
+		lost, err := p.ledger.unclaimed()
+		if err == nil && !lost {
+			_, err = p.collect(ctx)
+		}
+		if err == nil && !lost {
+			err = p.keepWarm(ctx)
+		}
+		now, wait := "", plugsEvery
+		if err != nil && ctx.Err() == nil {
+			now, wait = err.Error(), plugsAgain
+		}
+		if now != "" && now != told {
+			p.log.Warn("NICs that are plugged in are not as wanted; it is tried again", "error", err)
+		}
+		told = now
+		select {
+		case <-ctx.Done():
+		case <-p.soon:
+		case <-time.After(wait):
+		}
+	}
+}
+
+// collect has the NICs taken out that nobody wants, and returns their tokens.
+func (p *plugs) collect(ctx context.Context) (removed []string, err error) {
+	if p.provider == nil {
+		return nil, nil
+	}
+	strays, err := p.strays(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	tokens := slices.Collect(maps.Keys(p.left))
+	p.mu.Unlock()
+	for _, c := range strays {
+		if !p.adopt(c) {
+			tokens = append(tokens, c.Token)
+		}
+	}
+	slices.Sort(tokens)
+	var errs []error
+	for _, token := range slices.Compact(tokens) {
+		done, err := p.takeOutStray(ctx, token)
+		if done {
+			p.log.Info("a NIC that nobody wants is taken out", "nic", token)
+			removed = append(removed, pluggedObject+token)
+		}
+		errs = append(errs, err)
+	}
+	return removed, errors.Join(errs...)
+}
+
+// takeOutStray has a NIC taken out, unless somebody has got it meanwhile.
+func (p *plugs) takeOutStray(ctx context.Context, token string) (done bool, err error) {
+	defer p.tokens.Lock(token)()
+	if p.wants(token) {
+		return false, nil
+	}
+	err = p.unplug(ctx, token)
+	return err == nil, err
+}
+
+// strays asks which NICs the provider has for this machine that nobody wants.
+func (p *plugs) strays(ctx context.Context) ([]nic.Card, error) {
+	all, err := p.list(ctx)
+	return slices.DeleteFunc(all, func(c nic.Card) bool { return p.wants(c.Token) }), err
+}
+
+// list asks which NICs the provider has for this machine.
+func (p *plugs) list(ctx context.Context) ([]nic.Card, error) {
+	ctx, cancel := context.WithTimeout(ctx, offerTime)
+	defer cancel()
+	all, err := p.provider.List(ctx)
+	offer := nic.Offer{}
+	if err == nil {
+		offer, err = p.provider.Describe(ctx)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.offer, p.trouble = offer, err
+	return all, err
+}
+
+// findings are, for an audit: the strays, NICs of endpoints that the provider has taken out, and what is not known to be out.
+func (p *plugs) findings() []heddle.Finding {
+	if p.provider == nil {
+		return p.unknown(errors.New("heddled was started without --nic-grant"))
+	}
+	found, err := p.compare()
+	if err == nil && len(found) > 0 {
+		for _, f := range found { // one may be being plugged in or taken out
+			p.tokens.Lock(strings.TrimPrefix(f.Object, pluggedObject))()
+		}
+		found, err = p.compare()
+	}
+	if err != nil {
+		return p.unknown(err)
+	}
+	return found
+}
+
+// pluggedObject begins the names of NICs in findings; the token follows.
+const pluggedObject = "plugged/"
+
+// compare compares what the provider has with what is wanted.
+func (p *plugs) compare() (found []heddle.Finding, err error) {
+	all, err := p.list(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	in := map[string]bool{}
+	for _, c := range all {
+		in[c.Token] = c.Plugged
+		if !p.wants(c.Token) {
+			found = append(found, heddle.Finding{Kind: "leftover", Object: pluggedObject + c.Token,
+				Detail: "NIC " + string(c.MAC) + " is plugged in for no endpoint", Remedy: remedyGC})
+		}
+	}
+	p.records.each(func(r record, op string) {
+		given := r.Endpoint.NIC
+		if given != nil && given.Plugged != nil && op == "" && !in[given.Plugged.Token] {
+			found = append(found, heddle.Finding{Kind: "missing", Object: pluggedObject + given.Plugged.Token, Owner: r.Endpoint.ID.String(),
+				Detail: "NIC " + string(given.MAC) + " is not plugged in any more", Remedy: r.remedy()})
+		}
+	})
+	return found, nil
+}
+
+// unknown are the NICs of which it is not known that they were taken out, since the provider cannot be asked.
+func (p *plugs) unknown(why error) (all []heddle.Finding) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for token, mac := range p.left {
+		all = append(all, heddle.Finding{Kind: "pending", Object: pluggedObject + token,
+			Detail: "NIC " + string(mac) + " is to be taken out: " + heddle.SentenceOf(why), Remedy: heddle.FirstRemedy(why, "start heddled with --nic-grant")})
+	}
+	slices.SortFunc(all, func(a, b heddle.Finding) int { return strings.Compare(a.Object, b.Object) })
+	return all
+}
+
+// parts tells of the provider in the status, if there is one.
+func (p *plugs) parts() []heddle.PartStatus {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.provider == nil && len(p.wanted)+len(p.left) == 0 {
+		return nil
+	}
+	part := heddle.PartStatus{Name: "nics", State: "ok"}
+	warm := 0
+	for _, some := range p.warm {
+		warm += len(some)
+	}
+	switch {
+	case p.provider == nil:
+		part.State, part.Detail = "warn", fmt.Sprintf("%d are plugged in, and heddled was started without --nic-grant", len(p.wanted)+len(p.left))
+	case p.trouble != nil:
+		part.State, part.Detail = "warn", fmt.Sprintf("%d warm; who plugs NICs in does not answer: %s", warm, p.trouble)
+	case p.offer.Machine == "":
+		part.Detail = "not asked yet"
+	default:
+		part.Detail = fmt.Sprintf("machine %s: %d of %d slots free, %d warm, networks %s", p.offer.Machine, p.offer.Free, p.offer.Slots, warm, strings.Join(p.offer.Networks, ", "))
+	}
+	return []heddle.PartStatus{part}
+}
