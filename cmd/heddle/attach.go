@@ -14,9 +14,9 @@ const confPath = "/etc/netns/NAME/resolv.conf"
 
 // attachFlags are the flags of attach as given, before they are parsed.
 type attachFlags struct {
-	netns, id, ifname, mac, nic, name           string
-	pid                                         int
-	ips, ports, labels, aliases                 []string
+	netns, id, ifname, mac, nic, name                string
+	pid                                              int
+	ips, ports, labels, aliases                      []string
 	tap, defaultRoute, force, resolvConf, noFastPath bool
 }
 
@@ -53,12 +53,12 @@ Attached again, the list leaves what is there as it is.
 
 On a network of mode host nothing is made, and --id is enough. On one of mode
 direct the container gets a NIC of the host, by default the first free one of the
-network's.
+network's, or one that the hypervisor plugs in for it.
 
---tap gives a virtual machine a port on a network of mode bridge: a TAP device, whose
-name is in the answer (PORT). The emulator opens it, with the header of virtio-net, and
-gives the machine's NIC the MAC address of the answer; the machine sets its addresses
-itself. The port is guarded as a container's is. It stays until the detach.`,
+--tap gives a virtual machine a port on a network of mode bridge: a TAP device. The
+command says its name and a MAC address. The emulator opens the device, with the header
+of virtio-net, and gives the machine's NIC that MAC address; the machine sets its
+addresses itself. The port is guarded as a container's is, and stays until the detach.`,
 		Example: `  ip netns add web
   heddle attach front --netns web
   ip netns add dns
@@ -111,6 +111,9 @@ func (s *session) emitAttached(r heddle.AttachReply, dryRun bool) error {
 	}
 	if r.Existed {
 		s.note("endpoint %s was attached before", r.Endpoint.ID)
+	}
+	if r.Endpoint.TAP {
+		s.note("the TAP device is %s; give the machine's NIC the MAC address %s", r.Endpoint.Port, r.Endpoint.MAC)
 	}
 	return s.emit("Attachment", r, func(w io.Writer) error { return s.endpointTable(w, []heddle.Endpoint{r.Endpoint}) })
 }

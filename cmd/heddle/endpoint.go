@@ -39,7 +39,11 @@ func (s *session) endpointFields(w io.Writer, e heddle.Endpoint) error {
 	if e.MAC != "" {
 		route = "not through this endpoint"
 	}
-	if e.NIC != nil {
+	switch {
+	case e.NIC == nil:
+	case e.NIC.Plugged != nil:
+		nic = "plugged in by the hypervisor"
+	default:
 		nic = e.NIC.Name + " of the host"
 	}
 	if e.DefaultRoute {

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/heddle-network/heddle/lab"
 )
 
 // TestLabGuide types what docs/guides/lab.md says, from the first block to the
@@ -13,6 +15,20 @@ func TestLabGuide(t *testing.T) {
 	script := "set -ex\n" + guideBlocks(t, "lab.md", 5)
 	if alone(t) {
 		shell(t, script+"test ! -e /run/heddle-lab\n")
+	}
+}
+
+// TestMachineNICsGuide types what docs/guides/machine-nics.md says.
+func TestMachineNICsGuide(t *testing.T) {
+	script := "set -ex\n" + guideBlocks(t, "machine-nics.md", 4)
+	if reason := lab.MissingForMachines("6.12"); reason != "" {
+		if os.Getenv("HEDDLE_REQUIRE_VM") == "1" {
+			t.Fatal(reason)
+		}
+		t.Skip(reason)
+	}
+	if alone(t) {
+		shell(t, script+"wait\ntest ! -e /run/heddle-lab\n")
 	}
 }
 

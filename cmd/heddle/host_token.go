@@ -94,6 +94,15 @@ func (s *session) noteJoin(t client.Token, file string) {
 	s.note("%s, as root, with a copy of the token's file: %s --join %s --token-file %s", where, s.agentProgram(), t.Join[0], file)
 }
 
+// checkSecretFile reports why replaceSecretFile could not write a file there.
+func checkSecretFile(path string) error {
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Close(), os.Remove(file.Name()))
+}
+
 // replaceSecretFile replaces a file with one that only its owner can read.
 func replaceSecretFile(path string, data []byte) error {
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // made with 0600

@@ -51,6 +51,8 @@ type config struct {
 	TunnelPort uint16 `json:"tunnelPort,omitempty"`
 	// ClusterRanges are prefixes, separated by commas.
 	ClusterRanges string `json:"clusterRanges,omitempty"`
+	// NICGrant is a file by which NICs are plugged into this machine.
+	NICGrant string `json:"nicGrant,omitempty"`
 	// ForceNewStore is for one start, so the file cannot have it.
 	ForceNewStore bool `json:"-"`
 	// TokenFD is a descriptor that the token is read from, or -1.
@@ -89,8 +91,8 @@ hosts and networks. The dropped must not start again before that.
 
 The configuration file is YAML with the keys name, stateDir, runDir, socketGroup,
 dockerSocket, dockerHost, dockerDriver, metrics, logLevel, logFormat, fastPath, resolver, resolverForward,
-store, storeCA, storeCert, storeKey, join, token, tokenFile, underlay, tunnelPort and
-clusterRanges; flags win over it.`,
+store, storeCA, storeCert, storeKey, join, token, tokenFile, underlay, tunnelPort,
+clusterRanges and nicGrant; flags win over it.`,
 		Example: "  heddled --metrics 127.0.0.1:9468\n  heddled --config /etc/heddle/heddled.yaml\n" +
 			"  heddled --store embedded --underlay eth0\n  heddled --join 192.0.2.1 --token-file join.token\n" +
 			"  heddled --store embedded --force-new-store",
@@ -110,7 +112,7 @@ clusterRanges; flags win over it.`,
 				"store": {&c.Store, &flags.Store}, "store-ca": {&c.StoreCA, &flags.StoreCA}, "store-cert": {&c.StoreCert, &flags.StoreCert},
 				"store-key": {&c.StoreKey, &flags.StoreKey}, "join": {&c.Join, &flags.Join}, "token-file": {&c.TokenFile, &flags.TokenFile},
 				"underlay": {&c.Underlay, &flags.Underlay}, "fast-path": {&c.FastPath, &flags.FastPath}, "resolver": {&c.Resolver, &flags.Resolver},
-				"cluster-ranges": {&c.ClusterRanges, &flags.ClusterRanges},
+				"cluster-ranges": {&c.ClusterRanges, &flags.ClusterRanges}, "nic-grant": {&c.NICGrant, &flags.NICGrant},
 			} {
 				if cmd.Flags().Changed(name) {
 					*value[0] = *value[1]
@@ -186,6 +188,7 @@ clusterRanges; flags win over it.`,
 	f.BoolVar(&flags.ForceNewStore, "force-new-store", false, "once, on a host that keeps an embedded store: drop its other members, which are lost for good")
 	f.Uint16Var(&flags.TunnelPort, "tunnel-port", path.Default().Port(), "UDP port of the tunnels of a cluster that this host founds")
 	f.StringVar(&flags.ClusterRanges, "cluster-ranges", "", "`prefixes`, separated by commas, in which the shared networks of a cluster that this host founds lie (default: private and unique local addresses)")
+	f.StringVar(&flags.NICGrant, "nic-grant", "", "`file` of 'heddle nic grant', by which NICs are plugged into this virtual machine for containers")
 	cmd.AddCommand(newResolveCommand())
 	cmd.CompletionOptions.DisableDefaultCmd = true // its only command is for the agent
 	cmd.SetHelpCommand(&cobra.Command{Hidden: true})

@@ -66,7 +66,11 @@ func serve(ctx context.Context, c config, member *membership, log *slog.Logger) 
 	if c.Resolver == "gateway" {
 		resolver = "/proc/self/exe"
 	}
-	a, err := agent.New(agent.Options{Name: c.Name, StateDir: c.StateDir, RunDir: c.RunDir, Modes: mode.All(), Cluster: member.api(), Alone: c.Store == "none", NoFastPath: c.FastPath == "off", Resolver: resolver, Forwards: c.forwards, Log: log, Patrol: patrol(), Tripwire: tripwire()})
+	provider, err := c.provider()
+	if err != nil {
+		return err
+	}
+	a, err := agent.New(agent.Options{Name: c.Name, StateDir: c.StateDir, RunDir: c.RunDir, Modes: mode.All(), Cluster: member.api(), Alone: c.Store == "none", NoFastPath: c.FastPath == "off", Resolver: resolver, Forwards: c.forwards, NICs: provider, Log: log, Patrol: patrol(), Tripwire: tripwire()})
 	if err != nil {
 		return err
 	}

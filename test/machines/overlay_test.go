@@ -100,7 +100,7 @@ func attach(t *testing.T, l *lab.Lab) (all [2][]string) {
 	}
 	for i, host := range []string{"host1", "host2"} {
 		in(t, l, host, "ip", "netns", "add", "c")
-		heddle(t, l, host, "attach", "web", "--netns", "c", "--id", host)
+		heddleOn(t, l, host, "attach", "web", "--netns", "c", "--id", host)
 		for _, family := range []string{"-4", "-6"} {
 			out := in(t, l, host, "ip", "-n", "c", "-o", family, "address", "show", "dev", "eth0", "scope", "global")
 			fields := strings.Fields(out)
@@ -148,8 +148,8 @@ func overlay(t *testing.T, l *lab.Lab, containers [2][]string) {
 	}
 	both(true)
 	for _, host := range []string{"host1", "host2"} {
-		heddle(t, l, host, "detach", host)
-		heddle(t, l, host, "audit")
+		heddleOn(t, l, host, "detach", host)
+		heddleOn(t, l, host, "audit")
 	}
 }
 
@@ -157,9 +157,9 @@ func command(t *testing.T, args ...string) []string {
 	return append([]string{cell.Build(t, "heddle")}, args...)
 }
 
-// heddle runs the command line on a host. An emulated processor that has much else to
+// heddleOn runs the command line on a host. An emulated processor that has much else to
 // do may not hear from the store in time; then the caller is told to wait, and does so.
-func heddle(t *testing.T, l *lab.Lab, host string, args ...string) {
+func heddleOn(t *testing.T, l *lab.Lab, host string, args ...string) {
 	t.Helper()
 	var out string
 	var err error

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"io"
+	"net/netip"
+
+	"github.com/spf13/cobra"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/nic/ports"
+)
+
+// machineNIC is the port behind a NIC of a machine.
+type machineNIC struct {
+	Machine   string            `json:"machine"`
+	Network   string            `json:"network"`
+	MAC       heddle.MAC        `json:"mac"`
+	Addresses []netip.Prefix    `json:"addresses"`
+	MTU       int               `json:"mtu"`
+	Port      string            `json:"port"`
+	Endpoint  heddle.EndpointID `json:"endpoint"`
+}
+
+func newNICList(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Args: withArgs(),
+		Short:   "List the NICs of this hypervisor's machines",
+		Example: "  heddle nic list\n  heddle nic list -o json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			found, err := ports.New(s.client()).List(cmd.Context())
+			if err != nil {
+				return err
+			}
+			all := []machineNIC{}
+			for _, p := range found {
+				all = append(all, machineNIC{p.Machine, p.Card.Network, p.Card.MAC, p.Card.Addrs, p.Card.MTU, p.TAP, ports.ID(p.Machine, p.Card.Token)})
+			}
+			return s.emit("MachineNICList", listOf(all), func(w io.Writer) error { return s.nicTable(w, all) })
+		},
+	}
+}
+
+func (s *session) nicTable(w io.Writer, all []machineNIC) error {
+	if len(all) == 0 {
+		s.note("no machine has a NIC from here")
+		return nil
+	}
+	var rows [][]string
+	for _, n := range all {
+		rows = append(rows, []string{s.brief(n.Machine), s.brief(n.Network), string(n.MAC), joinList(n.Addresses), n.Port, s.briefID(n.Endpoint)})
+	}
+	return writeTable(w, s.width(), []string{"machine", "network", "mac", "addresses", "port", "endpoint"}, rows)
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net"
+
+	"github.com/spf13/cobra"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/nic/ports"
+	"github.com/heddle-network/heddle/nic/qmp"
+	"github.com/heddle-network/heddle/nic/service"
+)
+
+func newNICServe(s *session) *cobra.Command {
+	dir := ""
+	cmd := &cobra.Command{
+		Use: "serve FILE", Args: withArgs("FILE"),
+		Short: "Plug NICs into this hypervisor's machines when they ask",
+		Long: `serve plugs NICs into QEMU machines of this host while they run. The agent inside a
+machine asks for one when a container is attached to a network that was created there
+with --mode direct --opt plug=NETWORK, and has it taken out again at the detach. Behind
+each NIC is a port, with a TAP device, of one of this host's networks of mode bridge,
+made and guarded by this host's agent. A machine sees and has only its own NICs.
+
+FILE says where machines reach the service, and what each may have:
+
+  listen: 192.0.2.1:7950       # an address of this host, for the machines
+  machines:
+    web1:
+      qmp: /run/web1.qmp       # of QEMU's option -qmp unix:/run/web1.qmp,server=on,wait=off
+      networks: [lan]          # networks of this host
+      nics: 8                  # at most; 16
+
+Machines ask over TLS, each with its grant ('heddle nic grant'). QEMU plugs a NIC into a
+free PCIe root port (-device pcie-root-port,id=slot1,chassis=1): start machines with as
+many as they shall have NICs. The service keeps no record of NICs; ended and started again,
+it goes on. It runs until it is interrupted, in the agent's network namespace.`,
+		Example: "  heddle nic serve nics.yaml",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := service.ReadConfig(args[0])
+			if err != nil {
+				return err
+			}
+			return s.serveNICs(cmd.Context(), c, dir)
+		},
+	}
+	nicStateFlag(cmd.Flags(), &dir)
+	return cmd
+}
+
+func (s *session) serveNICs(ctx context.Context, c service.Config, dir string) error {
+	state, err := service.OpenState(dir)
+	if err != nil {
+		return err
+	}
+	sockets := map[string]*qmp.Socket{}
+	for name, g := range c.Machines {
+		sockets[name] = qmp.NewSocket(g.QMP)
+		defer sockets[name].Close()
+	}
+	log := slog.New(slog.NewTextHandler(s.stderr, nil))
+	machine := func(name string) (service.Machine, error) { return sockets[name], nil }
+	server := service.NewServer(service.New(c, ports.New(s.client()), machine, log), state, log)
+	l, err := net.Listen("tcp", c.Listen)
+	if err != nil {
+		return heddle.Wrap(heddle.BadArgument, "listen on", c.Listen, err, "name an address of this host and a free port in the file (listen)")
+	}
+	log.Info("plugging NICs into machines", "address", c.Listen, "machines", len(c.Machines))
+	return server.Serve(ctx, l)
+}

@@ -1,0 +1,343 @@
+package machines_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/door/client"
+	"github.com/heddle-network/heddle/lab"
+	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/docker"
+	"github.com/heddle-network/heddle/test/vm"
+	"github.com/heddle-network/heddle/test/world"
+)
+
+// plugged is a hypervisor, a host of namespaces, and a machine that asks it for NICs.
+type plugged struct {
+	t      *testing.T
+	hv, vm *docker.Host
+	// stop ends the service.
+	stop func()
+}
+
+const nicConfig = `listen: 172.31.240.11:7950
+machines:
+  vm1: {qmp: /run/qmp/vm1, networks: [lan, other], nics: 3}
+`
+
+func raisePlugged(t *testing.T, kernel string) *plugged {
+	needMachines(t, kernel)
+	l := raise(t, lab.Topology{Name: "plug", Hosts: []lab.Node{{Name: "hv"}, {Name: "vm1", Machine: kernel, Slots: 4, Agent: lab.Agent{Later: true, Args: []string{"--nic-grant", "/run/nic.grant"}}}}})
+	p := &plugged{t: t}
+	for i, h := range []**docker.Host{&p.hv, &p.vm} {
+		*h = &docker.Host{Host: l.Hosts[i], Client: client.New(l.Hosts[i].Socket)}
+	}
+	p.hv.Heddle(t, "network", "create", "lan", "--mode", "bridge", "--subnet", "10.70.0.0/24", "--subnet", "fd70::/64")
+	p.hv.Heddle(t, "network", "create", "other", "--mode", "bridge", "--subnet", "10.71.0.0/24", "--internal")
+	p.hv.Run(t, "sh", "-c", "cat >/run/nics.yaml <<'E'\n"+nicConfig+"E\n")
+	p.hv.Run(t, cell.Build(t, "heddle"), "nic", "grant", "/run/nics.yaml", "vm1", "--out", "/run/vm1.grant")
+	p.serve()
+	p.vm.Run(t, "sh", "-c", "umask 077; cat >/run/nic.grant <<'E'\n"+p.hv.Run(t, "cat", "/run/vm1.grant")+"\nE\n")
+	p.vm.StartAgent(t)
+	return p
+}
+
+// serve starts the service.
+func (p *plugged) serve() {
+	t := p.t // it outlives a part of the test
+	ctx, cancel := context.WithCancel(context.Background())
+	cmd, err := p.hv.Command(ctx, cell.Build(t, "heddle"), "nic", "serve", "/run/nics.yaml")
+	cell.Must(t, err)
+	var log strings.Builder
+	cmd.Stderr = &log
+	cell.Must(t, cmd.Start())
+	done := make(chan struct{})
+	go func() {
+		cmd.Wait()
+		close(done)
+	}()
+	p.stop = func() {
+		cancel()
+		<-done
+	}
+	t.Cleanup(func() {
+		p.stop()
+		if t.Failed() {
+			t.Logf("the service:\n%s", log.String())
+		}
+	})
+}
+
+// attach attaches a namespace in the machine, which it makes.
+func (p *plugged) attach(t *testing.T, name, network string, more ...string) heddle.Endpoint {
+	t.Helper()
+	p.vm.Run(t, "ip", "netns", "add", name)
+	out := p.vm.Heddle(t, append([]string{"attach", network, "--netns", "/run/netns/" + name, "--id", name, "-o", "json"}, more...)...)
+	var r heddle.AttachReply
+	cell.Must(t, json.Unmarshal([]byte(out), &r))
+	if r.Endpoint.NIC == nil || r.Endpoint.NIC.Plugged == nil || len(r.Endpoint.Addrs) == 0 {
+		t.Fatalf("the answer is %s", out)
+	}
+	return r.Endpoint
+}
+
+// ping sends an echo request from a namespace of the machine.
+func (p *plugged) ping(name, to string) error {
+	out, err := p.vm.TryRun("ip", "netns", "exec", name, "ping", "-n", "-c1", "-W5", to)
+	if err != nil {
+		return fmt.Errorf("%s does not reach %s: %w: %s", name, to, err, out)
+	}
+	return nil
+}
+
+// nics lists the addresses of the machine's NICs, as the hypervisor has them.
+func (p *plugged) nics(t *testing.T) (all []string) {
+	t.Helper()
+	var r struct {
+		Items []struct{ MAC string }
+	}
+	cell.Must(t, json.Unmarshal([]byte(p.hv.Heddle(t, "nic", "list", "-o", "json")), &r))
+	for _, n := range r.Items {
+		all = append(all, n.MAC)
+	}
+	return all
+}
+
+// devices are the virtio NICs that the machine has anywhere.
+func (p *plugged) devices(t *testing.T) int {
+	t.Helper()
+	return strings.Count(p.vm.Run(t, "ls", "/sys/bus/virtio/drivers/virtio_net"), "virtio")
+}
+
+func (p *plugged) clean(t *testing.T) {
+	t.Helper()
+	world.Soon(t, "no NIC is left", func() error {
+		if n := p.nics(t); len(n) > 0 {
+			return fmt.Errorf("NICs %v", n)
+		}
+		return nil
+	})
+	p.vm.Heddle(t, "audit")
+	p.hv.Heddle(t, "audit")
+}
+
+// TestPlug: containers in a machine get NICs that the hypervisor plugs in.
+func TestPlug(t *testing.T) {
+	kernel := "6.12"
+	vm.SkipOther(t, kernel, "6.12")
+	p := raisePlugged(t, kernel)
+	own := p.devices(t)
+	p.vm.Heddle(t, "network", "create", "fast", "--mode", "direct", "--opt", "plug=lan")
+	p.vm.Heddle(t, "network", "create", "apart", "--mode", "direct", "--opt", "plug=other")
+	p.hv.Run(t, "ip", "netns", "add", "beside")
+	p.hv.Heddle(t, "attach", "lan", "--netns", "/run/netns/beside", "--id", "beside", "--ip", "10.70.0.200")
+	t.Run("attach", func(t *testing.T) { plugAttach(t, p, own) })
+	t.Run("killed", func(t *testing.T) { plugKilled(t, p) })
+	t.Run("away", func(t *testing.T) { plugAway(t, p, own) })
+	t.Run("refused", func(t *testing.T) { plugRefused(t, p) })
+	t.Run("warm", func(t *testing.T) { plugWarm(t, p, own) })
+	t.Run("vanished", func(t *testing.T) { plugVanished(t, p, own) })
+	t.Run("cycles", func(t *testing.T) { plugCycles(t, p, own) })
+	p.clean(t)
+}
+
+func plugAttach(t *testing.T, p *plugged, own int) {
+	start := time.Now()
+	e := p.attach(t, "c1", "fast")
+	cell.Must(t, p.ping("c1", "10.70.0.1"))
+	t.Logf("attached, and answered by its gateway: %.2f s", time.Since(start).Seconds())
+	if len(e.Addrs) != 2 || e.MTU != 1500 {
+		t.Errorf("the endpoint is %+v", e)
+	}
+	for _, to := range []string{"fd70::1", "10.70.0.200", "172.31.240.1"} { // the last one through the gateway
+		cell.Must(t, p.ping("c1", to))
+	}
+	p.hv.Run(t, "ip", "netns", "exec", "beside", "ping", "-n", "-c1", "-W5", e.Addrs[0].Addr().String())
+	if status := p.vm.Heddle(t, "status"); !strings.Contains(status, "machine vm1") {
+		t.Errorf("the status does not tell of the NICs:\n%s", status)
+	}
+	// a NIC of another network is apart
+	p.attach(t, "c2", "apart", "--ip", "10.71.0.77")
+	cell.Must(t, p.ping("c2", "10.71.0.77"))
+	if p.ping("c2", "10.70.0.200") == nil {
+		t.Error("c2 reaches a container of another network of the hypervisor")
+	}
+	// the port guards: an address of its own choice does not pass
+	p.vm.Run(t, "ip", "netns", "exec", "c1", "ip", "address", "add", "10.70.0.201/24", "dev", "eth0")
+	if out, err := p.vm.TryRun("ip", "netns", "exec", "c1", "ping", "-n", "-c1", "-W2", "-I", "10.70.0.201", "10.70.0.200"); err == nil {
+		t.Errorf("c1 is answered as somebody else: %s", out)
+	}
+	if got := p.nics(t); len(got) != 2 || p.devices(t) != own+2 {
+		t.Errorf("NICs %v, and %d devices, %d before", got, p.devices(t), own)
+	}
+	start = time.Now()
+	p.vm.Heddle(t, "detach", "c1")
+	t.Logf("detached: %.2f s", time.Since(start).Seconds())
+	p.vm.Run(t, "ip", "netns", "delete", "c2") // the container ends without a word
+	world.Soon(t, "the NICs are gone", func() error {
+		if n := p.devices(t); n != own {
+			return fmt.Errorf("%d devices, %d before", n, own)
+		}
+		return nil
+	})
+	p.vm.Run(t, "ip", "netns", "delete", "c1")
+	p.clean(t)
+}
+
+// plugKilled: agent and service are killed while containers have NICs.
+func plugKilled(t *testing.T, p *plugged) {
+	p.attach(t, "k1", "fast")
+	p.vm.KillAgent(t)
+	p.stop()
+	p.serve()
+	cell.Must(t, p.ping("k1", "10.70.0.200"))
+	p.vm.StartAgent(t)
+	p.vm.Heddle(t, "audit")
+	cell.Must(t, p.ping("k1", "10.70.0.200"))
+	p.hv.KillAgent(t)
+	cell.Must(t, p.ping("k1", "10.70.0.200"))
+	p.hv.StartAgent(t)
+	p.hv.Heddle(t, "audit")
+	p.vm.Heddle(t, "detach", "k1")
+	p.vm.Run(t, "ip", "netns", "delete", "k1")
+	p.clean(t)
+}
+
+// plugAway: what is detached while the service is away is taken out when it is back.
+func plugAway(t *testing.T, p *plugged, own int) {
+	p.attach(t, "a1", "fast")
+	p.stop()
+	p.vm.Heddle(t, "detach", "a1")
+	p.vm.Run(t, "ip", "netns", "add", "a2")
+	out, err := p.vm.TryHeddle(t, "attach", "fast", "--netns", "/run/netns/a2", "--id", "a2")
+	if err == nil || !strings.Contains(out, string(heddle.NICServiceDown)) {
+		t.Errorf("without the service: %v, %s", err, out)
+	}
+	p.serve()
+	world.Within(t, 3*world.Patience, "the NIC is taken out", func() error {
+		if n := p.devices(t); n != own {
+			return fmt.Errorf("%d devices, %d before", n, own)
+		}
+		return nil
+	})
+	p.vm.Run(t, "sh", "-c", "ip netns delete a1; ip netns delete a2")
+	p.clean(t)
+}
+
+func plugRefused(t *testing.T, p *plugged) {
+	for _, c := range []struct{ cause, command string }{
+		{"may have no NICs on the hypervisor's network third", "network create bad --mode direct --opt plug=third"},
+		{"leave --subnet", "network create bad --mode direct --opt plug=lan --subnet 10.9.0.0/24 --gateway 10.9.0.1"},
+		{"leave --parent", "network create bad --mode direct --opt plug=lan --parent eth0"},
+		{"leave --nic out", "attach fast --netns /run/netns/r --id r --nic eth0"},
+		{"leave --dry-run out", "attach fast --netns /run/netns/r --id r --dry-run"},
+		{"is taken, or is the gateway's", "attach fast --netns /run/netns/r --id r --ip 10.70.0.1"},
+	} {
+		p.vm.Run(t, "sh", "-c", "ip netns add r 2>/dev/null || true")
+		out, err := p.vm.TryHeddle(t, strings.Fields(c.command)...)
+		if err == nil || !strings.Contains(out, c.cause) {
+			t.Errorf("%s: %v, %s", c.command, err, out)
+		}
+	}
+	out, err := p.hv.TryHeddle(t, "network", "create", "bad", "--mode", "direct", "--opt", "plug=lan")
+	if err == nil || !strings.Contains(out, "--nic-grant") {
+		t.Errorf("without a grant: %v, %s", err, out)
+	}
+	for i := range 3 {
+		p.attach(t, fmt.Sprint("n", i), "fast")
+	}
+	p.vm.Run(t, "ip", "netns", "add", "n3")
+	out, err = p.vm.TryHeddle(t, "attach", "fast", "--netns", "/run/netns/n3", "--id", "n3")
+	if err == nil || !strings.Contains(out, string(heddle.NICNotGranted)) {
+		t.Errorf("a fourth NIC: %v, %s", err, out)
+	}
+	for i := range 3 {
+		p.vm.Heddle(t, "detach", fmt.Sprint("n", i))
+	}
+	p.vm.Run(t, "sh", "-c", "for n in n0 n1 n2 n3 r; do ip netns delete $n; done")
+	p.clean(t)
+}
+
+// plugWarm: a NIC waits for the next container, also while the service is away and after the agent was killed.
+func plugWarm(t *testing.T, p *plugged, own int) {
+	p.vm.Heddle(t, "network", "create", "quick", "--mode", "direct", "--opt", "plug=lan", "--opt", "warm=1")
+	waits := func(count int) {
+		t.Helper()
+		world.Soon(t, fmt.Sprintf("%d NICs are plugged in", count), func() error {
+			if n := len(p.nics(t)); n != count || p.devices(t) != own+count {
+				return fmt.Errorf("NICs %v, and %d devices, %d before", p.nics(t), p.devices(t), own)
+			}
+			return nil
+		})
+	}
+	waits(1)
+	p.vm.Heddle(t, "audit")
+	first := p.nics(t)[0]
+	p.vm.KillAgent(t)
+	p.vm.StartAgent(t)
+	world.Soon(t, "the agent takes over the NIC", func() error {
+		if status := p.vm.Heddle(t, "status"); !strings.Contains(status, "1 warm") {
+			return fmt.Errorf("%s", status)
+		}
+		return nil
+	})
+	start := time.Now()
+	e := p.attach(t, "w1", "quick")
+	took := time.Since(start)
+	cell.Must(t, p.ping("w1", "10.70.0.200"))
+	t.Logf("attached with a warm NIC: %.2f s, and answered: %.2f s", took.Seconds(), time.Since(start).Seconds())
+	if string(e.MAC) != first {
+		t.Errorf("the container has NIC %s, and %s was warm", e.MAC, first)
+	}
+	waits(2)
+	p.stop()
+	p.attach(t, "w2", "quick")
+	cell.Must(t, p.ping("w2", "10.70.0.200"))
+	p.serve()
+	for _, name := range []string{"w1", "w2"} {
+		p.vm.Heddle(t, "detach", name)
+		p.vm.Run(t, "ip", "netns", "delete", name)
+	}
+	waits(1)
+	p.vm.Heddle(t, "network", "delete", "quick")
+	waits(0)
+	p.clean(t)
+}
+
+// plugVanished: a NIC is taken out by the hypervisor, and another one gets its number in the machine. The endpoint still goes.
+func plugVanished(t *testing.T, p *plugged, own int) {
+	e := p.attach(t, "v1", "fast")
+	var r struct {
+		Items []struct {
+			Endpoint heddle.EndpointID
+		}
+	}
+	cell.Must(t, json.Unmarshal([]byte(p.hv.Heddle(t, "nic", "list", "-o", "json")), &r))
+	p.hv.Heddle(t, "detach", r.Items[0].Endpoint.String())
+	p.stop()
+	p.serve() // which looks for devices without a port
+	world.Soon(t, "the NIC is gone", func() error {
+		if n := p.devices(t); n != own {
+			return fmt.Errorf("%d devices, %d before", n, own)
+		}
+		return nil
+	})
+	out, err := p.vm.TryHeddle(t, "audit")
+	if err == nil || !strings.Contains(out, "plugged/"+e.NIC.Plugged.Token) {
+		t.Errorf("the audit says: %v, %s", err, out)
+	}
+	other := p.attach(t, "v2", "fast")
+	if other.NIC.Was.Device != e.NIC.Was.Device {
+		t.Logf("the second NIC is device %s, the first was %s", other.NIC.Was.Device, e.NIC.Was.Device)
+	}
+	p.vm.Heddle(t, "detach", "v1")
+	cell.Must(t, p.ping("v2", "10.70.0.200"))
+	p.vm.Heddle(t, "detach", "v2")
+	p.vm.Run(t, "sh", "-c", "ip netns delete v1; ip netns delete v2")
+	p.clean(t)
+}

@@ -1,0 +1,85 @@
+package machines_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/soak"
+	"github.com/heddle-network/heddle/test/world"
+)
+
+// plugCycles attaches and detaches, while agents and the service are killed at any moment. No NIC is lost or left.
+func plugCycles(t *testing.T, p *plugged, own int) {
+	seed, cycles := uint64(1), 4
+	if soak.On() {
+		seed, cycles = rand.Uint64(), 500
+	}
+	if s := os.Getenv("HEDDLE_SEED"); s != "" {
+		_, err := fmt.Sscan(s, &seed)
+		cell.Must(t, err)
+	}
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	for i := range cycles {
+		name := fmt.Sprint("y", i%3)
+		p.vm.TryRun("ip", "netns", "add", name)
+		p.disturbed(t, random, "attach", func() error {
+			_, err := p.vm.TryHeddle(t, "attach", "fast", "--netns", "/run/netns/"+name, "--id", name)
+			return err
+		})
+		world.Soon(t, name+" reaches another container", func() error { return p.ping(name, "10.70.0.200") })
+		p.disturbed(t, random, "detach", func() error {
+			_, err := p.vm.TryHeddle(t, "detach", name)
+			return err
+		})
+		p.vm.Run(t, "ip", "netns", "delete", name)
+		if t.Failed() {
+			t.Fatalf("in cycle %d", i)
+		}
+	}
+	world.Soon(t, "all NICs are taken out", func() error {
+		if n := p.devices(t); n != own {
+			return fmt.Errorf("%d devices, %d before", n, own)
+		}
+		return nil
+	})
+	p.clean(t)
+}
+
+// disturbed has something killed while do is under way, starts it again, and repeats do until it succeeds.
+func (p *plugged) disturbed(t *testing.T, random *rand.Rand, what string, do func() error) {
+	t.Helper()
+	victims := []func(){
+		func() {
+			p.vm.KillAgent(t)
+			p.vm.StartAgent(t)
+		},
+		func() {
+			p.stop()
+			p.serve()
+		},
+		func() {
+			p.hv.KillAgent(t)
+			p.hv.StartAgent(t)
+		},
+		func() {},
+	}
+	victim, after := random.IntN(len(victims)), time.Duration(random.IntN(700))*time.Millisecond
+	done := make(chan error, 1)
+	go func() { done <- do() }()
+	time.Sleep(after)
+	victims[victim]()
+	err := <-done
+	t.Logf("%s, with victim %d after %v: %v", what, victim, after, err)
+	for tries := 0; err != nil; tries++ {
+		if tries == 20 {
+			cell.Must(t, err)
+		}
+		time.Sleep(200 * time.Millisecond)
+		err = do()
+	}
+}
