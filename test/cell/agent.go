@@ -134,7 +134,11 @@ func (a *Agent) wait() error {
 		return nil
 	}
 	text, _ := os.ReadFile(a.Log)
-	a.Kill()
+	if !a.Dead() {
+		a.end(syscall.SIGQUIT)
+		stacks, _ := os.ReadFile(a.Log)
+		a.t.Logf("heddled does not answer; its stacks:\n%s", stacks[min(len(text), len(stacks)):])
+	}
 	return fmt.Errorf("heddled does not answer (%v; exit %d):\n%s", err, a.cmd.ProcessState.ExitCode(), text)
 }
 

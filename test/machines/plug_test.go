@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -73,15 +74,17 @@ func (p *plugged) serve() {
 	})
 }
 
-// attach attaches a namespace in the machine, which it makes.
-func (p *plugged) attach(t *testing.T, name, network string, more ...string) heddle.Endpoint {
+// attach attaches a namespace in the machine, which it makes, and logs how long the agent took.
+func (p *plugged) attach(t *testing.T, name, network string, ips ...netip.Addr) heddle.Endpoint {
 	t.Helper()
 	p.vm.Run(t, "ip", "netns", "add", name)
-	out := p.vm.Heddle(t, append([]string{"attach", network, "--netns", "/run/netns/" + name, "--id", name, "-o", "json"}, more...)...)
-	var r heddle.AttachReply
-	cell.Must(t, json.Unmarshal([]byte(out), &r))
+	start := time.Now()
+	r, err := p.vm.Client.Attach(t.Context(), heddle.AttachRequest{Network: network, ID: heddle.EndpointID{Container: name, IfName: "eth0"},
+		Netns: "/run/netns/" + name, IPs: ips})
+	cell.Must(t, err)
+	t.Logf("%s is attached to %s: %.2f s", name, network, time.Since(start).Seconds())
 	if r.Endpoint.NIC == nil || r.Endpoint.NIC.Plugged == nil || len(r.Endpoint.Addrs) == 0 {
-		t.Fatalf("the answer is %s", out)
+		t.Fatalf("the answer is %+v", r)
 	}
 	return r.Endpoint
 }
@@ -162,7 +165,7 @@ func plugAttach(t *testing.T, p *plugged, own int) {
 		t.Errorf("the status does not tell of the NICs:\n%s", status)
 	}
 	// a NIC of another network is apart
-	p.attach(t, "c2", "apart", "--ip", "10.71.0.77")
+	p.attach(t, "c2", "apart", netip.MustParseAddr("10.71.0.77"))
 	cell.Must(t, p.ping("c2", "10.71.0.77"))
 	if p.ping("c2", "10.70.0.200") == nil {
 		t.Error("c2 reaches a container of another network of the hypervisor")
@@ -286,11 +289,8 @@ func plugWarm(t *testing.T, p *plugged, own int) {
 		}
 		return nil
 	})
-	start := time.Now()
 	e := p.attach(t, "w1", "quick")
-	took := time.Since(start)
 	cell.Must(t, p.ping("w1", "10.70.0.200"))
-	t.Logf("attached with a warm NIC: %.2f s, and answered: %.2f s", took.Seconds(), time.Since(start).Seconds())
 	if string(e.MAC) != first {
 		t.Errorf("the container has NIC %s, and %s was warm", e.MAC, first)
 	}

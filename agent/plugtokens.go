@@ -1,0 +1,51 @@
+package agent
+
+import "github.com/heddle-network/heddle"
+
+// restore notes, at start, that a recorded endpoint has its NIC.
+func (p *plugs) restore(e heddle.Endpoint) {
+	if e.NIC != nil && e.NIC.Plugged != nil {
+		p.want(e.NIC.Plugged.Token, e.MAC)
+	}
+}
+
+func (p *plugs) want(token string, mac heddle.MAC) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.wanted[token] = mac
+	delete(p.left, token)
+}
+
+// leave notes that nobody wants a NIC any more.
+func (p *plugs) leave(token string, mac heddle.MAC) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.wanted, token)
+	p.left[token] = mac
+}
+
+func (p *plugs) isLeft(token string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.left[token] != ""
+}
+
+func (p *plugs) wants(token string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.wanted[token] != ""
+}
+
+// has reports whether a NIC with that MAC address is wanted, or may not have been taken out.
+func (p *plugs) has(mac heddle.MAC) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, some := range []map[string]heddle.MAC{p.wanted, p.left} {
+		for _, one := range some {
+			if one == mac {
+				return true
+			}
+		}
+	}
+	return false
+}
