@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -80,7 +82,7 @@ plugged in. A new grant ends the machine's older one at once.`,
 }
 
 func newNICRevoke(s *session) *cobra.Command {
-	dir := ""
+	dir, dryRun := "", false
 	cmd := &cobra.Command{
 		Use: "revoke MACHINE", Args: withArgs("MACHINE"),
 		Short: "End a machine's grant at once",
@@ -91,6 +93,13 @@ them out, detach their endpoints ('heddle nic list' and 'heddle detach').`,
 			state, err := service.OpenState(dir)
 			if err != nil {
 				return err
+			}
+			if dryRun {
+				file, err := state.GrantFile(args[0])
+				if err != nil || file == "" {
+					return errors.Join(err, s.emitCommands(nil))
+				}
+				return s.emitCommands([]string{heddle.CommandLine([]string{"rm", file})})
 			}
 			was, err := state.Revoke(args[0])
 			if err != nil {
@@ -104,5 +113,6 @@ them out, detach their endpoints ('heddle nic list' and 'heddle detach').`,
 		},
 	}
 	nicStateFlag(cmd.Flags(), &dir)
+	dryRunFlag(cmd, &dryRun)
 	return cmd
 }

@@ -26,12 +26,12 @@ made and guarded by this host's agent. A machine sees and has only its own NICs.
 
 FILE says where machines reach the service, and what each may have:
 
-  listen: 192.0.2.1:7950       # an address of this host, for the machines
+  listen: 192.0.2.1:7950   # an address of this host, for the machines
   machines:
     web1:
-      qmp: /run/web1.qmp       # of QEMU's option -qmp unix:/run/web1.qmp,server=on,wait=off
-      networks: [lan]          # networks of this host
-      nics: 8                  # at most; 16
+      qmp: /run/web1.qmp   # -qmp unix:PATH,server=on,wait=off
+      networks: [lan]      # networks of this host
+      nics: 8              # at most; 16
 
 Machines ask over TLS, each with its grant ('heddle nic grant'). QEMU plugs a NIC into a
 free PCIe root port (-device pcie-root-port,id=slot1,chassis=1): start machines with as

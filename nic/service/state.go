@@ -100,6 +100,21 @@ func (s *State) Revoke(machine string) (bool, error) {
 	return true, nil
 }
 
+// GrantFile is the file of a machine's grant; "" if there is none.
+func (s *State) GrantFile(machine string) (string, error) {
+	if err := remote.CheckMachine(machine); err != nil {
+		return "", err
+	}
+	_, err := os.Stat(s.file(machine))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil
+	case err != nil:
+		return "", heddle.Wrap(heddle.LedgerBroken, "look for grant of machine", machine, err, "make the folder readable")
+	}
+	return s.file(machine), nil
+}
+
 // Granted lists the machines that have grants.
 func (s *State) Granted() ([]string, error) {
 	files, err := os.ReadDir(s.grants())
