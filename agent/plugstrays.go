@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -156,7 +157,7 @@ func (p *plugs) unknown(why error) (all []heddle.Finding) {
 	defer p.mu.Unlock()
 	for token, mac := range p.left {
 		all = append(all, heddle.Finding{Kind: "pending", Object: pluggedObject + token,
-			Detail: "NIC " + string(mac) + " is to be taken out: " + heddle.SentenceOf(why), Remedy: heddle.FirstRemedy(why, "start heddled with --nic-grant")})
+			Detail: "NIC " + string(mac) + " is to be taken out: " + heddle.SentenceOf(why), Remedy: cmp.Or(heddle.RemedyOf(why), "start heddled with --nic-grant")})
 	}
 	slices.SortFunc(all, func(a, b heddle.Finding) int { return strings.Compare(a.Object, b.Object) })
 	return all
