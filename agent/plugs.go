@@ -63,7 +63,7 @@ func (p *plugs) plug(ctx context.Context, order nic.Order) (heddle.NIC, nic.Card
 	ctx, cancel := context.WithTimeout(ctx, plugTime)
 	defer cancel()
 	var err error
-	if p.isLeft(order.Token) { // it may have come home under another name
+	if p.leftMAC(order.Token) != "" { // it may have come home under another name
 		err = p.provider.Unplug(ctx, order.Token)
 	}
 	p.want(order.Token, order.MAC)
@@ -76,7 +76,7 @@ func (p *plugs) plug(ctx context.Context, order nic.Order) (heddle.NIC, nic.Card
 		n, err = p.await(ctx, card)
 	}
 	if err != nil {
-		p.takeOut(order.Token, order.MAC)
+		p.takeOut(context.WithoutCancel(ctx), order.Token, order.MAC)
 	}
 	return n, card, err
 }
@@ -133,17 +133,17 @@ func (p *plugs) await(ctx context.Context, card nic.Card) (heddle.NIC, error) {
 // giveBack has a NIC taken out that nobody has got. If that fails, it is tried again.
 func (p *plugs) giveBack(token string, mac heddle.MAC) {
 	defer p.tokens.Lock(token)()
-	p.takeOut(token, mac)
+	p.takeOut(context.Background(), token, mac)
 }
 
 // takeOut is giveBack with the token's lock held.
-func (p *plugs) takeOut(token string, mac heddle.MAC) {
+func (p *plugs) takeOut(ctx context.Context, token string, mac heddle.MAC) {
 	p.tokens.mustHold(token)
 	p.leave(token, mac)
 	if p.provider == nil || p.trip.step("unplug NIC") != nil {
 		return // it will be a stray
 	}
-	if err := p.unplug(context.Background(), token); err != nil {
+	if err := p.unplug(ctx, token); err != nil {
 		p.log.Warn("a NIC that nobody wants is not taken out; it is tried again", "mac", mac, "error", err)
 	}
 }
@@ -159,13 +159,8 @@ func (p *plugs) drop(e heddle.Endpoint) {
 // takeOutDropped has a NIC taken out that was dropped, and waits for it. If that fails, it is tried again.
 func (p *plugs) takeOutDropped(ctx context.Context, token string) {
 	defer p.tokens.Lock(token)()
-	p.mu.Lock()
-	mac, left := p.left[token]
-	p.mu.Unlock()
-	if left && p.provider != nil && p.trip.step("unplug NIC") == nil {
-		if err := p.unplug(ctx, token); err != nil {
-			p.log.Warn("a NIC that nobody wants is not taken out; it is tried again", "mac", mac, "error", err)
-		}
+	if mac := p.leftMAC(token); mac != "" {
+		p.takeOut(ctx, token, mac)
 	}
 }
 

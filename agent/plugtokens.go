@@ -24,10 +24,11 @@ func (p *plugs) leave(token string, mac heddle.MAC) {
 	p.left[token] = mac
 }
 
-func (p *plugs) isLeft(token string) bool {
+// leftMAC is the MAC address of a NIC that may not have been taken out; "" of any other one.
+func (p *plugs) leftMAC(token string) heddle.MAC {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.left[token] != ""
+	return p.left[token]
 }
 
 func (p *plugs) wants(token string) bool {

@@ -12,8 +12,8 @@ import (
 	"github.com/heddle-network/heddle/nic"
 )
 
-// Warm NICs are plugged in before an endpoint asks for one (--opt warm=N). An attach takes one in a few milliseconds, also
-// while the provider is away. Another one is plugged in then.
+// Warm NICs are plugged in before an endpoint asks for one (--opt warm=N). An attach that takes one does not wait for the
+// provider. Another one is plugged in then.
 
 // warmToken begins the tokens of NICs that were plugged in for no endpoint. So an agent that starts knows them.
 const warmToken = "w-"
@@ -33,7 +33,7 @@ func (p *plugs) takeWarm(network string) (nic.Card, bool) {
 
 // warmNetwork is a network that wants warm NICs.
 type warmNetwork struct {
-	id, name string
+	id string
 	// on is the provider's network.
 	on string
 	// count is how many NICs it wants.
@@ -45,7 +45,7 @@ func (p *plugs) warmNetworks() (all []warmNetwork) {
 	for _, n := range p.networks.all() {
 		mode, err := p.modes.find(n.Mode)
 		if giver, ok := mode.(heddle.NICGiver); err == nil && ok && giver.WarmNICs(n) > 0 {
-			all = append(all, warmNetwork{n.ID, n.Name, giver.PlugsOn(n), giver.WarmNICs(n)})
+			all = append(all, warmNetwork{n.ID, giver.PlugsOn(n), giver.WarmNICs(n)})
 		}
 	}
 	return all
