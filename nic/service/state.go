@@ -11,8 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -113,22 +111,6 @@ func (s *State) GrantFile(machine string) (string, error) {
 		return "", heddle.Wrap(heddle.LedgerBroken, "look for grant of machine", machine, err, "make the folder readable")
 	}
 	return s.file(machine), nil
-}
-
-// Granted lists the machines that have grants.
-func (s *State) Granted() ([]string, error) {
-	files, err := os.ReadDir(s.grants())
-	if err != nil {
-		return nil, heddle.Wrap(heddle.LedgerBroken, "list grants in", s.grants(), err, "make the folder readable")
-	}
-	var all []string
-	for _, f := range files {
-		if name, ok := strings.CutSuffix(f.Name(), ".json"); ok && remote.CheckMachine(name) == nil {
-			all = append(all, name)
-		}
-	}
-	slices.Sort(all)
-	return all, nil
 }
 
 // proves reports whether the secret is that of the machine's grant. The name is one that remote.CheckMachine
