@@ -26,6 +26,8 @@ type plugs struct {
 	modes    modes
 	log      *slog.Logger
 	trip     tripwire
+	// putBack is Agent.putBackNIC.
+	putBack func(ctx context.Context, id heddle.EndpointID, pluggedIn bool) error
 
 	// soon asks for a look at once; its capacity is one.
 	soon chan struct{}

@@ -3,7 +3,9 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -19,10 +21,14 @@ type cloud struct {
 	NICs
 	cards map[string]nic.Card
 	// calls are what was asked, in order. away is why nothing is answered.
-	calls []string
-	away  error
+	calls   []string
+	away    error
+	ordered nic.Order
 	// strange are interfaces that have a NIC's MAC address, and are another one.
 	strange []heddle.MAC
+	// inside are NICs that containers have, back those that were put back.
+	inside map[heddle.MAC]bool
+	back   []string
 }
 
 func (c *cloud) ask(what string) error {
@@ -31,6 +37,7 @@ func (c *cloud) ask(what string) error {
 }
 
 func (c *cloud) Plug(_ context.Context, o nic.Order) (nic.Card, error) {
+	c.ordered = o
 	if err := c.ask("plug " + o.Token); err != nil {
 		return nic.Card{}, err
 	}
@@ -68,7 +75,9 @@ func (c *cloud) Facts() (f heddle.HostFacts, err error) {
 		f.Links = append(f.Links, heddle.LinkFact{Name: "strange", MAC: mac})
 	}
 	for _, card := range c.cards {
-		f.Links = append(f.Links, heddle.LinkFact{Name: "nic-" + card.Token, MAC: card.MAC})
+		if card.Plugged && !c.inside[card.MAC] {
+			f.Links = append(f.Links, heddle.LinkFact{Name: "nic-" + card.Token, MAC: card.MAC})
+		}
 	}
 	return f, nil
 }
@@ -103,6 +112,10 @@ func newPlugs(t *testing.T) (*plugs, *cloud) {
 	p := &plugs{provider: c, kernel: c, host: &hostView{kernel: c}, log: log, records: records, ledger: ledger, modes: modes{direct{}},
 		networks: newRegister(newWantedObjects(), reporter{}, nil), soon: make(chan struct{}, 1),
 		wanted: map[string]heddle.MAC{}, left: map[string]heddle.MAC{}, warm: map[string][]nic.Card{}}
+	p.putBack = func(_ context.Context, id heddle.EndpointID, pluggedIn bool) error {
+		c.back = append(c.back, fmt.Sprint(id.Container, " ", pluggedIn))
+		return nil
+	}
 	p.holds = &holds{records: records, root: t.TempDir(), log: log, plugged: p.has}
 	return p, c
 }
@@ -271,5 +284,63 @@ func TestWarmNICs(t *testing.T) {
 	look()
 	if len(p.warm) != 0 || len(c.cards) != 2 || len(p.left) > 0 {
 		t.Errorf("%v, %v, %v", p.warm, c.cards, p.left)
+	}
+}
+
+// TestPlugsAstray: a NIC that is not plugged in any more, or is on the host, is put back into its container. One without a port is not, nor
+// one that a container's engine has moved.
+func TestPlugsAstray(t *testing.T) {
+	p, c := newPlugs(t)
+	c.inside = map[heddle.MAC]bool{}
+	for i, x := range []struct {
+		name                                     string
+		port, plugged, inside, handover, pending bool
+	}{
+		{name: "there", port: true, plugged: true, inside: true},
+		{name: "out", port: true},
+		{name: "host", port: true, plugged: true},
+		{name: "portless"},
+		{name: "engine", port: true, handover: true},
+		{name: "begun", port: true, pending: true},
+	} {
+		mac, op := heddle.MAC(fmt.Sprintf("0a:00:00:00:00:%02x", i)), ""
+		if x.pending {
+			op = intentAttach
+		}
+		if x.port {
+			c.cards["e-"+x.name] = nic.Card{Token: "e-" + x.name, Network: "lan", MAC: mac, Plugged: x.plugged}
+		}
+		c.inside[mac] = x.inside
+		p.want("e-"+x.name, mac)
+		p.records.add(record{Endpoint: heddle.Endpoint{ID: heddle.EndpointID{Container: x.name, IfName: "eth0"}, MAC: mac, Handover: x.handover,
+			NIC: &heddle.NIC{MAC: mac, Plugged: &heddle.PluggedNIC{Token: "e-" + x.name}}}}, op)
+	}
+	if err := p.tidy(t.Context()); err != nil {
+		t.Error(err)
+	}
+	slices.Sort(c.back)
+	if !slices.Equal(c.back, []string{"host true", "out false"}) || c.took() != "" {
+		t.Errorf("put back: %v", c.back)
+	}
+	c.away = errors.New("away")
+	if err := p.tidy(t.Context()); err == nil || len(c.back) != 2 {
+		t.Errorf("while the provider is away: %v, %v", err, c.back)
+	}
+}
+
+// TestPlugAgain: a NIC is plugged in again with the MAC address and addresses that its endpoint has. It is not taken out when that fails.
+func TestPlugAgain(t *testing.T) {
+	p, c := newPlugs(t)
+	e := heddle.Endpoint{MAC: plugMAC, Addrs: []netip.Prefix{netip.MustParsePrefix("192.0.2.7/24")}, NIC: &heddle.NIC{Plugged: &heddle.PluggedNIC{Token: "e-1"}}}
+	n, err := p.again(t.Context(), "lan", e)
+	if err != nil || n.MAC != plugMAC || n.Plugged.Token != "e-1" || c.took() != "plug e-1" {
+		t.Errorf("%+v, %v", n, err)
+	}
+	if o := c.ordered; o.MAC != plugMAC || len(o.IPs) != 1 || o.IPs[0] != e.Addrs[0].Addr() || o.Network != "lan" {
+		t.Errorf("the order is %+v", o)
+	}
+	c.away = errors.New("away")
+	if _, err := p.again(t.Context(), "lan", e); err == nil || c.took() != "plug e-1" {
+		t.Error(err)
 	}
 }

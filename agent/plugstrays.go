@@ -23,11 +23,8 @@ func (p *plugs) follow(ctx context.Context) {
 	told := ""
 	for ctx.Err() == nil {
 		lost, err := p.ledger.unclaimed()
-		if err == nil && !lost {
-			_, err = p.collect(ctx)
-		}
-		if err == nil && !lost {
-			err = p.keepWarm(ctx)
+		if err == nil && !lost && p.provider != nil {
+			err = p.tidy(ctx)
 		}
 		now, wait := "", plugsEvery
 		if err != nil && ctx.Err() == nil {
@@ -45,20 +42,36 @@ func (p *plugs) follow(ctx context.Context) {
 	}
 }
 
+// tidy makes what there is what is wanted: strays are taken out, NICs that left their containers are put back, and there are as
+// many warm ones as networks want. What fails does not keep the rest.
+func (p *plugs) tidy(ctx context.Context) error {
+	all, err := p.list(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = p.takeOutStrays(ctx, all)
+	return errors.Join(err, p.mend(ctx, all), p.keepWarm(ctx))
+}
+
 // collect has the NICs taken out that nobody wants, and returns their tokens.
 func (p *plugs) collect(ctx context.Context) (removed []string, err error) {
 	if p.provider == nil {
 		return nil, nil
 	}
-	strays, err := p.strays(ctx)
+	all, err := p.list(ctx)
 	if err != nil {
 		return nil, err
 	}
+	return p.takeOutStrays(ctx, all)
+}
+
+// takeOutStrays is collect, when all is what the provider has.
+func (p *plugs) takeOutStrays(ctx context.Context, all []nic.Card) (removed []string, err error) {
 	p.mu.Lock()
 	tokens := slices.Collect(maps.Keys(p.left))
 	p.mu.Unlock()
-	for _, c := range strays {
-		if !p.adopt(c) {
+	for _, c := range all {
+		if !p.wants(c.Token) && !p.adopt(c) {
 			tokens = append(tokens, c.Token)
 		}
 	}
@@ -83,12 +96,6 @@ func (p *plugs) takeOutStray(ctx context.Context, token string) (done bool, err 
 	}
 	err = p.unplug(ctx, token)
 	return err == nil, err
-}
-
-// strays asks which NICs the provider has for this machine that nobody wants.
-func (p *plugs) strays(ctx context.Context) ([]nic.Card, error) {
-	all, err := p.list(ctx)
-	return slices.DeleteFunc(all, func(c nic.Card) bool { return p.wants(c.Token) }), err
 }
 
 // list asks which NICs the provider has for this machine.
@@ -133,9 +140,9 @@ func (p *plugs) compare() (found []heddle.Finding, err error) {
 	if err != nil {
 		return nil, err
 	}
-	in := map[string]bool{}
+	in, port := map[string]bool{}, map[string]bool{}
 	for _, c := range all {
-		in[c.Token] = c.Plugged
+		in[c.Token], port[c.Token] = c.Plugged, true
 		if !p.wants(c.Token) {
 			found = append(found, heddle.Finding{Kind: "leftover", Object: pluggedObject + c.Token,
 				Detail: "NIC " + string(c.MAC) + " is plugged in for no endpoint", Remedy: remedyGC})
@@ -144,8 +151,12 @@ func (p *plugs) compare() (found []heddle.Finding, err error) {
 	p.records.each(func(r record, op string) {
 		given := r.Endpoint.NIC
 		if given != nil && given.Plugged != nil && op == "" && !in[given.Plugged.Token] {
+			remedy := r.remedy()
+			if port[given.Plugged.Token] && !r.Endpoint.Handover {
+				remedy = remedyRepair
+			}
 			found = append(found, heddle.Finding{Kind: "missing", Object: pluggedObject + given.Plugged.Token, Owner: r.Endpoint.ID.String(),
-				Detail: "NIC " + string(given.MAC) + " is not plugged in any more", Remedy: r.remedy()})
+				Detail: "NIC " + string(given.MAC) + " is not plugged in any more", Remedy: remedy})
 		}
 	})
 	return found, nil

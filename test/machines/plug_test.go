@@ -12,6 +12,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/door/client"
 	"github.com/heddle-network/heddle/lab"
+	"github.com/heddle-network/heddle/nic/qmp"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/docker"
 	"github.com/heddle-network/heddle/test/vm"
@@ -145,6 +146,7 @@ func TestPlug(t *testing.T) {
 	t.Run("refused", func(t *testing.T) { plugRefused(t, p) })
 	t.Run("warm", func(t *testing.T) { plugWarm(t, p, own) })
 	t.Run("vanished", func(t *testing.T) { plugVanished(t, p, own) })
+	t.Run("mended", func(t *testing.T) { plugMended(t, p, own) })
 	t.Run("cycles", func(t *testing.T) { plugCycles(t, p, own) })
 	p.clean(t)
 }
@@ -339,5 +341,46 @@ func plugVanished(t *testing.T, p *plugged, own int) {
 	cell.Must(t, p.ping("v2", "10.70.0.200"))
 	p.vm.Heddle(t, "detach", "v2")
 	p.vm.Run(t, "sh", "-c", "ip netns delete v1; ip netns delete v2")
+	p.clean(t)
+}
+
+// plugMended: a container's NIC is taken out of the machine by QEMU, and its port stays; or it is on the machine's host, as if the agent had
+// been killed before it moved it. The agent puts it back. It looks when it starts, and every ten seconds.
+func plugMended(t *testing.T, p *plugged, own int) {
+	e := p.attach(t, "m1", "fast")
+	for what, take := range map[string]func(){
+		"out of the machine": func() {
+			p.stop() // QEMU talks to one program at a time
+			m, err := qmp.Dial(t.Context(), p.vm.QMP())
+			cell.Must(t, err)
+			cell.Must(t, m.Unplug(t.Context(), e.NIC.Plugged.Token))
+			cell.Must(t, m.Close())
+			if n := p.devices(t); n != own {
+				t.Errorf("%d devices, %d before", n, own)
+			}
+			p.serve()
+		},
+		"on the host": func() {
+			p.vm.Run(t, "ip", "netns", "exec", "m1", "sh", "-c", "ip link set eth0 down; ip link set eth0 name lost; ip link set lost netns 1")
+		},
+	} {
+		p.vm.KillAgent(t)
+		take()
+		if p.ping("m1", "10.70.0.200") == nil {
+			t.Errorf("%s: it has the NIC all the same", what)
+		}
+		p.vm.StartAgent(t)
+		start := time.Now()
+		world.Within(t, 3*world.Patience, "the container has its NIC again, which was "+what, func() error { return p.ping("m1", "10.70.0.200") })
+		t.Logf("%s: answered again after %.1f s", what, time.Since(start).Seconds())
+		cell.Must(t, p.ping("m1", "fd70::1"))
+		cell.Must(t, p.ping("m1", "172.31.240.1")) // by its default route
+		p.vm.Heddle(t, "audit")
+	}
+	if got := p.nics(t); len(got) != 1 || got[0] != string(e.MAC) {
+		t.Errorf("the NICs are %v, and %s was the first", got, e.MAC)
+	}
+	p.vm.Heddle(t, "detach", "m1")
+	p.vm.Run(t, "ip", "netns", "delete", "m1")
 	p.clean(t)
 }
