@@ -7,6 +7,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/events"
+	"github.com/heddle-network/heddle/kernel"
 	"github.com/heddle-network/heddle/nic"
 )
 
@@ -84,22 +85,30 @@ func (a *Agent) putBackNIC(ctx context.Context, id heddle.EndpointID, pluggedIn 
 	if there, err := pod.Find(r.alias()); err != nil || there != nil {
 		return err // it was attached when the provider was asked
 	}
-	if !pluggedIn {
-		if r, err = a.plugAgain(ctx, r); err != nil {
-			return err
+	if pluggedIn {
+		err = a.moveAgain(r, pod)
+	}
+	// one that was plugged in again before an agent was killed may have another name than its record says
+	if !pluggedIn || heddle.NICTaken.In(err) != nil {
+		if r, err = a.plugAgain(ctx, r); err == nil {
+			err = a.moveAgain(r, pod)
 		}
 	}
-	defer a.activity.begin()()
-	if err := a.trip.step("move NIC again"); err != nil {
-		return err
-	}
-	if err := a.apply(r, pod); err != nil {
+	if err != nil {
 		return err
 	}
 	a.log.Warn("a NIC was not in its container any more, and is there again", "endpoint", id, "mac", r.Endpoint.MAC)
 	a.networks.endpointEvent(events.Updated, r.Endpoint)
 	a.lanDevices.announce(r.Endpoint, pod)
 	return nil
+}
+
+func (a *Agent) moveAgain(r record, pod kernel.Pod) error {
+	defer a.activity.begin()()
+	if err := a.trip.step("move NIC again"); err != nil {
+		return err
+	}
+	return a.apply(r, pod)
 }
 
 // plugAgain has an endpoint's NIC plugged in again, and returns the endpoint's record with it. The NIC is not in the container yet.

@@ -363,6 +363,9 @@ func plugMended(t *testing.T, p *plugged, own int) {
 		"on the host": func() {
 			p.vm.Run(t, "ip", "netns", "exec", "m1", "sh", "-c", "ip link set eth0 down; ip link set eth0 name lost; ip link set lost netns 1")
 		},
+		"on the host without a mark": func() { // the agent was killed when it had been plugged in again
+			p.vm.Run(t, "ip", "netns", "exec", "m1", "sh", "-c", "ip link set eth0 down; ip link set eth0 name bare; ip link set bare alias ''; ip link set bare netns 1")
+		},
 	} {
 		p.vm.KillAgent(t)
 		take()
