@@ -23,7 +23,7 @@ func (p *plugs) mend(ctx context.Context, all []nic.Card) error {
 	}
 	var errs []error
 	for id, card := range p.astray(all) {
-		errs = append(errs, p.putBack(ctx, id, card.Plugged))
+		errs = append(errs, p.putBack(ctx, id, card))
 	}
 	return errors.Join(errs...)
 }
@@ -70,8 +70,9 @@ func (p *plugs) again(ctx context.Context, on string, e heddle.Endpoint) (heddle
 	return p.await(ctx, card)
 }
 
-// putBackNIC moves an endpoint's NIC into the container as before. One that is not plugged in is plugged in first.
-func (a *Agent) putBackNIC(ctx context.Context, id heddle.EndpointID, pluggedIn bool) error {
+// putBackNIC moves an endpoint's NIC, which the provider says is card, into the container as before. One that is not plugged in is
+// plugged in first.
+func (a *Agent) putBackNIC(ctx context.Context, id heddle.EndpointID, card nic.Card) error {
 	defer a.endpointLocks.Lock(id)()
 	r, known := a.records.get(id)
 	if !known || a.records.pendingOf(id) != "" || r.Endpoint.NIC == nil || r.Endpoint.NIC.Plugged == nil {
@@ -85,12 +86,12 @@ func (a *Agent) putBackNIC(ctx context.Context, id heddle.EndpointID, pluggedIn 
 	if there, err := pod.Find(r.alias()); err != nil || there != nil {
 		return err // it was attached when the provider was asked
 	}
-	if pluggedIn {
+	if card.Plugged {
 		err = a.moveAgain(r, pod)
 	}
 	// one that was plugged in again before an agent was killed may have another name than its record says
-	if !pluggedIn || heddle.NICTaken.In(err) != nil {
-		if r, err = a.plugAgain(ctx, r); err == nil {
+	if !card.Plugged || heddle.NICTaken.In(err) != nil {
+		if r, err = a.plugAgain(ctx, r, card.Network); err == nil {
 			err = a.moveAgain(r, pod)
 		}
 	}
@@ -103,6 +104,7 @@ func (a *Agent) putBackNIC(ctx context.Context, id heddle.EndpointID, pluggedIn 
 	return nil
 }
 
+// moveAgain moves a NIC that is on the host into its container.
 func (a *Agent) moveAgain(r record, pod kernel.Pod) error {
 	defer a.activity.begin()()
 	if err := a.trip.step("move NIC again"); err != nil {
@@ -111,17 +113,14 @@ func (a *Agent) moveAgain(r record, pod kernel.Pod) error {
 	return a.apply(r, pod)
 }
 
-// plugAgain has an endpoint's NIC plugged in again, and returns the endpoint's record with it. The NIC is not in the container yet.
-func (a *Agent) plugAgain(ctx context.Context, r record) (record, error) {
+// plugAgain has an endpoint's NIC plugged in again, on the provider's network on, and returns the endpoint's record with it. The NIC is
+// not in the container yet.
+func (a *Agent) plugAgain(ctx context.Context, r record, on string) (record, error) {
 	n, err := a.networks.ofEndpoint(r.Endpoint)
 	if err != nil {
 		return r, err
 	}
-	giver, ok := n.mode.(heddle.NICGiver)
-	if !ok {
-		return r, noNetwork(n.Name)
-	}
-	given, err := a.plugs.again(ctx, giver.PlugsOn(n.Network), r.Endpoint)
+	given, err := a.plugs.again(ctx, on, r.Endpoint)
 	if err != nil {
 		return r, err
 	}

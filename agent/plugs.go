@@ -27,7 +27,7 @@ type plugs struct {
 	log      *slog.Logger
 	trip     tripwire
 	// putBack is Agent.putBackNIC.
-	putBack func(ctx context.Context, id heddle.EndpointID, pluggedIn bool) error
+	putBack func(context.Context, heddle.EndpointID, nic.Card) error
 
 	// soon asks for a look at once; its capacity is one.
 	soon chan struct{}

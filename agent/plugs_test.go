@@ -112,8 +112,8 @@ func newPlugs(t *testing.T) (*plugs, *cloud) {
 	p := &plugs{provider: c, kernel: c, host: &hostView{kernel: c}, log: log, records: records, ledger: ledger, modes: modes{direct{}},
 		networks: newRegister(newWantedObjects(), reporter{}, nil), soon: make(chan struct{}, 1),
 		wanted: map[string]heddle.MAC{}, left: map[string]heddle.MAC{}, warm: map[string][]nic.Card{}}
-	p.putBack = func(_ context.Context, id heddle.EndpointID, pluggedIn bool) error {
-		c.back = append(c.back, fmt.Sprint(id.Container, " ", pluggedIn))
+	p.putBack = func(_ context.Context, id heddle.EndpointID, card nic.Card) error {
+		c.back = append(c.back, fmt.Sprint(id.Container, " ", card.Plugged))
 		return nil
 	}
 	p.holds = &holds{records: records, root: t.TempDir(), log: log, plugged: p.has}

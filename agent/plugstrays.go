@@ -140,9 +140,9 @@ func (p *plugs) compare() (found []heddle.Finding, err error) {
 	if err != nil {
 		return nil, err
 	}
-	in, port := map[string]bool{}, map[string]bool{}
+	in := map[string]bool{}
 	for _, c := range all {
-		in[c.Token], port[c.Token] = c.Plugged, true
+		in[c.Token] = c.Plugged
 		if !p.wants(c.Token) {
 			found = append(found, heddle.Finding{Kind: "leftover", Object: pluggedObject + c.Token,
 				Detail: "NIC " + string(c.MAC) + " is plugged in for no endpoint", Remedy: remedyGC})
@@ -150,9 +150,12 @@ func (p *plugs) compare() (found []heddle.Finding, err error) {
 	}
 	p.records.each(func(r record, op string) {
 		given := r.Endpoint.NIC
-		if given != nil && given.Plugged != nil && op == "" && !in[given.Plugged.Token] {
+		if given == nil || given.Plugged == nil || op != "" {
+			return
+		}
+		if pluggedIn, hasPort := in[given.Plugged.Token]; !pluggedIn {
 			remedy := r.remedy()
-			if port[given.Plugged.Token] && !r.Endpoint.Handover {
+			if hasPort && !r.Endpoint.Handover {
 				remedy = remedyRepair
 			}
 			found = append(found, heddle.Finding{Kind: "missing", Object: pluggedObject + given.Plugged.Token, Owner: r.Endpoint.ID.String(),
