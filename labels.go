@@ -68,3 +68,47 @@ func LabelText(labels map[string]string) string {
 	}
 	return strings.Join(all, ", ")
 }
+
+// LabelChange changes labels: those of Set are set, and those whose keys are in Remove go. A key that is not there is no error.
+type LabelChange struct {
+	Set    map[string]string `json:"set,omitempty"`
+	Remove []string          `json:"remove,omitempty"`
+}
+
+// ParseLabelChange reads words of the form KEY=VALUE, which set a label, and KEY-, which remove one. Its error is of code BadLabel or
+// TooMuch.
+func ParseLabelChange(words []string) (c LabelChange, err error) {
+	var set []string
+	for _, w := range words {
+		if key, gone := strings.CutSuffix(w, "-"); gone && !strings.Contains(w, "=") {
+			c.Remove = append(c.Remove, key)
+			continue
+		}
+		set = append(set, w)
+	}
+	if c.Set, err = ParseLabels(set); err != nil {
+		return c, err
+	}
+	for _, key := range c.Remove {
+		if _, both := c.Set[key]; both {
+			return c, Errorf(BadLabel, "read label", fmt.Sprintf("%q", Clip(key)), "it is to be set and to be removed", "give each key once")
+		}
+	}
+	return c, nil
+}
+
+// Apply returns the labels that others become. They are not checked.
+func (c LabelChange) Apply(labels map[string]string) map[string]string {
+	after := maps.Clone(labels)
+	if after == nil {
+		after = map[string]string{}
+	}
+	for _, key := range c.Remove {
+		delete(after, key)
+	}
+	maps.Copy(after, c.Set)
+	if len(after) == 0 {
+		return nil
+	}
+	return after
+}

@@ -47,3 +47,33 @@ func TestParseLabels(t *testing.T) {
 		t.Errorf("%v, %v", none, err)
 	}
 }
+
+// TestLabelChange: words set and remove labels, and the rest stays.
+func TestLabelChange(t *testing.T) {
+	has := map[string]string{"a": "1", "b": "2"}
+	for words, want := range map[string]string{
+		"":            "a=1, b=2",
+		"c=3 a=9":     "a=9, b=2, c=3",
+		"a-":          "b=2",
+		"a- b- none-": "",
+		"x-=- y=-":    "a=1, b=2, x-=-, y=-",
+		"flag":        "a=1, b=2, flag=",
+	} {
+		c, err := ParseLabelChange(strings.Fields(words))
+		if got := LabelText(c.Apply(has)); err != nil || got != want {
+			t.Errorf("%s: %s, %v", words, got, err)
+		}
+	}
+	if len(has) != 2 || has["a"] != "1" {
+		t.Errorf("the labels themselves became %v", has)
+	}
+	for _, bad := range []string{"a=1 a-", "a=1 a=2", "a b=1\x00"} {
+		if _, err := ParseLabelChange(strings.Fields(bad)); !errors.Is(err, BadLabel.Sentinel()) {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+	c, err := ParseLabelChange([]string{"a-"})
+	if err != nil || c.Apply(map[string]string{"a": ""}) != nil {
+		t.Error("no labels are not nil: ", err)
+	}
+}

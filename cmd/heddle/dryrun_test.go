@@ -18,6 +18,7 @@ var withoutDryRun = map[string]string{
 	"heddle crowd run":             "'crowd plan' says what it would do; it works in a lab of its own, which it removes, or takes off the network whom it put there",
 	"heddle doctor":                "without --fix it changes nothing, and prints the commands that mend",
 	"heddle docs *":                "it writes pages into a folder that the user names",
+	"heddle endpoint label":        "it changes nothing but the words that it is given",
 	"heddle host authority export": "it writes a file that the user names",
 	"heddle nic grant":             "it writes a file that the user names, and ends the machine's older grant",
 	"heddle nic list":              showsOnly,

@@ -12,7 +12,7 @@ import (
 
 func newEndpoint(s *session) *cobra.Command {
 	return newGroup(&cobra.Command{Use: "endpoint", Short: "Endpoints: interfaces of containers on networks", GroupID: groupNetworks},
-		newEndpointList(s), newEndpointShow(s), newEndpointMove(s))
+		newEndpointList(s), newEndpointShow(s), newEndpointLabel(s), newEndpointMove(s))
 }
 
 func newEndpointShow(s *session) *cobra.Command {

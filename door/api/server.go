@@ -59,6 +59,9 @@ func NewServer(a *agent.Agent, log *slog.Logger) *Server {
 	s.mux.HandleFunc("POST "+client.PathAttachBatch, s.attachBatch)
 	s.mux.HandleFunc("POST "+client.PathDetach, withBody(s.detach))
 	s.mux.HandleFunc("POST "+client.PathMove, withBody(s.move))
+	s.mux.HandleFunc("POST "+client.PathLabel, withBody(func(ctx context.Context, q client.LabelRequest) (any, error) {
+		return a.Label(ctx, q.ID, q.LabelChange)
+	}))
 	s.mux.HandleFunc("GET "+client.PathCheck, withoutBody(func(*http.Request) (any, error) { return a.Check(heddle.EndpointID{}) }))
 	s.mux.HandleFunc("GET "+client.PathCheck+"/{container}/{ifname}", s.withEndpoint(func(id heddle.EndpointID) (any, error) { return a.Check(id) }))
 	s.mux.HandleFunc("GET "+client.PathExplain+"/{container}/{ifname}", s.withEndpoint(func(id heddle.EndpointID) (any, error) { return a.Explain(id) }))

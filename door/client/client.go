@@ -101,6 +101,11 @@ func (c *Client) Move(ctx context.Context, id heddle.EndpointID, to string) (e h
 	return e, c.call(ctx, "POST", PathMove, MoveRequest{ID: id, To: to}, &e)
 }
 
+// Label changes an endpoint's labels.
+func (c *Client) Label(ctx context.Context, id heddle.EndpointID, change heddle.LabelChange) (e heddle.Endpoint, err error) {
+	return e, c.call(ctx, "POST", PathLabel, LabelRequest{id, change}, &e)
+}
+
 // Endpoints lists all endpoints.
 func (c *Client) Endpoints(ctx context.Context) ([]heddle.Endpoint, error) {
 	return c.EndpointsBy(ctx, nil)

@@ -18,6 +18,7 @@ const (
 	PathAttachBatch = "/v1/attach/batch"
 	PathDetach      = "/v1/detach"
 	PathMove        = "/v1/move"
+	PathLabel       = "/v1/label"
 	PathCheck       = "/v1/check"
 	PathAudit       = "/v1/audit"
 	PathGC          = "/v1/gc"
@@ -96,6 +97,12 @@ type MoveRequest struct {
 type MoveReply struct {
 	heddle.Endpoint
 	Commands []string `json:"commands,omitempty"`
+}
+
+// LabelRequest is the body of a POST to PathLabel. The answer is the endpoint.
+type LabelRequest struct {
+	ID heddle.EndpointID `json:"id"`
+	heddle.LabelChange
 }
 
 // GCRequest is the body of a POST to PathGC; see agent.GC.
