@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"regexp"
+	"time"
 
 	"github.com/heddle-network/heddle"
 )
@@ -23,6 +24,7 @@ type Provider interface {
 	List(ctx context.Context) ([]Card, error)
 	// Describe tells what the provider can give to this machine.
 	Describe(ctx context.Context) (Offer, error)
+	Mover
 }
 
 // Order asks for a NIC.
@@ -36,6 +38,8 @@ type Order struct {
 	// IPs asks for at most one address of each family. The provider chooses the addresses of families that
 	// the network has and IPs lacks.
 	IPs []netip.Addr `json:"ips,omitempty"`
+	// From is the machine whose NIC is to be taken over, which has permitted it; see Mover.
+	From string `json:"from,omitempty"`
 }
 
 // Card is a NIC that a provider made for this machine.
@@ -54,6 +58,13 @@ type Card struct {
 	// Plugged says that the machine has the device. Without it there is a switch port only: Plug plugs it,
 	// and Unplug deletes it.
 	Plugged bool `json:"plugged"`
+	// From is the machine that had the NIC, until Mover.Confirm is called; see Mover.
+	From string `json:"from,omitempty"`
+	// To is the machine that may take the NIC over, Taken says that it has it, and has not confirmed.
+	To    string `json:"to,omitempty"`
+	Taken bool   `json:"taken,omitempty"`
+	// Dark is how long no machine had the NIC, in nanoseconds, in the answer to an order that took it over.
+	Dark time.Duration `json:"dark,omitempty"`
 }
 
 // Offer is what a provider can give to this machine.
@@ -65,6 +76,8 @@ type Offer struct {
 	// Slots is how many NICs the machine may have at a time, Free how many more it can have now.
 	Slots int `json:"slots"`
 	Free  int `json:"free"`
+	// Permitted are NICs of other machines that this one may take over.
+	Permitted []Permitted `json:"permitted,omitempty"`
 }
 
 var tokenForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
@@ -88,6 +101,11 @@ func (o Order) Check() error {
 	}
 	if o.MAC != "" {
 		if err := checkMAC(o.MAC); err != nil {
+			return err
+		}
+	}
+	if o.From != "" {
+		if err := CheckMachine(o.From); err != nil {
 			return err
 		}
 	}
@@ -121,12 +139,13 @@ func (c Card) Check(token, network string) error {
 	if err := checkMAC(c.MAC); err != nil {
 		return err
 	}
-	var addrs []netip.Addr
-	for _, p := range c.Addrs {
-		if !p.IsValid() || has(addrs, heddle.FamilyOf(p.Addr())) {
-			return fmt.Errorf("address %v is malformed, or the second one of its family", p)
+	if err := checkPrefixes(c.Addrs); err != nil {
+		return err
+	}
+	for _, m := range []string{c.From, c.To} {
+		if m != "" && CheckMachine(m) != nil {
+			return fmt.Errorf("%q is no name of a machine", heddle.Clip(m))
 		}
-		addrs = append(addrs, p.Addr())
 	}
 	for i, g := range c.Gateways {
 		if !g.IsValid() || has(c.Gateways[:i], heddle.FamilyOf(g)) {
@@ -135,6 +154,18 @@ func (c Card) Check(token, network string) error {
 	}
 	if c.MTU < 68 || c.MTU > 65535 { // RFC 791, 3.2; the length of a packet has 16 bits
 		return fmt.Errorf("its MTU is %d bytes", c.MTU)
+	}
+	return nil
+}
+
+// checkPrefixes returns an error if there is more than one address of a family, or one is malformed.
+func checkPrefixes(all []netip.Prefix) error {
+	var addrs []netip.Addr
+	for _, p := range all {
+		if !p.IsValid() || has(addrs, heddle.FamilyOf(p.Addr())) {
+			return fmt.Errorf("address %v is malformed, or the second one of its family", p)
+		}
+		addrs = append(addrs, p.Addr())
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func newNICList(s *session) *cobra.Command {
 			}
 			all := []machineNIC{}
 			for _, p := range found {
-				all = append(all, machineNIC{p.Machine, p.Card.Network, p.Card.MAC, p.Card.Addrs, p.Card.MTU, p.TAP, ports.ID(p.Machine, p.Card.Token)})
+				all = append(all, machineNIC{p.Machine, p.Card.Network, p.Card.MAC, p.Card.Addrs, p.Card.MTU, p.TAP, p.ID})
 			}
 			return s.emit("MachineNICList", listOf(all), func(w io.Writer) error { return s.nicTable(w, all) })
 		},

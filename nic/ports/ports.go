@@ -4,13 +4,14 @@ package ports
 
 import (
 	"context"
-	"crypto/sha256"
+	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"net"
 	"net/netip"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/door/client"
@@ -19,19 +20,20 @@ import (
 	"github.com/heddle-network/heddle/nic/service"
 )
 
-// LabelMachine and LabelToken are the labels of the endpoints behind NICs: whose the NIC is, and its token.
-const LabelMachine, LabelToken = "heddle.nic.machine", "heddle.nic.token"
-
 // Ports implements service.Ports.
 type Ports struct{ agent *client.Client }
 
 // New returns the ports of an agent.
 func New(agent *client.Client) Ports { return Ports{agent} }
 
-// ID is the endpoint of a machine's NIC.
-func ID(machine, token string) heddle.EndpointID {
-	sum := sha256.Sum256([]byte(token))
-	return heddle.EndpointID{Container: machine, IfName: "n" + hex.EncodeToString(sum[:6])}
+// undoTime limits the removal of a port that could not be made.
+const undoTime = 10 * time.Second
+
+// newID is the name of a new port. It says nothing of the machine: the port may move to another one.
+func newID() heddle.EndpointID {
+	digits := make([]byte, 8)
+	rand.Read(digits) // never fails
+	return heddle.EndpointID{Container: "nic-" + hex.EncodeToString(digits), IfName: "eth0"}
 }
 
 // Make implements service.Ports.
@@ -40,21 +42,25 @@ func (p Ports) Make(ctx context.Context, machine string, o nic.Order) (service.P
 	if err != nil {
 		return service.Port{}, forMachine(err)
 	}
-	r, err := p.agent.Attach(ctx, heddle.AttachRequest{Network: o.Network, ID: ID(machine, o.Token), TAP: true, MAC: o.MAC, IPs: o.IPs, Owner: "nic",
-		Labels: map[string]string{LabelMachine: machine, LabelToken: o.Token}})
-	if err != nil {
+	id := newID()
+	r, err := p.agent.Attach(ctx, heddle.AttachRequest{Network: o.Network, ID: id, TAP: true, MAC: o.MAC, IPs: o.IPs, Owner: "nic",
+		Labels: map[string]string{LabelMachine: machine, labelToken: o.Token}})
+	if err != nil { // no answer may have come in time: a second port of that token must not appear
+		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
+		defer cancel()
+		p.agent.Detach(undo, id)
 		return service.Port{}, forMachine(err)
 	}
 	return portOf(r.Endpoint, n), nil
 }
 
 // There implements service.Ports.
-func (p Ports) There(machine, token string) (bool, error) {
+func (p Ports) There(tap string) (bool, error) {
 	all, err := net.Interfaces()
 	if err != nil {
 		return false, err
 	}
-	return slices.ContainsFunc(all, func(i net.Interface) bool { return i.Name == ID(machine, token).PortName() }), nil
+	return slices.ContainsFunc(all, func(i net.Interface) bool { return i.Name == tap }), nil
 }
 
 // forMachine is an error of the agent as a machine may see it: who else has an address is not told.
@@ -81,9 +87,15 @@ func (p Ports) Open(port service.Port) (*os.File, error) {
 	return tap, nil
 }
 
+// Keep implements service.Ports.
+func (p Ports) Keep(ctx context.Context, port service.Port) error {
+	_, err := p.agent.Label(ctx, port.ID, labelsOf(port))
+	return forMachine(err)
+}
+
 // Remove implements service.Ports.
-func (p Ports) Remove(ctx context.Context, machine, token string) error {
-	_, err := p.agent.Detach(ctx, ID(machine, token))
+func (p Ports) Remove(ctx context.Context, port service.Port) error {
+	_, err := p.agent.Detach(ctx, port.ID)
 	return forMachine(err)
 }
 
@@ -102,7 +114,7 @@ func (p Ports) List(ctx context.Context) (all []service.Port, err error) {
 		byID[n.ID] = n
 	}
 	for _, e := range found {
-		if e.TAP && e.ID == ID(e.Labels[LabelMachine], e.Labels[LabelToken]) {
+		if e.TAP {
 			all = append(all, portOf(e, byID[e.Network]))
 		}
 	}
@@ -114,6 +126,6 @@ func portOf(e heddle.Endpoint, n heddle.Network) service.Port {
 	if !n.Internal {
 		gateways = n.Gateways
 	}
-	return service.Port{Machine: e.Labels[LabelMachine], TAP: e.Port, Card: nic.Card{Token: e.Labels[LabelToken], Network: e.NetworkName,
-		MAC: e.MAC, Addrs: e.Addrs, Gateways: gateways, MTU: e.MTU}}
+	return service.Port{ID: e.ID, Machine: e.Labels[LabelMachine], TAP: e.Port, Move: moveOf(e.Labels), Card: nic.Card{Token: e.Labels[labelToken],
+		Network: e.NetworkName, MAC: e.MAC, Addrs: e.Addrs, Gateways: gateways, MTU: e.MTU}}
 }

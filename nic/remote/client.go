@@ -13,8 +13,10 @@ import (
 // Paths of the service; all bodies are JSON. An error has the body of a heddle.Error.
 const (
 	PathOffer = "/v1/offer"
-	// PathNICs is GET for all; with a token, PUT plugs a NIC and DELETE unplugs it.
-	PathNICs = "/v1/nics"
+	// PathNICs is GET for all; with a token, PUT plugs a NIC and DELETE unplugs it. Below the token, POST to SubPermit permits a
+	// move of the NIC, and POST to SubConfirm ends it.
+	PathNICs              = "/v1/nics"
+	SubPermit, SubConfirm = "/permit", "/confirm"
 )
 
 // PlugRequest is the body of a PUT below PathNICs: an order without its token.
@@ -22,6 +24,13 @@ type PlugRequest struct {
 	Network string       `json:"network"`
 	MAC     heddle.MAC   `json:"mac,omitempty"`
 	IPs     []netip.Addr `json:"ips,omitempty"`
+	From    string       `json:"from,omitempty"`
+}
+
+// PermitRequest is the body of a POST to SubPermit.
+type PermitRequest struct {
+	To string `json:"to,omitempty"`
+	As string `json:"as,omitempty"`
 }
 
 // Client asks the service of its grant. It implements nic.Provider.
@@ -54,7 +63,7 @@ func (c *Client) Plug(ctx context.Context, o nic.Order) (card nic.Card, err erro
 	if err := o.Check(); err != nil {
 		return card, err
 	}
-	if err := c.call(ctx, "plug NIC", o.Token, http.MethodPut, PathNICs+"/"+o.Token, PlugRequest{o.Network, o.MAC, o.IPs}, &card); err != nil {
+	if err := c.call(ctx, "plug NIC", o.Token, http.MethodPut, PathNICs+"/"+o.Token, PlugRequest{o.Network, o.MAC, o.IPs, o.From}, &card); err != nil {
 		return nic.Card{}, err
 	}
 	err = card.Check(o.Token, o.Network)
@@ -112,8 +121,29 @@ func (c *Client) Describe(ctx context.Context) (o nic.Offer, err error) {
 			err = heddle.CheckNetworkName(n)
 		}
 	}
+	for _, p := range o.Permitted {
+		if err == nil {
+			err = p.Check()
+		}
+	}
 	if err != nil {
 		return nic.Offer{}, c.strange(op, c.grant.Machine, err)
 	}
 	return o, nil
+}
+
+// Permit implements nic.Mover.
+func (c *Client) Permit(ctx context.Context, token, to, as string) error {
+	if err := nic.CheckToken(token); err != nil {
+		return err
+	}
+	return c.call(ctx, "permit move of NIC", token, http.MethodPost, PathNICs+"/"+token+SubPermit, PermitRequest{to, as}, &struct{}{})
+}
+
+// Confirm implements nic.Mover.
+func (c *Client) Confirm(ctx context.Context, token string) error {
+	if err := nic.CheckToken(token); err != nil {
+		return err
+	}
+	return c.call(ctx, "confirm move of NIC", token, http.MethodPost, PathNICs+"/"+token+SubConfirm, struct{}{}, &struct{}{})
 }

@@ -13,10 +13,10 @@ import (
 	"io"
 	"net/netip"
 	"os"
-	"regexp"
 	"strings"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/nic"
 )
 
 // Grant lets a machine ask for NICs. Its file is made on the hypervisor, and is carried into the machine.
@@ -38,19 +38,7 @@ const (
 	maxGrant = 4096
 )
 
-var (
-	secretText  = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
-	machineName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
-)
-
-// CheckMachine returns heddle.BadArgument if s cannot name a machine.
-func CheckMachine(s string) error {
-	if !machineName.MatchString(s) {
-		return heddle.Errorf(heddle.BadArgument, "check name of machine", heddle.Visible(heddle.Clip(s), false), "the name is malformed",
-			"give a name of at most 64 bytes that has only letters, digits, '_', '.', '-' and starts with a letter or digit")
-	}
-	return nil
-}
+var secretText = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
 // SecretText is the text form of a secret.
 func SecretText(secret [SecretSize]byte) string { return secretText.EncodeToString(secret[:]) }
@@ -76,7 +64,7 @@ func (g Grant) authorization() string { return scheme + g.Machine + "." + g.Secr
 func ParseAuthorization(header string) (machine string, secret [SecretSize]byte, ok bool) {
 	text, ok := strings.CutPrefix(header, scheme)
 	dot := strings.LastIndexByte(text, '.')
-	if !ok || dot < 0 || CheckMachine(text[:dot]) != nil {
+	if !ok || dot < 0 || nic.CheckMachine(text[:dot]) != nil {
 		return "", secret, false
 	}
 	secret, ok = parseSecret(text[dot+1:])
@@ -114,7 +102,7 @@ func ReadGrant(file string) (g Grant, err error) {
 }
 
 func (g Grant) check() error {
-	if err := CheckMachine(g.Machine); err != nil {
+	if err := nic.CheckMachine(g.Machine); err != nil {
 		return err
 	}
 	if sum, err := hex.DecodeString(g.Fingerprint); err != nil || len(sum) != sha256.Size || hex.EncodeToString(sum) != g.Fingerprint {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/nic"
 	"github.com/heddle-network/heddle/nic/remote"
 	"github.com/heddle-network/heddle/yamlfile"
 )
@@ -99,7 +100,7 @@ func (c Config) check() (keys []string, why string) {
 	owner := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(c.Machines)) {
 		g, at := c.Machines[name], []string{"machines", name}
-		if err := remote.CheckMachine(name); err != nil {
+		if err := nic.CheckMachine(name); err != nil {
 			return at, heddle.CauseOf(err) + "; " + heddle.RemedyOf(err)
 		}
 		if below, why := g.check(); why != "" {

@@ -59,8 +59,8 @@ func TestTwice(t *testing.T) {
 			t.Error(c)
 		}
 	}
-	if got := w.took(); got != "make a/x, open tap1, plug x" || len(s.guests["a"].tokens) != 0 {
-		t.Error(got, s.guests["a"].tokens)
+	if got := w.took(); got != "make a/x, open tap1, plug tap1" || len(s.guests["a"].tokens.byID)+len(s.held.byID) != 0 {
+		t.Error(got, s.guests["a"].tokens.byID)
 	}
 }
 
@@ -74,7 +74,7 @@ func TestWaiting(t *testing.T) {
 		s.guests["a"].Most = &most
 		var running, peak atomic.Int32
 		w.wait = func(id string) {
-			if id != "b" {
+			if id != "tap9" { // that of b, the ninth
 				peak.Store(max(peak.Load(), running.Add(1)))
 				time.Sleep(time.Second)
 				running.Add(-1)
@@ -105,7 +105,7 @@ func TestWaiting(t *testing.T) {
 			refused(t, "expired", err, heddle.Waited)
 			refused(t, "expired", s.Unplug(short, "a", "x1"), heddle.Waited)
 		}
-		if len(w.ports) != 21 || len(s.guests["a"].room)+len(s.guests["a"].tokens) != 0 {
+		if len(w.ports) != 21 || len(s.guests["a"].room)+len(s.guests["a"].tokens.byID) != 0 {
 			t.Error("an expired request changed something, or holds a lock")
 		}
 	})
@@ -124,7 +124,7 @@ func TestFinished(t *testing.T) {
 		w.wait = func(string) { time.Sleep(workTime + time.Second) }
 		_, err := s.Plug(ctx, "a", order("y"))
 		refused(t, "slow", err, heddle.Waited)
-		if got := w.state(); got != "a/x, a=x" {
+		if got := w.state(); got != "a/x, a=tap1" {
 			t.Error(got)
 		}
 	})
@@ -147,12 +147,12 @@ func TestSameToken(t *testing.T) {
 		short, cancel := context.WithTimeout(ctx, time.Millisecond)
 		defer cancel()
 		refused(t, "unplug", s.Unplug(short, "a", "x"), heddle.Waited)
-		if g := s.guests["a"]; len(g.room) != 1 || g.tokens["x"].users != 1 {
-			t.Error(len(g.room), g.tokens["x"].users)
+		if g := s.guests["a"]; len(g.room) != 1 || g.tokens.byID["x"].users != 1 {
+			t.Error(len(g.room), g.tokens.byID["x"].users)
 		}
 		must(t, s.Unplug(ctx, "a", "x"))
 		all.Wait()
-		if got := w.took(); got != "make a/x, open tap1, plug x, unplug x, remove a/x" {
+		if got := w.took(); got != "make a/x, open tap1, plug tap1, unplug tap1, remove a/x" {
 			t.Error(got)
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"time"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/nic"
@@ -36,7 +37,7 @@ func (s *Service) Plug(ctx context.Context, machine string, order nic.Order) (ni
 	if err != nil {
 		return nic.Card{}, s.failed("plug NIC", machine, order.Token, err)
 	}
-	s.log.Info("NIC plugged", "machine", machine, "nic", order.Token, "network", card.Network, "mac", card.MAC)
+	s.log.Info("NIC plugged", "machine", machine, "nic", order.Token, "network", card.Network, "mac", card.MAC, "from", order.From)
 	return card, nil
 }
 
@@ -46,56 +47,99 @@ func (s *Service) plug(ctx context.Context, g *guest, order nic.Order) (nic.Card
 	if err != nil {
 		return nic.Card{}, err
 	}
+	port, found, release, err := s.holdPort(ctx, func(p Port) bool { return p.is(g.name, order.Token) })
+	if err != nil {
+		return nic.Card{}, err
+	}
+	defer release()
 	ids, err := m.Plugged(ctx) // a machine that does not answer gets no port
+	switch {
+	case err != nil:
+		return nic.Card{}, err
+	case found:
+		return s.plugFound(ctx, g, m, ids, port, order)
+	case order.From != "":
+		return s.takeOver(ctx, g, m, order)
+	}
+	return s.plugNew(ctx, g, m, ids, order)
+}
+
+// plugFound plugs the NIC of a port in that is there. After an error it stays.
+func (s *Service) plugFound(ctx context.Context, g *guest, m Machine, ids []string, port Port, order nic.Order) (nic.Card, error) {
+	if err := fits(port, g.name, order); err != nil {
+		return nic.Card{}, err
+	}
+	if port.takenBy(g.name) {
+		return s.carryOver(ctx, g, m, ids, port)
+	}
+	if port.Move.Taken {
+		return nic.Card{}, heddle.Errorf(heddle.NICNotGranted, "plug NIC", g.name+"/"+order.Token, "machine "+port.Move.To+" is taking it over",
+			"call it back with 'heddle endpoint move ID --cancel', or ask again when the move has ended")
+	}
+	if port.Move.Left { // it is wanted again, and not moved
+		port.Move = Move{}
+		if err := s.ports.Keep(ctx, port); err != nil {
+			return nic.Card{}, err
+		}
+	}
+	if !slices.Contains(ids, port.TAP) {
+		if err := s.connect(ctx, m, port); err != nil {
+			return nic.Card{}, s.undo(ctx, m, port, false, err)
+		}
+	}
+	return plugged(port, g.name), nil
+}
+
+// plugNew makes a port, and plugs its NIC in.
+func (s *Service) plugNew(ctx context.Context, g *guest, m Machine, ids []string, order nic.Order) (nic.Card, error) {
+	end, err := g.count(ctx)
 	if err != nil {
 		return nic.Card{}, err
 	}
-	port, made, err := s.port(ctx, g, order)
+	port, all, err := s.makePort(ctx, g, order)
+	end()
 	if err != nil {
 		return nic.Card{}, err
 	}
-	port.Card.Plugged = true
-	isIn := slices.Contains(ids, order.Token)
-	if isIn && !made {
-		return port.Card, nil
-	}
-	if isIn { // its port was removed: its TAP is another one
-		err = m.Unplug(ctx, order.Token)
-	}
+	err = s.unplugStale(ctx, g, m, ids, append(all, port)) // one with the same MAC address may be there, whose port was removed
 	if err == nil {
 		err = s.connect(ctx, m, port)
 	}
 	if err != nil {
-		return nic.Card{}, s.undo(ctx, m, port, made, err)
+		return nic.Card{}, s.undo(ctx, m, port, true, err)
 	}
-	return port.Card, nil
+	return plugged(port, g.name), nil
 }
 
-// port returns the order's port, and whether it made it.
-func (s *Service) port(ctx context.Context, g *guest, order nic.Order) (p Port, made bool, err error) {
-	if err := g.take(ctx, g.making); err != nil {
-		return p, false, err
+// makePort makes a port, and returns the ports that were there before.
+func (s *Service) makePort(ctx context.Context, g *guest, order nic.Order) (p Port, all []Port, err error) {
+	all, err = s.ports.List(ctx)
+	if err == nil {
+		err = g.hasRoom(all, order.Token)
 	}
-	defer func() { <-g.making }()
-	own, err := s.portsOf(ctx, g.name)
-	if err != nil {
-		return p, false, err
+	if err == nil {
+		p, err = s.ports.Make(ctx, g.name, order)
 	}
-	for _, p := range own {
-		if p.Card.Token == order.Token {
-			return p, false, fits(p, order)
+	return p, all, err
+}
+
+// hasRoom returns an error if the machine has as many NICs as it may have.
+func (g *guest) hasRoom(all []Port, token string) error {
+	own := 0
+	for _, p := range all {
+		if p.concerns(g.name) {
+			own++
 		}
 	}
-	if len(own) >= g.NICs() {
-		return p, false, heddle.Errorf(heddle.NICNotGranted, "plug NIC", g.name+"/"+order.Token, "the machine has "+heddle.Count(len(own), "NIC")+", as many as it may have",
-			"unplug one that is not needed")
+	if own < g.NICs() {
+		return nil
 	}
-	p, err = s.ports.Make(ctx, g.name, order)
-	return p, err == nil, err
+	return heddle.Errorf(heddle.NICNotGranted, "plug NIC", g.name+"/"+token, "the machine has "+heddle.Count(own, "NIC")+", as many as it may have",
+		"unplug one that is not needed")
 }
 
 // fits returns an error if the port is not what is ordered now.
-func fits(p Port, order nic.Order) error {
+func fits(p Port, machine string, order nic.Order) error {
 	why := ""
 	if p.Card.Network != order.Network {
 		why = "it is on network " + p.Card.Network
@@ -110,8 +154,15 @@ func fits(p Port, order nic.Order) error {
 	if why == "" {
 		return nil
 	}
-	return heddle.Errorf(heddle.EndpointDiffers, "plug NIC", p.Machine+"/"+order.Token, why+", and was ordered before with other settings",
+	return heddle.Errorf(heddle.EndpointDiffers, "plug NIC", machine+"/"+order.Token, why+", and was ordered before with other settings",
 		"unplug it first, or order with another token")
+}
+
+// plugged is the card of a NIC that is plugged in.
+func plugged(p Port, machine string) nic.Card {
+	card, _ := p.cardFor(machine, time.Now())
+	card.Plugged = true
+	return card
 }
 
 func (s *Service) connect(ctx context.Context, m Machine, port Port) error {
@@ -120,7 +171,7 @@ func (s *Service) connect(ctx context.Context, m Machine, port Port) error {
 		return err
 	}
 	defer tap.Close()
-	return m.Plug(ctx, port.Card.Token, port.Card.MAC, port.Card.MTU, tap)
+	return m.Plug(ctx, port.TAP, port.Card.MAC, port.Card.MTU, tap)
 }
 
 // undo takes back what a failed plug has made: the device, which may be there, and then its port, if it is new. It
@@ -129,13 +180,18 @@ func (s *Service) connect(ctx context.Context, m Machine, port Port) error {
 func (s *Service) undo(ctx context.Context, m Machine, port Port, made bool, why error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
 	defer cancel()
-	err := m.Unplug(ctx, port.Card.Token)
+	err := m.Unplug(ctx, port.TAP)
 	if made {
-		err = errors.Join(err, s.ports.Remove(ctx, port.Machine, port.Card.Token))
+		err = errors.Join(err, s.ports.Remove(ctx, port))
 	}
+	return undone("plugging", port, err, why)
+}
+
+// undone is why something failed, or the error of its undoing.
+func undone(what string, port Port, err, why error) error {
 	if err == nil {
 		return why
 	}
-	return heddle.Errorf(heddle.UndoFailed, "undo plugging of NIC", port.Machine+"/"+port.Card.Token,
+	return heddle.Errorf(heddle.UndoFailed, "undo "+what+" of NIC", port.Machine+"/"+port.Card.Token,
 		fmt.Sprintf("%s; it was being undone since: %s", heddle.SentenceOf(err), heddle.SentenceOf(why)), "plug it again, or unplug it")
 }

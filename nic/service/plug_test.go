@@ -21,7 +21,7 @@ func TestPlug(t *testing.T) {
 	s := w.service()
 	card, err := s.Plug(ctx, "a", order("x"))
 	must(t, err)
-	if got := w.took(); got != "make a/x, open tap1, plug x" || !card.Plugged || card.MAC == "" {
+	if got := w.took(); got != "make a/x, open tap1, plug tap1" || !card.Plugged || card.MAC == "" {
 		t.Error(got, card)
 	}
 	again, err := s.Plug(ctx, "a", order("x"))
@@ -30,7 +30,7 @@ func TestPlug(t *testing.T) {
 	}
 	must(t, s.Unplug(ctx, "a", "x"))
 	must(t, s.Unplug(ctx, "a", "y"))
-	if got := w.took(); got != "unplug x, remove a/x, unplug y, remove a/y" || w.state() != "" {
+	if got := w.took(); got != "unplug tap1, remove a/x" || w.state() != "" {
 		t.Error(got, w.state())
 	}
 }
@@ -42,17 +42,17 @@ func TestPortThere(t *testing.T) {
 	s := w.service()
 	_, err := w.Make(ctx, "a", order("x"))
 	must(t, err)
-	w.devices["a"] = []string{"y"}
+	w.devices["a"] = []string{"gone"}
 	w.took()
-	w.fail("plug x", errors.New("broken"))
+	w.fail("plug tap1", errors.New("broken"))
 	_, err = s.Plug(ctx, "a", order("x"))
 	refused(t, "plug", err, heddle.NotPlugged)
-	if got := w.took(); got != "open tap1, plug x, unplug x" || w.state() != "a/x, a=y" {
+	if got := w.took(); got != "open tap1, plug tap1, unplug tap1" || w.state() != "a/x, a=gone" {
 		t.Error(got, w.state())
 	}
 	_, err = s.Plug(ctx, "a", order("y"))
 	must(t, err)
-	if got := w.took(); got != "make a/y, unplug y, open tap2, plug y" || w.state() != "a/x, a/y, a=y" {
+	if got := w.took(); got != "make a/y, unplug gone, open tap2, plug tap2" || w.state() != "a/x, a/y, a=tap2" {
 		t.Error(got, w.state())
 	}
 }
@@ -67,10 +67,10 @@ func TestUndo(t *testing.T) {
 		{[]string{"plugged"}, "", heddle.NotPlugged},
 		{[]string{"list"}, "", heddle.NotPlugged},
 		{[]string{"make a/x"}, "make a/x", heddle.NotPlugged},
-		{[]string{"open tap1"}, "make a/x, open tap1, unplug x, remove a/x", heddle.NotPlugged},
-		{[]string{"plug x"}, "make a/x, open tap1, plug x, unplug x, remove a/x", heddle.NotPlugged},
-		{[]string{"plug x", "unplug x"}, "make a/x, open tap1, plug x, unplug x, remove a/x", heddle.UndoFailed},
-		{[]string{"plug x", "remove a/x"}, "make a/x, open tap1, plug x, unplug x, remove a/x", heddle.UndoFailed},
+		{[]string{"open tap1"}, "make a/x, open tap1, unplug tap1, remove a/x", heddle.NotPlugged},
+		{[]string{"plug tap1"}, "make a/x, open tap1, plug tap1, unplug tap1, remove a/x", heddle.NotPlugged},
+		{[]string{"plug tap1", "unplug tap1"}, "make a/x, open tap1, plug tap1, unplug tap1, remove a/x", heddle.UndoFailed},
+		{[]string{"plug tap1", "remove a/x"}, "make a/x, open tap1, plug tap1, unplug tap1, remove a/x", heddle.UndoFailed},
 	} {
 		w := newWorld()
 		for _, op := range c.broken {
@@ -90,13 +90,13 @@ func TestUnplugFails(t *testing.T) {
 	s := w.service()
 	_, err := s.Plug(ctx, "a", order("x"))
 	must(t, err)
-	w.fail("unplug x", errors.New("broken"))
+	w.fail("unplug tap1", errors.New("broken"))
 	refused(t, "unplug", s.Unplug(ctx, "a", "x"), heddle.NotPlugged)
-	if got := w.state(); got != "a/x, a=x" {
+	if got := w.state(); got != "a/x, a=tap1" {
 		t.Error(got)
 	}
 	own := heddle.Errorf(heddle.LedgerFull, "make room", "x", "full", "make room")
-	w.fail("unplug x", own)
+	w.fail("unplug tap1", own)
 	if err := s.Unplug(ctx, "a", "x"); !errors.Is(err, own) {
 		t.Error("an error of ours is hidden: ", err)
 	}
@@ -130,7 +130,7 @@ func TestRefused(t *testing.T) {
 	}
 	refused(t, "unplug", s.Unplug(ctx, "a", "../x"), heddle.BadID)
 	refused(t, "unplug", s.Unplug(ctx, "c", "x"), heddle.BadArgument)
-	if got := w.took(); got != "" || w.state() != "a/x, a=x" {
+	if got := w.took(); got != "" || w.state() != "a/x, a=tap1" {
 		t.Error(got, w.state())
 	}
 }

@@ -12,29 +12,21 @@ import (
 )
 
 // Ports makes and removes the switch ports behind NICs. The hypervisor's agent does it. Methods may be called
-// at the same time, but not for the same machine and token.
+// at the same time, but not for the same port.
 type Ports interface {
-	// Make returns the port of the machine and order.Token, and makes it if it is not there. What it has
-	// begun before an error, it has undone.
+	// Make makes a port for an order of the machine. What it has begun before an error, it has undone.
 	Make(ctx context.Context, machine string, order nic.Order) (Port, error)
 	// Open opens the port's TAP. The caller closes it.
 	Open(Port) (*os.File, error)
-	// Remove removes the port of the machine and token. One that is not there is no error.
-	Remove(ctx context.Context, machine, token string) error
+	// Keep records whose the port is: Machine, Card.Token and Move. All of it, or nothing.
+	Keep(ctx context.Context, p Port) error
+	// Remove removes the port. One that is not there is no error.
+	Remove(ctx context.Context, p Port) error
 	// List returns the ports of all machines. It returns an error if it cannot know all of them: a device
 	// without a port is unplugged.
 	List(ctx context.Context) ([]Port, error)
-	// There reports whether the port's TAP exists, also if List does not have it: the record of it may be lost.
-	There(machine, token string) (bool, error)
-}
-
-// Port is a guarded switch port of one of this host's networks, with a TAP.
-type Port struct {
-	Machine string
-	// Card is what the machine is told. Plugged is not set.
-	Card nic.Card
-	// TAP is the name of its device.
-	TAP string
+	// There reports whether a TAP exists, also if List does not have its port: the record of it may be lost.
+	There(tap string) (bool, error)
 }
 
 // Machine plugs devices into one machine that runs. Package nic/qmp does it. Methods may be called at the same
@@ -45,7 +37,7 @@ type Machine interface {
 	Plug(ctx context.Context, id string, mac heddle.MAC, mtu int, tap *os.File) error
 	// Unplug returns when the device is out. One that is not there is no error.
 	Unplug(ctx context.Context, id string) error
-	// Plugged returns the ids of the devices that Plug has made. Each is a NIC's token.
+	// Plugged returns the ids of the devices that Plug has made. Each is the name of a port's TAP.
 	Plugged(ctx context.Context) ([]string, error)
 	// Slots returns how many places for NICs the machine has, and how many of them are free.
 	Slots(ctx context.Context) (all, free int, err error)

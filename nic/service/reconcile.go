@@ -36,58 +36,98 @@ func (s *Service) keepReconciled(ctx context.Context) {
 }
 
 // Reconcile unplugs devices of ours that have no port: a service that was killed left them, or their ports were
-// removed by hand. Ports without a device stay: the machine plugs them again, or unplugs them. It may run beside
-// requests. What cannot be done for one machine stops it for no other; the error says what it was.
+// removed by hand. Ports without a device stay: the machine plugs them again, or unplugs them. Ports go that were left for another
+// machine which did not take them in time. It may run beside requests. What cannot be done for one machine stops it for no
+// other; the error says what it was.
 func (s *Service) Reconcile(ctx context.Context) error {
 	names := slices.Sorted(maps.Keys(s.guests))
-	errs := make([]error, len(names))
+	errs := make([]error, len(names)+1)
 	var all sync.WaitGroup
 	for i, name := range names {
 		all.Go(func() { errs[i] = s.reconcile(ctx, s.guests[name]) })
 	}
 	all.Wait()
+	errs[len(names)] = s.removeLeft(ctx)
 	return errors.Join(errs...)
 }
 
 func (s *Service) reconcile(ctx context.Context, g *guest) error {
-	m, err := s.machines(g.name)
-	if err != nil {
-		return notPlugged("look at devices of", g.name, "", err)
-	}
-	ids, err := m.Plugged(ctx)
-	if err != nil {
-		return notPlugged("look at devices of", g.name, "", err)
-	}
-	var errs []error
-	for _, id := range ids {
-		errs = append(errs, s.unplugStale(ctx, g, m, id))
-	}
-	return errors.Join(errs...)
-}
-
-// unplugStale unplugs a device if it has no port. Ports are listed with the token's lock held: a request may be making one.
-func (s *Service) unplugStale(ctx context.Context, g *guest, m Machine, token string) error {
-	leave, err := g.enter(ctx, token)
+	leave, err := g.enter(ctx, "")
 	if err != nil {
 		return err
 	}
 	defer leave()
-	own, err := s.portsOf(ctx, g.name)
+	m, err := s.machines(g.name)
 	if err == nil {
-		if slices.ContainsFunc(own, func(p Port) bool { return p.Card.Token == token }) {
-			return nil
-		}
-		var there bool
-		if there, err = s.ports.There(g.name, token); there {
-			return nil // the agent's records may be lost; 'heddle gc' removes the port
-		}
-	}
-	if err == nil {
-		err = m.Unplug(ctx, token)
+		err = s.tidy(ctx, g, m)
 	}
 	if err != nil {
-		return notPlugged("unplug device without a port from", g.name, token, err)
+		return notPlugged("look at devices of", g.name, "", err)
 	}
-	s.log.Info("device without a port unplugged", "machine", g.name, "nic", token)
 	return nil
+}
+
+// tidy unplugs the machine's devices that have no port.
+func (s *Service) tidy(ctx context.Context, g *guest, m Machine) error {
+	ids, err := m.Plugged(ctx)
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	all, err := s.ports.List(ctx)
+	if err != nil {
+		return err
+	}
+	return s.unplugStale(ctx, g, m, ids, all)
+}
+
+// unplugStale unplugs those of a machine's devices that have no port. The ports were listed after the devices. A device is made after its
+// port, and no port is made twice, so that none is taken for stale that a request is making.
+func (s *Service) unplugStale(ctx context.Context, g *guest, m Machine, ids []string, all []Port) error {
+	var errs []error
+	for _, id := range ids {
+		if slices.ContainsFunc(all, func(p Port) bool { return p.TAP == id }) {
+			continue
+		}
+		there, err := s.ports.There(id)
+		if there {
+			continue // the agent's records may be lost; 'heddle gc' removes the port
+		}
+		if err == nil {
+			err = m.Unplug(ctx, id)
+		}
+		if err != nil {
+			errs = append(errs, notPlugged("unplug device without a port from", g.name, id, err))
+			continue
+		}
+		s.log.Info("device without a port unplugged", "machine", g.name, "device", id)
+	}
+	return errors.Join(errs...)
+}
+
+// removeLeft removes the ports that nobody wants.
+func (s *Service) removeLeft(ctx context.Context) error {
+	all, err := s.ports.List(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, one := range all {
+		if one.over(time.Now()) {
+			errs = append(errs, s.removeOver(ctx, one))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (s *Service) removeOver(ctx context.Context, one Port) error {
+	port, found, release, err := s.holdPort(ctx, func(p Port) bool { return p.ID == one.ID && p.over(time.Now()) })
+	if err != nil {
+		return err
+	}
+	defer release()
+	if !found {
+		return nil
+	}
+	s.log.Info("port removed that no machine took over", "machine", port.Machine, "to", port.Move.To, "mac", port.Card.MAC)
+	return s.ports.Remove(ctx, port)
 }

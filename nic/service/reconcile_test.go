@@ -17,13 +17,14 @@ func TestReconcile(t *testing.T) {
 	must(t, err)
 	_, err = w.Make(ctx, "a", order("port"))
 	must(t, err)
-	_, err = w.Make(ctx, "b", order("x")) // a's device of that token is not b's
+	_, err = w.Make(ctx, "b", order("x"))
 	must(t, err)
-	w.devices["a"] = append(w.devices["a"], "x")
+	w.kept = map[string]bool{"kept": true}
+	w.devices["a"] = append(w.devices["a"], "x", "kept")
 	w.devices["b"] = []string{"z"}
 	w.took()
 	must(t, s.Reconcile(ctx))
-	if got := w.state(); got != "a/kept, a/port, a=kept, b/x" {
+	if got := w.state(); got != "a/kept, a/port, a=kept, a=tap1, b/x" {
 		t.Error(got)
 	}
 	all, err := s.List(ctx, "a")
@@ -56,40 +57,6 @@ func TestReconcileFails(t *testing.T) {
 	cancel()
 	w.fail("plugged", nil)
 	refused(t, "reconcile", s.Reconcile(over), heddle.Waited)
-}
-
-// TestReconcileBeside: a device whose port is being made by a request is not unplugged.
-func TestReconcileBeside(t *testing.T) {
-	w := newWorld()
-	s := w.service()
-	begun, goOn := make(chan struct{}), make(chan struct{})
-	w.wait = func(string) { close(begun); <-goOn }
-	plugged := make(chan error)
-	go func() {
-		_, err := s.Plug(ctx, "a", order("x"))
-		plugged <- err
-	}()
-	<-begun
-	w.mu.Lock()
-	hidden := w.ports
-	w.ports = map[string]Port{} // as if it were not made yet
-	w.mu.Unlock()
-	done := make(chan error)
-	go func() { done <- s.unplugStale(ctx, s.guests["a"], machine{w, "a"}, "x") }()
-	select {
-	case <-done:
-		t.Error("it did not wait for the request")
-	case <-time.After(50 * time.Millisecond):
-	}
-	w.mu.Lock()
-	w.ports = hidden
-	w.mu.Unlock()
-	close(goOn)
-	must(t, <-plugged)
-	must(t, <-done)
-	if got := w.state(); got != "a/x, a=x" {
-		t.Error(got)
-	}
 }
 
 // TestKilled: a service that starts again takes away what a killed one left.

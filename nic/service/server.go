@@ -56,10 +56,20 @@ func NewServer(service *Service, state *State, log *slog.Logger) *Server {
 		if err := wire.Read(r, maxBody, &q); err != nil {
 			return nil, err
 		}
-		return service.Plug(ctx, machine, nic.Order{Token: r.PathValue("token"), Network: q.Network, MAC: q.MAC, IPs: q.IPs})
+		return service.Plug(ctx, machine, nic.Order{Token: r.PathValue("token"), Network: q.Network, MAC: q.MAC, IPs: q.IPs, From: q.From})
 	}))
 	mux.HandleFunc("DELETE "+remote.PathNICs+"/{token}", handle(func(ctx context.Context, machine string, r *http.Request) (any, error) {
 		return struct{}{}, service.Unplug(ctx, machine, r.PathValue("token"))
+	}))
+	mux.HandleFunc("POST "+remote.PathNICs+"/{token}"+remote.SubPermit, handle(func(ctx context.Context, machine string, r *http.Request) (any, error) {
+		var q remote.PermitRequest
+		if err := wire.Read(r, maxBody, &q); err != nil {
+			return nil, err
+		}
+		return struct{}{}, service.Permit(ctx, machine, r.PathValue("token"), q.To, q.As)
+	}))
+	mux.HandleFunc("POST "+remote.PathNICs+"/{token}"+remote.SubConfirm, handle(func(ctx context.Context, machine string, r *http.Request) (any, error) {
+		return struct{}{}, service.Confirm(ctx, machine, r.PathValue("token"))
 	}))
 	s.http = &http.Server{Handler: s.authenticate(wire.Route(mux, unknownCall)), ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, WriteTimeout: answerTime,
 		IdleTimeout: idleTime, MaxHeaderBytes: maxHeader, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams},

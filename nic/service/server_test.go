@@ -71,7 +71,7 @@ func TestOthers(t *testing.T) {
 		t.Error(all, err)
 	}
 	must(t, b.Unplug(ctx, "x"))
-	if got := s.world.state(); got != "a/x, a=x" {
+	if got := s.world.state(); got != "a/x, a=tap1" {
 		t.Error(got)
 	}
 	other, err := b.Plug(ctx, order("x"))
@@ -90,7 +90,7 @@ func TestErrors(t *testing.T) {
 	c := s.client(t, "a")
 	_, err := c.Plug(ctx, nic.Order{Token: "x", Network: "wan"})
 	refused(t, "network", err, heddle.NICNotGranted)
-	s.fail("plug x", errors.New("no slot"))
+	s.fail("plug tap1", errors.New("no slot"))
 	_, err = c.Plug(ctx, order("x"))
 	refused(t, "machine", err, heddle.NotPlugged)
 	if err == nil || !strings.Contains(err.Error(), "no slot") || s.world.state() != "" {
@@ -124,7 +124,7 @@ func TestExpired(t *testing.T) {
 	refused(t, "disconnected", err, heddle.Waited)
 	close(goOn)
 	card, err := c.Plug(ctx, order("x"))
-	if err != nil || !card.Plugged || w.took() != "make a/x, open tap1, plug x" {
+	if err != nil || !card.Plugged || w.took() != "make a/x, open tap1, plug tap1" {
 		t.Error(card, err)
 	}
 }

@@ -24,7 +24,9 @@ type Service struct {
 	ports    Ports
 	machines Machines
 	guests   map[string]*guest
-	log      *slog.Logger
+	// held are the locks of ports: two machines may want to change one.
+	held locks
+	log  *slog.Logger
 }
 
 // New returns the service of a configuration that ParseConfig has accepted.
@@ -34,37 +36,6 @@ func New(c Config, ports Ports, machines Machines, log *slog.Logger) *Service {
 		s.guests[name] = newGuest(name, g)
 	}
 	return s
-}
-
-// Unplug takes a NIC of the machine out of it, and then removes its port. One that is not there is no error.
-func (s *Service) Unplug(ctx context.Context, machine, token string) error {
-	const op = "unplug NIC"
-	g, err := s.guest(machine)
-	if err == nil {
-		err = nic.CheckToken(token)
-	}
-	if err != nil {
-		return err
-	}
-	leave, err := g.enter(ctx, token)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	ctx, cancel := working(ctx)
-	defer cancel()
-	m, err := s.machines(machine)
-	if err == nil {
-		err = m.Unplug(ctx, token)
-	}
-	if err == nil {
-		err = s.ports.Remove(ctx, machine, token)
-	}
-	if err != nil {
-		return s.failed(op, machine, token, err)
-	}
-	s.log.Info("NIC unplugged", "machine", machine, "nic", token)
-	return nil
 }
 
 // List returns the NICs of a machine, in the order of their tokens.
@@ -87,15 +58,17 @@ func (s *Service) List(ctx context.Context, machine string) ([]nic.Card, error) 
 	}
 	var ports []Port
 	if err == nil {
-		ports, err = s.portsOf(ctx, machine)
+		ports, err = s.ports.List(ctx)
 	}
 	if err != nil {
 		return nil, s.failed("list NICs of", machine, "", err)
 	}
 	all := []nic.Card{}
 	for _, p := range ports {
-		p.Card.Plugged = slices.Contains(ids, p.Card.Token)
-		all = append(all, p.Card)
+		if card, has := p.cardFor(machine, time.Now()); has {
+			card.Plugged = slices.Contains(ids, p.TAP)
+			all = append(all, card)
+		}
 	}
 	slices.SortFunc(all, func(a, b nic.Card) int { return strings.Compare(a.Token, b.Token) })
 	return all, nil
@@ -121,14 +94,24 @@ func (s *Service) Describe(ctx context.Context, machine string) (nic.Offer, erro
 	}
 	var ports []Port
 	if err == nil {
-		ports, err = s.portsOf(ctx, machine)
+		ports, err = s.ports.List(ctx)
 	}
 	if err != nil {
 		return nic.Offer{}, s.failed("make the offer to", machine, "", err)
 	}
-	most := g.NICs()
+	most, own := g.NICs(), 0
 	slots = min(slots, most)
-	return nic.Offer{Machine: machine, Networks: g.Networks, Slots: slots, Free: max(0, min(free, most-len(ports), slots))}, nil
+	offer := nic.Offer{Machine: machine, Networks: g.Networks, Slots: slots}
+	for _, p := range ports {
+		if p.concerns(machine) {
+			own++
+		}
+		if p.permitted(machine, time.Now()) {
+			offer.Permitted = append(offer.Permitted, nic.Permitted{From: p.Machine, Token: p.Move.As, Network: p.Card.Network, MAC: p.Card.MAC, Addrs: p.Card.Addrs})
+		}
+	}
+	offer.Free = max(0, min(free, most-own, slots))
+	return offer, nil
 }
 
 // knows reports whether the configuration has the machine.
@@ -141,14 +124,30 @@ func (s *Service) guest(machine string) (*guest, error) {
 	return nil, heddle.Errorf(heddle.BadArgument, "find machine", heddle.Clip(machine), "the configuration of the NIC service has no such machine", "add it to the file of 'heddle nic serve', and start that again")
 }
 
-func (s *Service) portsOf(ctx context.Context, machine string) (own []Port, err error) {
-	all, err := s.ports.List(ctx)
-	for _, p := range all {
-		if p.Machine == machine {
-			own = append(own, p)
+// holdPort takes the lock of the port that pick chooses, and returns the port as it is then. release is to be called also if
+// none was found.
+func (s *Service) holdPort(ctx context.Context, pick func(Port) bool) (p Port, found bool, release func(), err error) {
+	for {
+		before, err := s.ports.List(ctx)
+		i := slices.IndexFunc(before, pick)
+		if err != nil || i < 0 {
+			return p, false, func() {}, err
 		}
+		id := before[i].ID
+		release, err := s.held.take(ctx, id.String())
+		if err != nil {
+			return p, false, func() {}, err
+		}
+		now, err := s.ports.List(ctx)
+		if err != nil {
+			release()
+			return p, false, func() {}, err
+		}
+		if i := slices.IndexFunc(now, func(q Port) bool { return q.ID == id && pick(q) }); i >= 0 {
+			return now[i], true, release, nil
+		}
+		release() // another request has changed it
 	}
-	return own, err
 }
 
 // working is the context of work that has begun: it is finished even if the caller disconnects.

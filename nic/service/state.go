@@ -16,6 +16,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/durable"
+	"github.com/heddle-network/heddle/nic"
 	"github.com/heddle-network/heddle/nic/remote"
 )
 
@@ -54,7 +55,7 @@ type grantRecord struct {
 
 // Grant makes a grant for a machine, for a service at that address. An older one of the machine ends at once.
 func (s *State) Grant(machine, address string) (remote.Grant, error) {
-	if err := errors.Join(remote.CheckMachine(machine), remote.CheckAddress(address)); err != nil {
+	if err := errors.Join(nic.CheckMachine(machine), remote.CheckAddress(address)); err != nil {
 		return remote.Grant{}, heddle.Wrap(heddle.BadArgument, "make grant for machine", heddle.Visible(heddle.Clip(machine), false), err, "give a name and an address of that form")
 	}
 	var secret [remote.SecretSize]byte
@@ -77,7 +78,7 @@ func (s *State) Grant(machine, address string) (remote.Grant, error) {
 
 // Revoke ends the grant of a machine at once. It reports whether there was one.
 func (s *State) Revoke(machine string) (bool, error) {
-	if err := remote.CheckMachine(machine); err != nil {
+	if err := nic.CheckMachine(machine); err != nil {
 		return false, err
 	}
 	unlock, err := s.lock()
@@ -100,7 +101,7 @@ func (s *State) Revoke(machine string) (bool, error) {
 
 // GrantFile is the file of a machine's grant; "" if there is none.
 func (s *State) GrantFile(machine string) (string, error) {
-	if err := remote.CheckMachine(machine); err != nil {
+	if err := nic.CheckMachine(machine); err != nil {
 		return "", err
 	}
 	_, err := os.Stat(s.file(machine))
@@ -113,7 +114,7 @@ func (s *State) GrantFile(machine string) (string, error) {
 	return s.file(machine), nil
 }
 
-// proves reports whether the secret is that of the machine's grant. The name is one that remote.CheckMachine
+// proves reports whether the secret is that of the machine's grant. The name is one that nic.CheckMachine
 // accepts.
 func (s *State) proves(machine string, secret [remote.SecretSize]byte) bool {
 	got := sha256.Sum256(secret[:])

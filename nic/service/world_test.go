@@ -8,7 +8,9 @@ import (
 	"net/netip"
 	"os"
 	"slices"
+	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/nic"
@@ -25,7 +27,7 @@ type world struct {
 	broken map[string]error
 	wait   func(id string)
 	pause  func()
-	// kept are TAPs of ports without a record.
+	// kept are TAPs of ports without a record. Ports are kept by TAP.
 	kept  map[string]bool
 	slots int
 	made  int
@@ -72,8 +74,8 @@ func (w *world) state() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var all []string
-	for key := range w.ports {
-		all = append(all, key)
+	for _, p := range w.ports {
+		all = append(all, name(p))
 	}
 	for m, ids := range w.devices {
 		for _, id := range ids {
@@ -105,8 +107,8 @@ func (w *world) Make(_ context.Context, m string, o nic.Order) (Port, error) {
 			}
 		}
 	}
-	p := Port{Machine: m, Card: card, TAP: fmt.Sprintf("tap%d", n)}
-	w.ports[m+"/"+o.Token] = p
+	p := Port{ID: heddle.EndpointID{Container: fmt.Sprint("nic-", n), IfName: "eth0"}, Machine: m, Card: card, TAP: fmt.Sprintf("tap%d", n)}
+	w.ports[p.TAP] = p
 	return p, nil
 }
 
@@ -116,20 +118,50 @@ func (w *world) Open(p Port) (*os.File, error) {
 	if err := w.do("open %s", p.TAP); err != nil {
 		return nil, err
 	}
+	for m, ids := range w.devices {
+		if slices.Contains(ids, p.TAP) {
+			return nil, fmt.Errorf("machine %s has it open: %w", m, syscall.EBUSY)
+		}
+	}
 	return os.Open(os.DevNull)
 }
 
-func (w *world) Remove(_ context.Context, m, token string) error {
+func (w *world) Keep(_ context.Context, p Port) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err := w.do("remove %s/%s", m, token); err != nil {
+	if err := w.do("keep %s", name(p)); err != nil {
 		return err
 	}
-	delete(w.ports, m+"/"+token)
+	w.ports[p.TAP] = p
 	return nil
 }
 
-func (w *world) There(m, token string) (bool, error) { return w.kept[m+"/"+token], nil }
+func (w *world) Remove(_ context.Context, p Port) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.do("remove %s", name(p)); err != nil {
+		return err
+	}
+	delete(w.ports, p.TAP)
+	return nil
+}
+
+func (w *world) There(tap string) (bool, error) { return w.kept[tap], nil }
+
+// name is a port with its move: "a/x", or "a/x>b/y" if b may take it over, "a/x>b/y!" if it has.
+func name(p Port) string {
+	n := p.Machine + "/" + p.Card.Token
+	if p.Move.To != "" {
+		n += ">" + p.Move.To + "/" + p.Move.As
+	}
+	if p.Move.Taken {
+		n += "!"
+	}
+	if p.Move.Left {
+		n += " left"
+	}
+	return n
+}
 
 func (w *world) List(context.Context) (all []Port, err error) {
 	w.mu.Lock()
@@ -137,6 +169,7 @@ func (w *world) List(context.Context) (all []Port, err error) {
 	for _, p := range w.ports {
 		all = append(all, p)
 	}
+	slices.SortFunc(all, func(a, b Port) int { return strings.Compare(a.TAP, b.TAP) })
 	return all, w.broken["list"]
 }
 
