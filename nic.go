@@ -36,6 +36,8 @@ type PluggedNIC struct {
 	Token string `json:"token"`
 	// Gateways are those of the NIC's network, at most one of each family.
 	Gateways []netip.Addr `json:"gateways,omitempty"`
+	// Left is when another machine let go of it, if it was taken over from there. It is not recorded.
+	Left time.Time `json:"-"`
 }
 
 func (n NIC) Key() string { return "nic/" + n.Name }

@@ -42,6 +42,9 @@ type AttachRequest struct {
 	AsksHost bool `json:"asksHost,omitempty"`
 	// NIC asks for one of the network's NICs, by name or MAC address.
 	NIC string `json:"nic,omitempty"`
+	// MoveFrom is another machine of the same hypervisor, whose endpoint of the same ID permits that its NIC moves here: see
+	// Endpoint.MovesTo. The NIC keeps its MAC address and its addresses.
+	MoveFrom string `json:"moveFrom,omitempty"`
 	// SSH is the address of this host that the caller is connected to, if it
 	// came by SSH; Force takes the NIC that has it all the same, or the one with
 	// the host's default route.
@@ -77,6 +80,8 @@ type AttachReply struct {
 	// hop after them.
 	Source string  `json:"source,omitempty"`
 	Routes []Route `json:"routes,omitempty"`
+	// Dark is how long no container had the NIC that moved here, in nanoseconds.
+	Dark time.Duration `json:"dark,omitempty"`
 	// Existed says that the endpoint had been made by an earlier call.
 	Existed bool `json:"existed,omitempty"`
 }

@@ -223,6 +223,11 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 			err = a.makeEndpoint(r, pod, conf)
 		}
 	}
+	var dark time.Duration
+	if err == nil && req.MoveFrom != "" {
+		dark = time.Since(e.NIC.Plugged.Left)
+		err = a.confirmMove(ctx, r, pod)
+	}
 	now, recorded := a.records.get(req.ID)
 	if !recorded {
 		a.release(n, e) // after a dry run or a failure; an endpoint whose undo failed keeps what it holds
@@ -236,6 +241,7 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 		return heddle.AttachReply{}, err
 	}
 	reply = a.reply(n, r)
+	reply.Dark = dark
 	if req.DryRun {
 		reply.Commands = append(commands.Of(r.Plan, req.Netns), conf.commands()...)
 	} else {

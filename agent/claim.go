@@ -19,7 +19,12 @@ import (
 // that is gone: what the request leaves open stays as it was if it can.
 func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest, pod kernel.Pod,
 	earlier []heddle.PortMapping) (heddle.Endpoint, error) {
-	if giver, ok := n.mode.(heddle.NICGiver); ok {
+	giver, givesNICs := n.mode.(heddle.NICGiver)
+	if req.MoveFrom != "" && (!givesNICs || giver.PlugsOn(n.Network) == "") {
+		return heddle.Endpoint{}, heddle.Errorf(heddle.BadOption, "attach endpoint", req.ID.String()+" to network "+n.Name, "no NICs are plugged in for the network, so none can move to it",
+			"leave --move-from out, or use a network of mode direct with --opt plug=NETWORK")
+	}
+	if givesNICs {
 		return a.claimNIC(ctx, giver, n, req, pod)
 	}
 	e := heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, TAP: req.TAP,

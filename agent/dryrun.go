@@ -42,6 +42,9 @@ func (a *Agent) DetachCommands(ctx context.Context, id heddle.EndpointID) (lines
 
 // MoveCommands is the dry run of Move.
 func (a *Agent) MoveCommands(ctx context.Context, id heddle.EndpointID, to string) (heddle.Endpoint, []string, error) {
+	if a.hasPlugged(id) {
+		return a.permitCommands(id, to)
+	}
 	r, n, err := a.checkMove(id, to)
 	if err != nil {
 		return heddle.Endpoint{}, nil, err

@@ -12,7 +12,13 @@ import (
 
 // Move detaches an endpoint of a shared network, and sends its addresses and MAC to another host.
 // The endpoint with the same ID gets them when it is attached there.
+//
+// Of an endpoint whose NIC was plugged in, Move permits the machine to take the NIC over. The endpoint stays until that has happened;
+// with to "" it may not any more.
 func (a *Agent) Move(ctx context.Context, id heddle.EndpointID, to string) (heddle.Endpoint, error) {
+	if a.hasPlugged(id) {
+		return a.permitMove(ctx, id, to)
+	}
 	r, n, err := a.checkMove(id, to)
 	if err != nil {
 		return heddle.Endpoint{}, err
@@ -36,6 +42,9 @@ func (a *Agent) checkMove(id heddle.EndpointID, to string) (r record, n *network
 	if !n.Shared || a.opt.Cluster == nil {
 		return r, nil, heddle.Errorf(heddle.NoStore, "move endpoint", id.String()+" of network "+n.Name,
 			"the network is on this host alone", "use a network of mode overlay on hosts that share a store")
+	}
+	if to == "" {
+		return r, nil, heddle.Errorf(heddle.BadArgument, "move endpoint", id.String(), "no host is named", "name one: 'heddle host list' shows those there are")
 	}
 	v := a.opt.Cluster.View()
 	if to == v.Self.Name {

@@ -49,7 +49,7 @@ func (a *Agent) open() (err error) {
 		runDir: a.opt.RunDir, root: a.opt.Root}
 	a.plugs = &plugs{provider: a.opt.NICs, kernel: a.kernel, host: a.host, holds: a.holds, networks: a.networks, records: a.records, ledger: a.ledger, modes: a.modes, log: a.log, trip: a.trip,
 		soon: make(chan struct{}, 1), wanted: map[string]heddle.MAC{}, left: map[string]heddle.MAC{}, warm: map[string][]nic.Card{}}
-	a.plugs.putBack = a.putBackNIC
+	a.plugs.putBack, a.plugs.settle = a.putBackNIC, a.settleMove
 	a.holds.plugged = a.plugs.has
 	a.containers = &containers{namespaces: a.kernel, linkEnds: a.kernel, log: a.log, records: a.records,
 		removals: a.removals, holds: a.holds}

@@ -19,6 +19,8 @@ func (a *Agent) claimPlugged(ctx context.Context, on string, n *network, req hed
 	switch {
 	case a.opt.NICs == nil:
 		return e, noProvider("attach endpoint", object)
+	case req.MoveFrom != "" && (req.MAC != "" || len(req.IPs) > 0):
+		return e, heddle.Errorf(heddle.BadOption, "attach endpoint", object, "the NIC moves here with its MAC address and its addresses", "leave --mac and --ip out")
 	case req.NIC != "":
 		return e, heddle.Errorf(heddle.BadOption, "attach endpoint", object, "the network's NICs are plugged in, and none is there before", "leave --nic out")
 	case req.DryRun:
@@ -44,6 +46,13 @@ func (a *Agent) claimPlugged(ctx context.Context, on string, n *network, req hed
 // forEndpoint returns a NIC for an endpoint: a warm one if the request leaves all open, or one that is plugged in for it.
 func (p *plugs) forEndpoint(ctx context.Context, network, on string, req heddle.AttachRequest) (heddle.NIC, nic.Card, error) {
 	order := nic.Order{Token: plugToken(req.ID), Network: on, MAC: req.MAC, IPs: req.IPs}
+	if req.MoveFrom != "" {
+		order, err := p.orderFrom(ctx, req.MoveFrom, order)
+		if err != nil {
+			return heddle.NIC{}, nic.Card{}, err
+		}
+		return p.plug(ctx, order)
+	}
 	if order.MAC == "" {
 		order.MAC = req.ID.DefaultMAC(network, 0)
 	}

@@ -28,14 +28,15 @@ func (p *plugs) mend(ctx context.Context, all []nic.Card) error {
 	return errors.Join(errs...)
 }
 
-// astray has the NICs, by endpoint, that have a port, and are not plugged in or are on the host.
+// astray has the NICs, by endpoint, that have a port, and are not plugged in or are on the host. One that another machine has is where it
+// should be.
 func (p *plugs) astray(all []nic.Card) map[heddle.EndpointID]nic.Card {
 	onHost, out, found := map[heddle.MAC]bool{}, map[string]nic.Card{}, map[heddle.EndpointID]nic.Card{}
 	for _, l := range p.host.now().Links {
 		onHost[l.MAC] = true
 	}
 	for _, c := range all {
-		if !c.Plugged || onHost[c.MAC] {
+		if !c.Taken && (!c.Plugged || onHost[c.MAC]) {
 			out[c.Token] = c
 		}
 	}

@@ -26,8 +26,9 @@ type plugs struct {
 	modes    modes
 	log      *slog.Logger
 	trip     tripwire
-	// putBack is Agent.putBackNIC.
+	// putBack is Agent.putBackNIC, settle is Agent.settleMove.
 	putBack func(context.Context, heddle.EndpointID, nic.Card) error
+	settle  func(context.Context, heddle.EndpointID) error
 
 	// soon asks for a look at once; its capacity is one.
 	soon chan struct{}
@@ -96,7 +97,10 @@ func (p *plugs) order(ctx context.Context, order nic.Order) (nic.Card, error) {
 	card, err := p.provider.Plug(ctx, order)
 	var known *heddle.Error
 	if errors.As(err, &known) && known.Code == heddle.EndpointDiffers { // it is left over from an earlier endpoint of that ID
-		if err = p.provider.Unplug(ctx, order.Token); err == nil {
+		if err = p.provider.Permit(ctx, order.Token, "", ""); err == nil { // nor does it wait for another machine
+			err = p.provider.Unplug(ctx, order.Token)
+		}
+		if err == nil {
 			card, err = p.provider.Plug(ctx, order)
 		}
 	}
@@ -107,6 +111,10 @@ func (p *plugs) order(ctx context.Context, order nic.Order) (nic.Card, error) {
 func (p *plugs) await(ctx context.Context, card nic.Card) (heddle.NIC, error) {
 	if err := p.trip.step("await NIC"); err != nil {
 		return heddle.NIC{}, err
+	}
+	var left time.Time
+	if card.Dark > 0 {
+		left = time.Now().Add(-card.Dark)
 	}
 	why := errors.New("the provider has plugged it in, and the kernel does not show it")
 	for {
@@ -122,7 +130,7 @@ func (p *plugs) await(ctx context.Context, card nic.Card) (heddle.NIC, error) {
 			case err != nil:
 				why = err // its driver may not be done with it
 			case n.Was.Permanent == card.MAC: // anybody can give an interface that MAC address
-				n.Plugged = &heddle.PluggedNIC{Token: card.Token, Gateways: card.Gateways}
+				n.Plugged = &heddle.PluggedNIC{Token: card.Token, Gateways: card.Gateways, Left: left}
 				return n, nil
 			}
 		}

@@ -58,6 +58,12 @@ func (c *cloud) Unplug(_ context.Context, token string) error {
 	return nil
 }
 
+func (c *cloud) Permit(_ context.Context, token, to, as string) error {
+	return c.ask(strings.TrimSpace("permit " + token + " " + to + " " + as))
+}
+
+func (c *cloud) Confirm(_ context.Context, token string) error { return c.ask("confirm " + token) }
+
 func (c *cloud) List(context.Context) (all []nic.Card, err error) {
 	for _, card := range c.cards {
 		all = append(all, card)
@@ -166,7 +172,7 @@ func TestPlugsAnew(t *testing.T) {
 	p, c := newPlugs(t)
 	c.cards["e-1"] = nic.Card{Token: "e-1", Network: "other", MAC: plugMAC, Plugged: true}
 	order := nic.Order{Token: "e-1", Network: "lan", MAC: plugMAC}
-	if _, card, err := p.plug(t.Context(), order); err != nil || card.Network != "lan" || c.took() != "plug e-1, unplug e-1, plug e-1" {
+	if _, card, err := p.plug(t.Context(), order); err != nil || card.Network != "lan" || c.took() != "plug e-1, permit e-1, unplug e-1, plug e-1" {
 		t.Errorf("%+v, %v", card, err)
 	}
 	c.away = errors.New("away")

@@ -42,15 +42,15 @@ func (p *plugs) follow(ctx context.Context) {
 	}
 }
 
-// tidy makes what there is what is wanted: strays are taken out, NICs that left their containers are put back, and there are as
-// many warm ones as networks want. What fails does not keep the rest.
+// tidy makes what there is what is wanted: strays are taken out, NICs that left their containers are put back, and moves are ended, and there are
+// as many warm ones as networks want. What fails does not keep the rest.
 func (p *plugs) tidy(ctx context.Context) error {
 	all, err := p.list(ctx)
 	if err != nil {
 		return err
 	}
 	_, err = p.takeOutStrays(ctx, all)
-	return errors.Join(err, p.mend(ctx, all), p.keepWarm(ctx))
+	return errors.Join(err, p.endMoves(ctx, all), p.mend(ctx, all), p.keepWarm(ctx))
 }
 
 // collect has the NICs taken out that nobody wants, and returns their tokens.
@@ -140,9 +140,9 @@ func (p *plugs) compare() (found []heddle.Finding, err error) {
 	if err != nil {
 		return nil, err
 	}
-	in := map[string]bool{}
+	in := map[string]nic.Card{}
 	for _, c := range all {
-		in[c.Token] = c.Plugged
+		in[c.Token] = c
 		if !p.wants(c.Token) {
 			found = append(found, heddle.Finding{Kind: "leftover", Object: pluggedObject + c.Token,
 				Detail: "NIC " + string(c.MAC) + " is plugged in for no endpoint", Remedy: remedyGC})
@@ -153,14 +153,25 @@ func (p *plugs) compare() (found []heddle.Finding, err error) {
 		if given == nil || given.Plugged == nil || op != "" {
 			return
 		}
-		if pluggedIn, hasPort := in[given.Plugged.Token]; !pluggedIn {
-			remedy := r.remedy()
+		card, hasPort := in[given.Plugged.Token]
+		f := heddle.Finding{Object: pluggedObject + given.Plugged.Token, Owner: r.Endpoint.ID.String()}
+		switch {
+		case !hasPort && r.Endpoint.MovesTo != "":
+			return // it has moved, and the endpoint ends at the next look
+		case card.Taken:
+			f.Kind, f.Detail = "pending", "machine "+card.To+" has taken NIC "+string(given.MAC)+" over, and has not confirmed it"
+			f.Remedy = "look at the agent there; 'heddle endpoint move " + f.Owner + " --cancel' takes it back"
+		case card.From != "":
+			f.Kind, f.Detail, f.Remedy = "pending", "NIC "+string(given.MAC)+" has come from machine "+card.From+", which has not been told", remedyRepair
+		case card.Plugged:
+			return
+		default:
+			f.Kind, f.Detail, f.Remedy = "missing", "NIC "+string(given.MAC)+" is not plugged in any more", r.remedy()
 			if hasPort && !r.Endpoint.Handover {
-				remedy = remedyRepair
+				f.Remedy = remedyRepair
 			}
-			found = append(found, heddle.Finding{Kind: "missing", Object: pluggedObject + given.Plugged.Token, Owner: r.Endpoint.ID.String(),
-				Detail: "NIC " + string(given.MAC) + " is not plugged in any more", Remedy: remedy})
 		}
+		found = append(found, f)
 	})
 	return found, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -14,7 +15,7 @@ const confPath = "/etc/netns/NAME/resolv.conf"
 
 // attachFlags are the flags of attach as given, before they are parsed.
 type attachFlags struct {
-	netns, id, ifname, mac, nic, name                string
+	netns, id, ifname, mac, nic, name, moveFrom      string
 	pid                                              int
 	ips, ports, labels, aliases                      []string
 	tap, defaultRoute, force, resolvConf, noFastPath bool
@@ -53,7 +54,9 @@ Attached again, the list leaves what is there as it is.
 
 On a network of mode host nothing is made, and --id is enough. On one of mode
 direct the container gets a NIC of the host, by default the first free one of the
-network's, or one that the hypervisor plugs in for it.
+network's, or one that the hypervisor plugs in for it. With --move-from such a NIC comes
+from another machine, with its MAC address and its addresses, once that machine permits it
+('heddle endpoint move').
 
 --tap gives a virtual machine a port on a network of mode bridge: a TAP device. The
 command says its name and a MAC address. The emulator opens the device, with the header
@@ -99,7 +102,7 @@ addresses itself. The port is guarded as a container's is, and stays until the d
 	dryRunFlag(cmd, &dryRun)
 	cmd.Flags().StringVar(&from, "from", "", "attach many endpoints, each by its flags in a line of a `file`")
 	cmd.RegisterFlagCompletionFunc("netns", s.completeFromOrFiles(netnsNames))
-	for _, free := range []string{"pid", "id", "ifname", "ip", "mac", "nic", "publish", "label", "name", "alias"} {
+	for _, free := range []string{"pid", "id", "ifname", "ip", "mac", "nic", "publish", "label", "name", "alias", "move-from"} {
 		cmd.RegisterFlagCompletionFunc(free, cobra.NoFileCompletions)
 	}
 	return cmd
@@ -115,6 +118,9 @@ func (s *session) emitAttached(r heddle.AttachReply, dryRun bool) error {
 	if r.Endpoint.TAP {
 		s.note("the TAP device is %s; give the machine's NIC the MAC address %s", r.Endpoint.Port, r.Endpoint.MAC)
 	}
+	if r.Dark > 0 {
+		s.note("the NIC has moved here; for %s no container had it", r.Dark.Round(time.Millisecond))
+	}
 	return s.emit("Attachment", r, func(w io.Writer) error { return s.endpointTable(w, []heddle.Endpoint{r.Endpoint}) })
 }
 
@@ -127,6 +133,7 @@ func (x *attachFlags) define(f *pflag.FlagSet) {
 	f.StringArrayVar(&x.ips, "ip", nil, "an `address` to have, one of each family")
 	f.StringVar(&x.mac, "mac", "", "the MAC `address` to have")
 	f.StringVar(&x.nic, "nic", "", "which of the network's NICs to get: a `name` or MAC address (mode direct)")
+	f.StringVar(&x.moveFrom, "move-from", "", "take over the NIC of the same id from another `machine` of the hypervisor")
 	f.BoolVar(&x.force, "force", false, "take the NIC with the host's default route or your SSH connection all the same")
 	f.StringArrayVar(&x.ports, "publish", nil, "publish a port or a range of them: `[IP:][HOST:]CONTAINER[/udp|/sctp]`")
 	f.StringArrayVar(&x.labels, "label", nil, "`K=V`, a word of your own by which lists and events are filtered")
@@ -139,7 +146,7 @@ func (x *attachFlags) define(f *pflag.FlagSet) {
 
 // request parses the flags, as given.
 func (x *attachFlags) request(network string, given *pflag.FlagSet) (q heddle.AttachRequest, err error) {
-	q = heddle.AttachRequest{Network: network, Owner: "cli", NIC: x.nic, Force: x.force, SSH: sshServer(), TAP: x.tap, ResolvConf: x.resolvConf, NoFastPath: x.noFastPath}
+	q = heddle.AttachRequest{Network: network, Owner: "cli", NIC: x.nic, MoveFrom: x.moveFrom, Force: x.force, SSH: sshServer(), TAP: x.tap, ResolvConf: x.resolvConf, NoFastPath: x.noFastPath}
 	if given.Changed("default-route") {
 		q.DefaultRoute = &x.defaultRoute
 	}

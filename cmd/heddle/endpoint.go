@@ -41,6 +41,8 @@ func (s *session) endpointFields(w io.Writer, e heddle.Endpoint) error {
 	}
 	switch {
 	case e.NIC == nil:
+	case e.MovesTo != "":
+		nic = "plugged in by the hypervisor; machine " + e.MovesTo + " may take it over"
 	case e.NIC.Plugged != nil:
 		nic = "plugged in by the hypervisor"
 	default:

@@ -19,10 +19,10 @@ import (
 	"github.com/heddle-network/heddle/test/world"
 )
 
-// plugged is a hypervisor, a host of namespaces, and a machine that asks it for NICs.
+// plugged is a hypervisor, a host of namespaces, and two machines that ask it for NICs. Most is done in the first one.
 type plugged struct {
-	t      *testing.T
-	hv, vm *docker.Host
+	t             *testing.T
+	hv, vm, other *docker.Host
 	// stop ends the service.
 	stop func()
 }
@@ -30,22 +30,28 @@ type plugged struct {
 const nicConfig = `listen: 172.31.240.11:7950
 machines:
   vm1: {qmp: /run/qmp/vm1, networks: [lan, other], nics: 3}
+  vm2: {qmp: /run/qmp/vm2, networks: [lan], nics: 3}
 `
 
 func raisePlugged(t *testing.T, kernel string) *plugged {
 	needMachines(t, kernel)
-	l := raise(t, lab.Topology{Name: "plug", Hosts: []lab.Node{{Name: "hv"}, {Name: "vm1", Machine: kernel, Slots: 4, Agent: lab.Agent{Later: true, Args: []string{"--nic-grant", "/run/nic.grant"}}}}})
+	machine := func(name string) lab.Node {
+		return lab.Node{Name: name, Machine: kernel, Slots: 4, Agent: lab.Agent{Later: true, Args: []string{"--nic-grant", "/run/nic.grant"}}}
+	}
+	l := raise(t, lab.Topology{Name: "plug", Hosts: []lab.Node{{Name: "hv"}, machine("vm1"), machine("vm2")}})
 	p := &plugged{t: t}
-	for i, h := range []**docker.Host{&p.hv, &p.vm} {
+	for i, h := range []**docker.Host{&p.hv, &p.vm, &p.other} {
 		*h = &docker.Host{Host: l.Hosts[i], Client: client.New(l.Hosts[i].Socket)}
 	}
 	p.hv.Heddle(t, "network", "create", "lan", "--mode", "bridge", "--subnet", "10.70.0.0/24", "--subnet", "fd70::/64")
 	p.hv.Heddle(t, "network", "create", "other", "--mode", "bridge", "--subnet", "10.71.0.0/24", "--internal")
 	p.hv.Run(t, "sh", "-c", "cat >/run/nics.yaml <<'E'\n"+nicConfig+"E\n")
-	p.hv.Run(t, cell.Build(t, "heddle"), "nic", "grant", "/run/nics.yaml", "vm1", "--out", "/run/vm1.grant")
 	p.serve()
-	p.vm.Run(t, "sh", "-c", "umask 077; cat >/run/nic.grant <<'E'\n"+p.hv.Run(t, "cat", "/run/vm1.grant")+"\nE\n")
-	p.vm.StartAgent(t)
+	for _, m := range []*docker.Host{p.vm, p.other} {
+		p.hv.Run(t, cell.Build(t, "heddle"), "nic", "grant", "/run/nics.yaml", m.Name(), "--out", "/run/"+m.Name())
+		m.Run(t, "sh", "-c", "umask 077; cat >/run/nic.grant <<'E'\n"+p.hv.Run(t, "cat", "/run/"+m.Name())+"\nE\n")
+		m.StartAgent(t)
+	}
 	return p
 }
 
@@ -102,14 +108,24 @@ func (p *plugged) ping(name, to string) error {
 // nics lists the addresses of the machine's NICs, as the hypervisor has them.
 func (p *plugged) nics(t *testing.T) (all []string) {
 	t.Helper()
-	var r struct {
-		Items []struct{ MAC string }
-	}
-	cell.Must(t, json.Unmarshal([]byte(p.hv.Heddle(t, "nic", "list", "-o", "json")), &r))
-	for _, n := range r.Items {
+	for _, n := range p.ports(t) {
 		all = append(all, n.MAC)
 	}
 	return all
+}
+
+// machinePort is a line of 'heddle nic list'.
+type machinePort struct {
+	Machine, MAC, Port string
+	Endpoint           heddle.EndpointID
+}
+
+// ports lists the ports behind NICs.
+func (p *plugged) ports(t *testing.T) []machinePort {
+	t.Helper()
+	var r struct{ Items []machinePort }
+	cell.Must(t, json.Unmarshal([]byte(p.hv.Heddle(t, "nic", "list", "-o", "json")), &r))
+	return r.Items
 }
 
 // devices are the virtio NICs that the machine has anywhere.
@@ -127,6 +143,7 @@ func (p *plugged) clean(t *testing.T) {
 		return nil
 	})
 	p.vm.Heddle(t, "audit")
+	p.other.Heddle(t, "audit")
 	p.hv.Heddle(t, "audit")
 }
 
@@ -147,6 +164,7 @@ func TestPlug(t *testing.T) {
 	t.Run("warm", func(t *testing.T) { plugWarm(t, p, own) })
 	t.Run("vanished", func(t *testing.T) { plugVanished(t, p, own) })
 	t.Run("mended", func(t *testing.T) { plugMended(t, p, own) })
+	t.Run("moves", func(t *testing.T) { plugMoves(t, p) })
 	t.Run("cycles", func(t *testing.T) { plugCycles(t, p, own) })
 	p.clean(t)
 }
@@ -314,13 +332,7 @@ func plugWarm(t *testing.T, p *plugged, own int) {
 // plugVanished: a NIC is taken out by the hypervisor, and another one gets its number in the machine. The endpoint still goes.
 func plugVanished(t *testing.T, p *plugged, own int) {
 	e := p.attach(t, "v1", "fast")
-	var r struct {
-		Items []struct {
-			Endpoint heddle.EndpointID
-		}
-	}
-	cell.Must(t, json.Unmarshal([]byte(p.hv.Heddle(t, "nic", "list", "-o", "json")), &r))
-	p.hv.Heddle(t, "detach", r.Items[0].Endpoint.String())
+	p.hv.Heddle(t, "detach", p.ports(t)[0].Endpoint.String())
 	p.stop()
 	p.serve() // which looks for devices without a port
 	world.Soon(t, "the NIC is gone", func() error {
@@ -348,12 +360,13 @@ func plugVanished(t *testing.T, p *plugged, own int) {
 // been killed before it moved it. The agent puts it back. It looks when it starts, and every ten seconds.
 func plugMended(t *testing.T, p *plugged, own int) {
 	e := p.attach(t, "m1", "fast")
+	port := p.ports(t)[0].Port
 	for what, take := range map[string]func(){
 		"out of the machine": func() {
 			p.stop() // QEMU talks to one program at a time
 			m, err := qmp.Dial(t.Context(), p.vm.QMP())
 			cell.Must(t, err)
-			cell.Must(t, m.Unplug(t.Context(), e.NIC.Plugged.Token))
+			cell.Must(t, m.Unplug(t.Context(), port))
 			cell.Must(t, m.Close())
 			if n := p.devices(t); n != own {
 				t.Errorf("%d devices, %d before", n, own)

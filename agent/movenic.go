@@ -1,0 +1,203 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/events"
+	"github.com/heddle-network/heddle/kernel"
+	"github.com/heddle-network/heddle/nic"
+)
+
+// A NIC that was plugged in for an endpoint moves to another machine of the same hypervisor (nic.Mover). There the endpoint of the
+// same ID takes it over. Here the endpoint ends when the provider has the NIC no more.
+
+// hasPlugged reports whether a NIC was plugged in for the endpoint.
+func (a *Agent) hasPlugged(id heddle.EndpointID) bool {
+	r, known := a.records.get(id)
+	return known && r.plugged() != nil
+}
+
+// plugged is what the provider said of the endpoint's NIC; nil if none was plugged in.
+func (r record) plugged() *heddle.PluggedNIC {
+	if r.Endpoint.NIC == nil {
+		return nil
+	}
+	return r.Endpoint.NIC.Plugged
+}
+
+// permitMove lets another machine take over the endpoint's NIC, or with to "" does not any more. It is recorded before the provider is
+// told: an endpoint whose NIC has gone to another machine is to end, also if the agent was killed between.
+func (a *Agent) permitMove(ctx context.Context, id heddle.EndpointID, to string) (heddle.Endpoint, error) {
+	if a.opt.NICs == nil {
+		return heddle.Endpoint{}, noProvider("move endpoint", id.String())
+	}
+	if to != "" {
+		if err := nic.CheckMachine(to); err != nil {
+			return heddle.Endpoint{}, err
+		}
+	}
+	defer a.endpointLocks.Lock(id)()
+	r, known := a.records.get(id)
+	if !known || a.records.pendingOf(id) != "" || r.plugged() == nil {
+		return heddle.Endpoint{}, noEndpoint(id)
+	}
+	ctx, cancel := context.WithTimeout(ctx, plugTime)
+	defer cancel()
+	before, err := r.Endpoint.MovesTo, error(nil)
+	if to != "" {
+		r, err = a.noteMove(r, to)
+	}
+	if err == nil {
+		err = a.opt.NICs.Permit(ctx, r.plugged().Token, to, plugToken(id))
+	}
+	switch {
+	case err != nil && to != "":
+		_, undo := a.noteMove(r, before)
+		err = errors.Join(err, undo)
+	case err == nil && to == "":
+		r, err = a.noteMove(r, "")
+		signal(a.plugs.soon) // it may be in no machine now
+	}
+	return r.withPort(), err
+}
+
+// noteMove records which machine may take over the endpoint's NIC.
+func (a *Agent) noteMove(r record, to string) (record, error) {
+	a.endpointLocks.mustHold(r.Endpoint.ID)
+	if r.Endpoint.MovesTo == to {
+		return r, nil
+	}
+	next := r
+	next.Endpoint.MovesTo = to
+	if err := a.trip.step("ledger move of NIC"); err != nil {
+		return r, err
+	}
+	if err := a.ledger.putRecord(next); err != nil {
+		return r, err
+	}
+	a.records.put(next)
+	a.networks.endpointEvent(events.Updated, next.Endpoint)
+	return next, nil
+}
+
+// permitCommands is the dry run of permitMove.
+func (a *Agent) permitCommands(id heddle.EndpointID, to string) (heddle.Endpoint, []string, error) {
+	r, _ := a.records.get(id)
+	if to == "" {
+		return r.Endpoint, []string{fmt.Sprintf("# at the hypervisor: no machine may take over NIC %s any more", r.Endpoint.MAC)}, nil
+	}
+	return r.Endpoint, []string{fmt.Sprintf("# at the hypervisor: machine %s may take over NIC %s, for endpoint %s", to, r.Endpoint.MAC, id)}, nil
+}
+
+// orderFrom is an order for a NIC of another machine, which that machine permits.
+func (p *plugs) orderFrom(ctx context.Context, machine string, order nic.Order) (nic.Order, error) {
+	ctx, cancel := context.WithTimeout(ctx, offerTime)
+	defer cancel()
+	offer, err := p.provider.Describe(ctx)
+	if err != nil {
+		return order, err
+	}
+	i := slices.IndexFunc(offer.Permitted, func(o nic.Permitted) bool { return o.From == machine && o.Token == order.Token })
+	if i < 0 {
+		return order, heddle.Errorf(heddle.NICNotGranted, "take over NIC of machine", machine, "it does not permit it, or the time is over",
+			"run 'heddle endpoint move ID --to "+offer.Machine+"' there, and attach under the same ID here")
+	}
+	given := offer.Permitted[i]
+	if given.Network != order.Network {
+		return order, heddle.Errorf(heddle.BadOption, "take over NIC of machine", machine, "it is on the hypervisor's network "+given.Network,
+			"attach to a network that was created with --opt plug="+given.Network)
+	}
+	order.From, order.MAC = machine, given.MAC
+	for _, a := range given.Addrs {
+		order.IPs = append(order.IPs, a.Addr())
+	}
+	return order, nil
+}
+
+// confirmMove tells the provider that the endpoint has the NIC that it took over. If the other machine has called it back, the endpoint is
+// removed. If the provider does not answer, it is told later.
+func (a *Agent) confirmMove(ctx context.Context, r record, pod kernel.Pod) error {
+	if err := a.trip.step("confirm move of NIC"); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), offerTime)
+	defer cancel()
+	err := a.opt.NICs.Confirm(ctx, r.plugged().Token)
+	if heddle.NICNotGranted.In(err) != nil {
+		return a.rollBack(r, pod, err)
+	}
+	if err != nil {
+		a.log.Warn("the machine from which a NIC has come is not told yet", "endpoint", r.Endpoint.ID, "error", err)
+		signal(a.plugs.soon)
+	}
+	return nil
+}
+
+// endMoves confirms what has come, and ends or forgets what may go. all is what the provider has.
+func (p *plugs) endMoves(ctx context.Context, all []nic.Card) error {
+	has := map[string]nic.Card{}
+	for _, c := range all {
+		has[c.Token] = c
+	}
+	var errs []error
+	var going []heddle.EndpointID
+	var come []string
+	p.records.each(func(r record, op string) {
+		given := r.plugged()
+		if given == nil || op != "" {
+			return
+		}
+		if has[given.Token].From != "" {
+			come = append(come, given.Token)
+		}
+		if r.Endpoint.MovesTo != "" && has[given.Token].To == "" {
+			going = append(going, r.Endpoint.ID)
+		}
+	})
+	for _, token := range come {
+		errs = append(errs, p.provider.Confirm(ctx, token))
+	}
+	for _, id := range going {
+		errs = append(errs, p.settle(ctx, id))
+	}
+	return errors.Join(errs...)
+}
+
+// settleMove ends an endpoint whose NIC has moved to another machine, or notes that none may take it over any more.
+func (a *Agent) settleMove(ctx context.Context, id heddle.EndpointID) error {
+	r, ended, err := a.settle(ctx, id)
+	if ended && r.Endpoint.DefaultRoute {
+		a.defaults.pass(r.Inode)
+	}
+	return err
+}
+
+func (a *Agent) settle(ctx context.Context, id heddle.EndpointID) (r record, ended bool, err error) {
+	defer a.endpointLocks.Lock(id)()
+	r, known := a.records.get(id)
+	if !known || a.records.pendingOf(id) != "" || r.plugged() == nil || r.Endpoint.MovesTo == "" {
+		return r, false, nil
+	}
+	all, err := a.plugs.list(ctx) // with the lock: it may have been permitted after the provider was asked
+	if err != nil {
+		return r, false, err
+	}
+	i := slices.IndexFunc(all, func(c nic.Card) bool { return c.Token == r.plugged().Token })
+	if i >= 0 && all[i].To != "" {
+		return r, false, nil
+	}
+	if i >= 0 {
+		_, err := a.noteMove(r, "")
+		return r, false, err
+	}
+	defer a.activity.begin()()
+	if err := a.remove(r); err != nil {
+		return r, false, err
+	}
+	a.log.Info("a NIC has moved to another machine, and its endpoint ends here", "endpoint", id, "machine", r.Endpoint.MovesTo)
+	return r, true, nil
+}
