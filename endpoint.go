@@ -92,11 +92,11 @@ type Endpoint struct {
 	MAC   MAC            `json:"mac,omitempty"`
 	MTU   int            `json:"mtu,omitempty"`
 	// NIC is the host's interface that the container was given, with its earlier state.
-	NIC   *NIC          `json:"nic,omitempty"`
+	NIC *NIC `json:"nic,omitempty"`
 	// MovesTo is another machine of the same hypervisor, which may take over the NIC that was plugged in for the endpoint. When
 	// that has happened, the endpoint ends here.
-	MovesTo string `json:"movesTo,omitempty"`
-	Ports []PortMapping `json:"ports,omitempty"`
+	MovesTo string        `json:"movesTo,omitempty"`
+	Ports   []PortMapping `json:"ports,omitempty"`
 	// DefaultRoute says that the container's default route leads through this
 	// endpoint: at most one of a container's.
 	DefaultRoute bool `json:"defaultRoute"`

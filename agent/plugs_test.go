@@ -29,6 +29,9 @@ type cloud struct {
 	// inside are NICs that containers have, back those that were put back.
 	inside map[heddle.MAC]bool
 	back   []string
+	// permitted are NICs of other machines. settled are endpoints whose moves were looked at.
+	permitted []nic.Permitted
+	settled   []string
 }
 
 func (c *cloud) ask(what string) error {
@@ -46,6 +49,9 @@ func (c *cloud) Plug(_ context.Context, o nic.Order) (nic.Card, error) {
 		return card, heddle.Errorf(heddle.EndpointDiffers, "plug NIC", o.Token, "it is on another network", "")
 	}
 	card = nic.Card{Token: o.Token, Network: o.Network, MAC: o.MAC, MTU: 1500, Plugged: true}
+	if o.From != "" {
+		card.Dark = time.Second
+	}
 	c.cards[o.Token] = card
 	return card, nil
 }
@@ -72,7 +78,7 @@ func (c *cloud) List(context.Context) (all []nic.Card, err error) {
 }
 
 func (c *cloud) Describe(context.Context) (nic.Offer, error) {
-	return nic.Offer{Machine: "m", Networks: []string{"lan"}, Slots: 8, Free: 8 - len(c.cards)}, c.away
+	return nic.Offer{Machine: "m", Networks: []string{"lan"}, Slots: 8, Free: 8 - len(c.cards), Permitted: c.permitted}, c.away
 }
 
 // Facts has the interfaces of the host: each NIC, behind those that only look like it.
@@ -120,6 +126,10 @@ func newPlugs(t *testing.T) (*plugs, *cloud) {
 		wanted: map[string]heddle.MAC{}, left: map[string]heddle.MAC{}, warm: map[string][]nic.Card{}}
 	p.putBack = func(_ context.Context, id heddle.EndpointID, card nic.Card) error {
 		c.back = append(c.back, fmt.Sprint(id.Container, " ", card.Plugged))
+		return nil
+	}
+	p.settle = func(_ context.Context, id heddle.EndpointID) error {
+		c.settled = append(c.settled, id.Container)
 		return nil
 	}
 	p.holds = &holds{records: records, root: t.TempDir(), log: log, plugged: p.has}
@@ -348,5 +358,77 @@ func TestPlugAgain(t *testing.T) {
 	c.away = errors.New("away")
 	if _, err := p.again(t.Context(), "lan", e); err == nil || c.took() != "plug e-1" {
 		t.Error(err)
+	}
+}
+
+// TestPlugMoves: what has come is confirmed, what has gone or may not go any more is settled, and what another machine has is not
+// put back.
+func TestPlugMoves(t *testing.T) {
+	p, c := newPlugs(t)
+	c.inside = map[heddle.MAC]bool{}
+	for i, x := range []struct {
+		name  string
+		gone  bool
+		card  nic.Card
+		to    string
+		begun string
+	}{
+		{name: "comes", card: nic.Card{From: "b", Plugged: true}},
+		{name: "begun", card: nic.Card{From: "b", Plugged: true}, begun: intentAttach},
+		{name: "may", card: nic.Card{To: "b", Plugged: true}, to: "b"},
+		{name: "goes", card: nic.Card{To: "b", Taken: true}, to: "b"},
+		{name: "gone", gone: true, to: "b"},
+		{name: "stays", card: nic.Card{Plugged: true}, to: "b"},
+	} {
+		mac := heddle.MAC(fmt.Sprintf("0a:00:00:00:00:%02x", i))
+		x.card.Token, x.card.Network, x.card.MAC = "e-"+x.name, "lan", mac
+		if !x.gone {
+			c.cards[x.card.Token] = x.card
+		}
+		c.inside[mac] = true
+		p.want(x.card.Token, mac)
+		p.records.add(record{Endpoint: heddle.Endpoint{ID: heddle.EndpointID{Container: x.name, IfName: "eth0"}, MAC: mac, MovesTo: x.to,
+			NIC: &heddle.NIC{MAC: mac, Plugged: &heddle.PluggedNIC{Token: x.card.Token}}}}, x.begun)
+	}
+	if err := p.tidy(t.Context()); err != nil {
+		t.Error(err)
+	}
+	slices.Sort(c.settled)
+	if got := c.took(); got != "confirm e-comes" || !slices.Equal(c.settled, []string{"gone", "stays"}) || len(c.back) > 0 || !p.anyMoving() {
+		t.Errorf("%s; settled %v; put back %v", got, c.settled, c.back)
+	}
+	if got := p.object(); !slices.Equal(got, []string{"pending plugged/e-comes", "pending plugged/e-goes"}) {
+		t.Error(got)
+	}
+}
+
+// TestPlugFrom: a NIC is ordered from another machine as that machine permits it, and no other one is taken in its place.
+func TestPlugFrom(t *testing.T) {
+	p, c := newPlugs(t)
+	req := heddle.AttachRequest{ID: heddle.EndpointID{Container: "c", IfName: "eth0"}, MoveFrom: "b"}
+	p.warm["id"] = []nic.Card{{Token: "w-1", Network: "lan", MAC: plugMAC, Plugged: true}}
+	good := nic.Permitted{From: "b", Token: plugToken(req.ID), Network: "lan", MAC: plugMAC, Addrs: []netip.Prefix{netip.MustParsePrefix("192.0.2.7/24")}}
+	for what, x := range map[string]struct {
+		change func(*nic.Permitted)
+		code   heddle.Code
+	}{
+		"another machine's": {func(o *nic.Permitted) { o.From = "d" }, heddle.NICNotGranted},
+		"another endpoint":  {func(o *nic.Permitted) { o.Token = "e-1" }, heddle.NICNotGranted},
+		"another network":   {func(o *nic.Permitted) { o.Network = "other" }, heddle.BadOption},
+	} {
+		bad := good
+		x.change(&bad)
+		c.permitted = []nic.Permitted{bad}
+		if _, _, err := p.forEndpoint(t.Context(), "id", "lan", req); x.code.In(err) == nil || c.took() != "" {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	c.permitted = []nic.Permitted{good}
+	n, card, err := p.forEndpoint(t.Context(), "id", "lan", req)
+	if err != nil || card.MAC != plugMAC || n.Plugged.Token != good.Token || c.ordered.From != "b" || !slices.Equal(c.ordered.IPs, []netip.Addr{netip.MustParseAddr("192.0.2.7")}) {
+		t.Errorf("%+v, %+v, %v", card, c.ordered, err)
+	}
+	if n.Plugged.Left.IsZero() || time.Since(n.Plugged.Left) < time.Second {
+		t.Errorf("the other machine let go of it at %v", n.Plugged.Left)
 	}
 }

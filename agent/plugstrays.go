@@ -14,7 +14,8 @@ import (
 	"github.com/heddle-network/heddle/nic"
 )
 
-// plugsEvery is how often the agent asks the provider which NICs there are, plugsAgain how soon if they were not as wanted.
+// plugsEvery is how often the agent asks the provider which NICs there are, plugsAgain how soon if they were not as wanted, or another
+// machine may take one over.
 const plugsEvery, plugsAgain = 10 * time.Second, 2 * time.Second
 
 // follow asks the provider again and again what there is. It has taken out what nobody wants, and keeps warm NICs. If records
@@ -29,6 +30,9 @@ func (p *plugs) follow(ctx context.Context) {
 		now, wait := "", plugsEvery
 		if err != nil && ctx.Err() == nil {
 			now, wait = err.Error(), plugsAgain
+		}
+		if p.anyMoving() {
+			wait = plugsAgain
 		}
 		if now != "" && now != told {
 			p.log.Warn("NICs that are plugged in are not as wanted; it is tried again", "error", err)
