@@ -11,7 +11,7 @@ PACKAGES := nftables iptables iproute2 iputils-ping procps kmod sockperf iperf3 
             podman crun lxc containerd runc containernetworking-plugins debootstrap lintian e2fsprogs \
             qperf wrk nginx-light openssh-server redis-server redis-tools dovecot-imapd dovecot-submissiond unbound caddy etcd-server etcd-client \
             clang-14 llvm-14 libbpf-dev docker-compose curl ipvsadm \
-            chromium-headless-shell dnsmasq-base python3
+            chromium-headless-shell dnsmasq-base python3 criu
 
 # Most of a suite's time is waiting, that of guests is work, as their processor is emulated. So guests
 # have a run of their own, beside all others. In both, those that take longest begin. More at once keep no

@@ -181,13 +181,14 @@ func (p *plugs) unplug(ctx context.Context, token string) error {
 	if err := p.provider.Unplug(ctx, token); err != nil {
 		return err
 	}
-	p.mu.Lock()
-	mac := p.left[token]
-	delete(p.left, token)
-	p.mu.Unlock()
+	mac := p.leftMAC(token)
 	if mac == "" {
 		return nil
 	}
-	_, err := p.holds.freeStray(mac)
+	_, err := p.holds.freeOnce(mac, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.left, token)
+	})
 	return err
 }

@@ -67,6 +67,9 @@ func (h *holds) listStrays() []heddle.Finding {
 			Detail: "a namespace held for no endpoint", Remedy: remedyGC})
 	}
 	for _, mac := range h.strayFiles() {
+		h.files.Lock(string(mac))() // managers may be about to be told that they may have it
+	}
+	for _, mac := range h.strayFiles() {
 		all = append(all, heddle.Finding{Kind: "leftover", Object: "managers/" + string(mac),
 			Detail: "NIC managers are told to leave it alone, for no endpoint", Remedy: remedyGC})
 	}
@@ -145,8 +148,12 @@ func (h *holds) endStrayHold(path string) (done bool, err error) {
 }
 
 // freeStray tells managers of a NIC that they may have it, unless an endpoint has been attached that has it now.
-func (h *holds) freeStray(mac heddle.MAC) (done bool, err error) {
+func (h *holds) freeStray(mac heddle.MAC) (done bool, err error) { return h.freeOnce(mac, func() {}) }
+
+// freeOnce is freeStray, once forget is called. Nobody sees the NIC forgotten and not free.
+func (h *holds) freeOnce(mac heddle.MAC, forget func()) (done bool, err error) {
 	defer h.files.Lock(string(mac))()
+	forget()
 	if h.wantedNICs()[mac] || h.plugged(mac) {
 		return false, nil
 	}

@@ -99,6 +99,15 @@ func TestLists(t *testing.T) {
 	if o, err := against(t, 200, offer).Describe(ctx); err != nil || o.Free != 3 || o.Networks[0] != "lan" {
 		t.Error(o, err)
 	}
+	const more = `{"machine":"web.1","networks":["lan"],"slots":4,"free":3,"permitted":[{"from":"web.2","token":"y","network":"lan","mac":"0a:00:00:00:00:01","addrs":["192.0.2.7/24"]}]}`
+	if o, err := against(t, 200, more).Describe(ctx); err != nil || len(o.Permitted) != 1 {
+		t.Error(o, err)
+	}
+	for _, change := range [][2]string{{"web.2", "../web"}, {`"y"`, `"Y"`}, {`:"lan"`, `:"l a n"`}, {"0a:", "01:"}, {`"192.0.2.7/24"`, `"192.0.2.7/24","192.0.2.8/24"`}} {
+		if _, err := against(t, 200, strings.Replace(more, change[0], change[1], 1)).Describe(ctx); !errors.Is(err, heddle.NICServiceDown.Sentinel()) {
+			t.Error(change, err)
+		}
+	}
 	for _, change := range [][2]string{{"web.1", "web.2"}, {"lan", "l a n"}, {":3", ":5"}, {":3", ":-1"}} {
 		if _, err := against(t, 200, strings.Replace(offer, change[0], change[1], 1)).Describe(ctx); !errors.Is(err, heddle.NICServiceDown.Sentinel()) {
 			t.Error(change, err)

@@ -84,6 +84,31 @@ func TestOthers(t *testing.T) {
 	}
 }
 
+// TestMoveCalls makes the calls of a move over TLS. Neither machine has a word about the other one's NICs.
+func TestMoveCalls(t *testing.T) {
+	s := serve(t, newWorld(), "127.0.0.1")
+	a, b := s.client(t, "a"), s.client(t, "b")
+	was, err := a.Plug(ctx, order("x"))
+	must(t, err)
+	refused(t, "take", errOf(b.Plug(ctx, over())), heddle.NICNotGranted)
+	refused(t, "permit", b.Permit(ctx, "x", "b", "y"), heddle.NICNotGranted)
+	must(t, a.Permit(ctx, "x", "b", "y"))
+	must(t, b.Permit(ctx, "x", "", "")) // of b's own x, which is not there
+	refused(t, "confirm", b.Confirm(ctx, "y"), heddle.NICNotGranted)
+	offer, err := b.Describe(ctx)
+	if err != nil || len(offer.Permitted) != 1 || offer.Permitted[0].MAC != was.MAC || offer.Permitted[0].Token != "y" {
+		t.Error(offer, err)
+	}
+	card, err := b.Plug(ctx, over())
+	if err != nil || card.MAC != was.MAC || card.From != "a" || card.Dark <= 0 {
+		t.Error(card, err)
+	}
+	must(t, b.Confirm(ctx, "y"))
+	if got := s.world.state(); got != "b/y, b=tap1" {
+		t.Error(got)
+	}
+}
+
 // TestErrors: an error has its code at the other end, also one of the hypervisor's.
 func TestErrors(t *testing.T) {
 	s := serve(t, newWorld(), "127.0.0.1")

@@ -165,6 +165,7 @@ func TestPlug(t *testing.T) {
 	t.Run("vanished", func(t *testing.T) { plugVanished(t, p, own) })
 	t.Run("mended", func(t *testing.T) { plugMended(t, p, own) })
 	t.Run("moves", func(t *testing.T) { plugMoves(t, p) })
+	t.Run("process", func(t *testing.T) { plugProcess(t, p) })
 	t.Run("cycles", func(t *testing.T) { plugCycles(t, p, own) })
 	p.clean(t)
 }

@@ -23,7 +23,7 @@ func plugMoves(t *testing.T, p *plugged) {
 	p.refuseMoves(t)
 	from, to := p.vm, p.other
 	var dark []time.Duration
-	rounds := 3
+	rounds := 1
 	if soak.On() {
 		rounds = 20
 	}
@@ -125,7 +125,7 @@ func (p *plugged) letGo(t *testing.T, from, to *docker.Host, e heddle.Endpoint) 
 // answers.
 func (p *plugged) killTaker(t *testing.T, from, to *docker.Host, e heddle.Endpoint) {
 	t.Helper()
-	random, rounds := rand.New(rand.NewPCG(1, 0)), 2
+	random, rounds := rand.New(rand.NewPCG(1, 0)), 1
 	if soak.On() {
 		rounds = 20
 	}
