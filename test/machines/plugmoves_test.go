@@ -131,7 +131,7 @@ func (p *plugged) killTaker(t *testing.T, from, to *docker.Host, e heddle.Endpoi
 	}
 	for range rounds {
 		from.Heddle(t, "endpoint", "move", "o1", "--to", to.Name())
-		after := time.Duration(random.IntN(500)) * time.Millisecond
+		after := time.Duration(random.IntN(1200)) * time.Millisecond
 		done := make(chan error, 1)
 		go func() {
 			_, err := to.TryHeddle(t, "attach", "fast", "--netns", "/run/netns/o1", "--id", "o1", "--move-from", from.Name())
