@@ -225,8 +225,13 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 	}
 	var dark time.Duration
 	if err == nil && req.MoveFrom != "" {
-		dark = time.Since(e.NIC.Plugged.Left)
-		err = a.confirmMove(ctx, r, pod)
+		if left := e.NIC.Plugged.Left; !left.IsZero() {
+			dark = time.Since(left)
+		}
+		if err := a.confirmMove(ctx, r); err != nil {
+			a.defaults.settle(pod.Inode(), req.ID)
+			return reply, err
+		}
 	}
 	now, recorded := a.records.get(req.ID)
 	if !recorded {

@@ -60,6 +60,7 @@ func requestDifferences(has record, n heddle.Network, asked heddle.AttachRequest
 	d.compare("addresses", slices.Equal(old.IPs, asked.IPs), anyOf(old.IPs), anyOf(asked.IPs))
 	d.compare("MAC address", old.MAC == asked.MAC, anyOf(old.MAC), anyOf(asked.MAC))
 	d.compare("NIC", old.NIC == asked.NIC, anyOf(old.NIC), anyOf(asked.NIC))
+	d.compare("machine that it comes from", asked.MoveFrom == "" || old.MoveFrom == asked.MoveFrom, old.MoveFrom, asked.MoveFrom)
 	d.compare("labels", sameLabels(old.Labels, asked.Labels), old.Labels, asked.Labels)
 	d.compare("name", old.Name == asked.Name, old.Name, asked.Name)
 	d.compare("aliases", slices.Equal(old.Aliases, asked.Aliases), old.Aliases, asked.Aliases)

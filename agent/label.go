@@ -15,6 +15,9 @@ func (a *Agent) Label(ctx context.Context, id heddle.EndpointID, change heddle.L
 	if err := ctx.Err(); err != nil {
 		return heddle.Endpoint{}, heddle.Wrap(heddle.Waited, "label endpoint", id.String(), err, "call again")
 	}
+	if !a.ready.Load() {
+		return heddle.Endpoint{}, heddle.Errorf(heddle.Stopping, "label endpoint", id.String(), "", "call again when the agent is back")
+	}
 	defer a.endpointLocks.Lock(id)()
 	old, known := a.records.get(id)
 	if !known || a.records.pendingOf(id) == intentDetach {

@@ -16,8 +16,19 @@ import (
 // Of an endpoint whose NIC was plugged in, Move permits the machine to take the NIC over. The endpoint stays until that has happened;
 // with to "" it may not any more.
 func (a *Agent) Move(ctx context.Context, id heddle.EndpointID, to string) (heddle.Endpoint, error) {
-	if a.hasPlugged(id) {
+	if err := ctx.Err(); err != nil {
+		return heddle.Endpoint{}, heddle.Wrap(heddle.Waited, "move endpoint", id.String(), err, "call again")
+	}
+	if !a.ready.Load() {
+		return heddle.Endpoint{}, heddle.Errorf(heddle.Stopping, "move endpoint", id.String(), "", "call again when the agent is back")
+	}
+	switch _, known := a.records.get(id); {
+	case a.hasPlugged(id):
 		return a.permitMove(ctx, id, to)
+	case to == "" && !known && a.opt.NICs != nil: // its NIC may wait for the other machine
+		return heddle.Endpoint{ID: id}, a.opt.NICs.Permit(ctx, plugToken(id), "", "")
+	case to == "":
+		return heddle.Endpoint{}, heddle.Errorf(heddle.BadArgument, "keep endpoint", id.String(), "it has no NIC that could move", "name a host with --to to send its addresses there")
 	}
 	r, n, err := a.checkMove(id, to)
 	if err != nil {
@@ -42,9 +53,6 @@ func (a *Agent) checkMove(id heddle.EndpointID, to string) (r record, n *network
 	if !n.Shared || a.opt.Cluster == nil {
 		return r, nil, heddle.Errorf(heddle.NoStore, "move endpoint", id.String()+" of network "+n.Name,
 			"the network is on this host alone", "use a network of mode overlay on hosts that share a store")
-	}
-	if to == "" {
-		return r, nil, heddle.Errorf(heddle.BadArgument, "move endpoint", id.String(), "no host is named", "name one: 'heddle host list' shows those there are")
 	}
 	v := a.opt.Cluster.View()
 	if to == v.Self.Name {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/events"
-	"github.com/heddle-network/heddle/kernel"
 	"github.com/heddle-network/heddle/nic"
 )
 
@@ -55,7 +54,7 @@ func (a *Agent) permitMove(ctx context.Context, id heddle.EndpointID, to string)
 		err = a.opt.NICs.Permit(ctx, r.plugged().Token, to, plugToken(id))
 	}
 	switch {
-	case err != nil && to != "":
+	case heddle.NICNotGranted.In(err) != nil: // after another error it may be permitted
 		_, undo := a.noteMove(r, before)
 		err = errors.Join(err, undo)
 	case err == nil && to == "":
@@ -101,12 +100,20 @@ func (p *plugs) orderFrom(ctx context.Context, machine string, order nic.Order) 
 	if err != nil {
 		return order, err
 	}
-	i := slices.IndexFunc(offer.Permitted, func(o nic.Permitted) bool { return o.From == machine && o.Token == order.Token })
+	permitted := offer.Permitted
+	all, err := p.provider.List(ctx) // an earlier try may have taken it
+	if err != nil {
+		return order, err
+	}
+	for _, c := range all {
+		permitted = append(permitted, nic.Permitted{From: c.From, Token: c.Token, Network: c.Network, MAC: c.MAC, Addrs: c.Addrs})
+	}
+	i := slices.IndexFunc(permitted, func(o nic.Permitted) bool { return o.From == machine && o.Token == order.Token })
 	if i < 0 {
 		return order, heddle.Errorf(heddle.NICNotGranted, "take over NIC of machine", machine, "it does not permit it, or the time is over",
 			"run 'heddle endpoint move ID --to "+offer.Machine+"' there, and attach under the same ID here")
 	}
-	given := offer.Permitted[i]
+	given := permitted[i]
 	if given.Network != order.Network {
 		return order, heddle.Errorf(heddle.BadOption, "take over NIC of machine", machine, "it is on the hypervisor's network "+given.Network,
 			"attach to a network that was created with --opt plug="+given.Network)
@@ -120,7 +127,7 @@ func (p *plugs) orderFrom(ctx context.Context, machine string, order nic.Order) 
 
 // confirmMove tells the provider that the endpoint has the NIC that it took over. If the other machine has called it back, the endpoint is
 // removed. If the provider does not answer, it is told later.
-func (a *Agent) confirmMove(ctx context.Context, r record, pod kernel.Pod) error {
+func (a *Agent) confirmMove(ctx context.Context, r record) error {
 	if err := a.trip.step("confirm move of NIC"); err != nil {
 		return err
 	}
@@ -128,7 +135,7 @@ func (a *Agent) confirmMove(ctx context.Context, r record, pod kernel.Pod) error
 	defer cancel()
 	err := a.opt.NICs.Confirm(ctx, r.plugged().Token)
 	if heddle.NICNotGranted.In(err) != nil {
-		return a.rollBack(r, pod, err)
+		return errors.Join(err, a.remove(r))
 	}
 	if err != nil {
 		a.log.Warn("the machine from which a NIC has come is not told yet", "endpoint", r.Endpoint.ID, "error", err)
@@ -160,7 +167,7 @@ func (p *plugs) endMoves(ctx context.Context, all []nic.Card) error {
 		if has[given.Token].From != "" {
 			come = append(come, given.Token)
 		}
-		if r.Endpoint.MovesTo != "" && has[given.Token].To == "" {
+		if r.Endpoint.MovesTo != has[given.Token].To {
 			going = append(going, r.Endpoint.ID)
 		}
 	})
@@ -173,7 +180,7 @@ func (p *plugs) endMoves(ctx context.Context, all []nic.Card) error {
 	return errors.Join(errs...)
 }
 
-// settleMove ends an endpoint whose NIC has moved to another machine, or notes that none may take it over any more.
+// settleMove ends an endpoint whose NIC has moved to another machine, or notes which one may take it over.
 func (a *Agent) settleMove(ctx context.Context, id heddle.EndpointID) error {
 	r, ended, err := a.settle(ctx, id)
 	if ended && r.Endpoint.DefaultRoute {
@@ -185,7 +192,7 @@ func (a *Agent) settleMove(ctx context.Context, id heddle.EndpointID) error {
 func (a *Agent) settle(ctx context.Context, id heddle.EndpointID) (r record, ended bool, err error) {
 	defer a.endpointLocks.Lock(id)()
 	r, known := a.records.get(id)
-	if !known || a.records.pendingOf(id) != "" || r.plugged() == nil || r.Endpoint.MovesTo == "" {
+	if !known || a.records.pendingOf(id) != "" || r.plugged() == nil {
 		return r, false, nil
 	}
 	all, err := a.plugs.list(ctx) // with the lock: it may have been permitted after the provider was asked
@@ -193,12 +200,12 @@ func (a *Agent) settle(ctx context.Context, id heddle.EndpointID) (r record, end
 		return r, false, err
 	}
 	i := slices.IndexFunc(all, func(c nic.Card) bool { return c.Token == r.plugged().Token })
-	if i >= 0 && all[i].To != "" {
-		return r, false, nil
-	}
 	if i >= 0 {
-		_, err := a.noteMove(r, "")
+		_, err := a.noteMove(r, all[i].To)
 		return r, false, err
+	}
+	if here, err := a.hasNIC(r); err != nil || here || r.Endpoint.MovesTo == "" {
+		return r, false, err // the hypervisor may have lost its records
 	}
 	defer a.activity.begin()()
 	if err := a.remove(r); err != nil {
@@ -206,4 +213,21 @@ func (a *Agent) settle(ctx context.Context, id heddle.EndpointID) (r record, end
 	}
 	a.log.Info("a NIC has moved to another machine, and its endpoint ends here", "endpoint", id, "machine", r.Endpoint.MovesTo)
 	return r, true, nil
+}
+
+// hasNIC reports whether an endpoint's NIC is in its container, or on this host.
+func (a *Agent) hasNIC(r record) (bool, error) {
+	if err := a.host.refresh(); err != nil {
+		return false, err
+	}
+	if slices.ContainsFunc(a.host.now().Links, func(l heddle.LinkFact) bool { return l.MAC == r.Endpoint.MAC }) {
+		return true, nil
+	}
+	pod, err := a.containers.openPod(r)
+	if pod == nil {
+		return false, err
+	}
+	defer pod.Close()
+	there, err := pod.Find(r.alias())
+	return there != nil, err
 }

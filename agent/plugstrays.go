@@ -46,8 +46,8 @@ func (p *plugs) follow(ctx context.Context) {
 	}
 }
 
-// tidy makes what there is what is wanted: strays are taken out, NICs that left their containers are put back, and moves are ended, and there are
-// as many warm ones as networks want. What fails does not keep the rest.
+// tidy makes what there is what is wanted: strays are taken out, moves are ended, NICs that left their containers are put back, and there
+// are as many warm ones as networks want. What fails does not keep the rest.
 func (p *plugs) tidy(ctx context.Context) error {
 	all, err := p.list(ctx)
 	if err != nil {

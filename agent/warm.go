@@ -53,7 +53,7 @@ func (p *plugs) warmNetworks() (all []warmNetwork) {
 
 // adopt makes a NIC warm that was plugged in for no endpoint, if a network wants one more: an earlier agent kept it.
 func (p *plugs) adopt(c nic.Card) bool {
-	if !strings.HasPrefix(c.Token, warmToken) || !c.Plugged {
+	if !strings.HasPrefix(c.Token, warmToken) || !c.Plugged || c.To != "" || c.From != "" {
 		return false
 	}
 	networks := p.warmNetworks()

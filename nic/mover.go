@@ -10,12 +10,12 @@ import (
 
 // Mover moves a NIC to another machine of the same provider, with its MAC address, its addresses and all that its switch
 // port has. The machine that has the NIC permits the other one to take it (Permit). That one takes it with an order that
-// says From, and confirms when its container has the NIC (Confirm). Until then Unplug by either gives it back to the
-// first machine, which plugs it in again.
+// says From, and confirms when its container has the NIC (Confirm). Until then Unplug by that machine
+// gives it back to the first one, which plugs it in again.
 type Mover interface {
-	// Permit lets another machine take over the NIC of that token, for PermitTime. The other machine's order has the token as.
-	// An earlier permission of the NIC ends; with to "" there is none any more, and a NIC that was taken, and not
-	// confirmed, is taken back. While there is a permission, Unplug leaves the port for the other machine.
+	// Permit lets another machine take over the NIC of that token, for some minutes. The other machine's order has the token as.
+	// An earlier permission of the NIC ends, unless it was used. With to "" there is none any more, and a NIC that was taken, and
+	// not confirmed, is taken back. While there is a permission, Unplug leaves the port for the other machine.
 	Permit(ctx context.Context, token, to, as string) error
 	// Confirm ends a move: the NIC is this machine's, of that token. Called again it does nothing. If the move was called back
 	// meanwhile, the error is heddle.NICNotGranted.

@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"net/netip"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -12,7 +13,10 @@ import (
 
 // machineNIC is the port behind a NIC of a machine.
 type machineNIC struct {
-	Machine   string            `json:"machine"`
+	Machine string `json:"machine"`
+	// MovesTo is the machine that may take the NIC over, Taken says that it has it, and has not confirmed.
+	MovesTo   string            `json:"movesTo,omitempty"`
+	Taken     bool              `json:"taken,omitempty"`
 	Network   string            `json:"network"`
 	MAC       heddle.MAC        `json:"mac"`
 	Addresses []netip.Prefix    `json:"addresses"`
@@ -33,7 +37,7 @@ func newNICList(s *session) *cobra.Command {
 			}
 			all := []machineNIC{}
 			for _, p := range found {
-				all = append(all, machineNIC{p.Machine, p.Card.Network, p.Card.MAC, p.Card.Addrs, p.Card.MTU, p.TAP, p.ID})
+				all = append(all, machineNIC{p.Machine, p.MovesTo(time.Now()), p.Move.Taken, p.Card.Network, p.Card.MAC, p.Card.Addrs, p.Card.MTU, p.TAP, p.ID})
 			}
 			return s.emit("MachineNICList", listOf(all), func(w io.Writer) error { return s.nicTable(w, all) })
 		},
@@ -47,7 +51,11 @@ func (s *session) nicTable(w io.Writer, all []machineNIC) error {
 	}
 	var rows [][]string
 	for _, n := range all {
-		rows = append(rows, []string{s.brief(n.Machine), s.brief(n.Network), string(n.MAC), joinList(n.Addresses), n.Port, s.briefID(n.Endpoint)})
+		machine := s.brief(n.Machine)
+		if n.MovesTo != "" {
+			machine += " (to " + s.brief(n.MovesTo) + ")"
+		}
+		rows = append(rows, []string{machine, s.brief(n.Network), string(n.MAC), joinList(n.Addresses), n.Port, s.briefID(n.Endpoint)})
 	}
 	return writeTable(w, s.width(), []string{"machine", "network", "mac", "addresses", "port", "endpoint"}, rows)
 }

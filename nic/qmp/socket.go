@@ -3,7 +3,6 @@ package qmp
 import (
 	"context"
 	"os"
-	"sync"
 
 	"github.com/heddle-network/heddle"
 )
@@ -13,17 +12,18 @@ import (
 type Socket struct {
 	path string
 
-	mu      sync.Mutex
-	machine *Machine
+	// connecting is full while somebody connects, or looks whether that is needed.
+	connecting chan struct{}
+	machine    *Machine
 }
 
 // NewSocket returns the socket at that path. It does not connect yet.
-func NewSocket(path string) *Socket { return &Socket{path: path} }
+func NewSocket(path string) *Socket { return &Socket{path: path, connecting: make(chan struct{}, 1)} }
 
 // Close ends the connection, if there is one.
 func (s *Socket) Close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.connecting <- struct{}{}
+	defer func() { <-s.connecting }()
 	if s.machine == nil {
 		return nil
 	}
@@ -32,8 +32,12 @@ func (s *Socket) Close() error {
 
 // connected returns a connection that has not ended.
 func (s *Socket) connected(ctx context.Context) (*Machine, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	select {
+	case s.connecting <- struct{}{}:
+		defer func() { <-s.connecting }()
+	case <-ctx.Done():
+		return nil, heddle.Wrap(heddle.Waited, "connect to machine", s.path, context.Cause(ctx), "end the program that is connected to it, if there is one: QEMU talks to one at a time")
+	}
 	if s.machine != nil {
 		select {
 		case <-s.machine.Done():

@@ -50,7 +50,11 @@ func (s *Service) Permit(ctx context.Context, machine, token, to, as string) err
 	if err != nil {
 		return s.failed(op, machine, token, err)
 	}
-	s.log.Info("NIC may move", "machine", machine, "nic", token, "to", to)
+	told := "NIC may move"
+	if to == "" {
+		told = "NIC may not move any more"
+	}
+	s.log.Info(told, "machine", machine, "nic", token, "to", to)
 	return nil
 }
 
@@ -142,24 +146,25 @@ func (s *Service) markTaken(ctx context.Context, g *guest, port *Port) error {
 // carryOver has a NIC that the machine has taken plugged in there, and no more in the other machine. ids are the devices that it
 // has. After an error the NIC is given back.
 func (s *Service) carryOver(ctx context.Context, g *guest, m Machine, ids []string, port Port) (nic.Card, error) {
+	card := plugged(port, g.name)
+	if slices.Contains(ids, port.TAP) {
+		return card, nil
+	}
 	start, err := time.Now(), error(nil)
-	if !slices.Contains(ids, port.TAP) {
-		if s.knows(port.Machine) {
-			var from Machine
-			if from, err = s.machines(port.Machine); err == nil {
-				err = pull(ctx, from, port)
-			}
+	if s.knows(port.Machine) {
+		var from Machine
+		if from, err = s.machines(port.Machine); err == nil {
+			err = pull(ctx, from, port)
 		}
-		if err == nil {
-			err = s.connect(ctx, m, port)
-		}
+	}
+	if err == nil {
+		err = s.connect(ctx, m, port)
 	}
 	if err != nil {
 		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
 		defer cancel()
 		return nic.Card{}, undone("taking over", port, s.giveBack(undo, m, port), err)
 	}
-	card := plugged(port, g.name)
 	card.Dark = time.Since(start)
 	return card, nil
 }

@@ -206,6 +206,64 @@ func TestLeft(t *testing.T) {
 	})
 }
 
+// TestMoveKept: what the first machine orders anew does not take the NIC from the one that has taken it over, whatever it orders.
+func TestMoveKept(t *testing.T) {
+	w, s, _ := permitted(t)
+	must(t, errOf(s.Plug(ctx, "b", over())))
+	must(t, s.Unplug(ctx, "a", "x"))
+	for _, o := range []nic.Order{order("x"), {Token: "x", Network: "lan", MAC: "0a:00:00:00:01:01"}, {Token: "x", Network: "dmz"}} {
+		refused(t, "plug", errOf(s.Plug(ctx, "a", o)), heddle.NICNotGranted)
+	}
+	if got := w.state(); got != "a/x>b/y! left, b=tap1" {
+		t.Error(got)
+	}
+}
+
+// TestWrongMachine: a device that stayed in a machine which did not answer goes when it answers again.
+func TestWrongMachine(t *testing.T) {
+	w, s, _ := permitted(t)
+	must(t, errOf(s.Plug(ctx, "b", over())))
+	away := heddle.Errorf(heddle.MachineAway, "connect to machine", "b", "no socket", "")
+	w.fail("unplug tap1", away)
+	must(t, s.Permit(ctx, "a", "x", "", ""))
+	refused(t, "plug", errOf(s.Plug(ctx, "a", order("x"))), heddle.UndoFailed)
+	w.fail("unplug tap1", nil)
+	must(t, s.Reconcile(ctx))
+	must(t, errOf(s.Plug(ctx, "a", order("x"))))
+	if got := w.state(); got != "a/x, a=tap1" {
+		t.Error(got)
+	}
+}
+
+// TestForsaken: a port goes that its machine has let go of, and whose NIC the other machine does not have any more.
+func TestForsaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range []struct {
+			left, has bool
+			state     string
+		}{{true, false, ""}, {true, true, "a/x>b/y! left, b=tap1"}, {false, false, "a/x>b/y!"}} {
+			w, s, _ := permitted(t)
+			must(t, errOf(s.Plug(ctx, "b", over())))
+			if c.left {
+				must(t, s.Unplug(ctx, "a", "x"))
+			}
+			if !c.has {
+				w.devices["b"] = nil
+			}
+			before := w.state()
+			must(t, s.Reconcile(ctx))
+			if got := w.state(); got != before {
+				t.Errorf("%+v: before its time: %s", c, got)
+			}
+			time.Sleep(PermitTime)
+			must(t, s.Reconcile(ctx))
+			if got := w.state(); got != c.state {
+				t.Errorf("%+v: %s", c, got)
+			}
+		}
+	})
+}
+
 // TestMoveRefused: nobody takes what is not permitted to him, and nobody has more than he may have.
 func TestMoveRefused(t *testing.T) {
 	w, s, _ := permitted(t)

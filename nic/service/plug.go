@@ -66,15 +66,15 @@ func (s *Service) plug(ctx context.Context, g *guest, order nic.Order) (nic.Card
 
 // plugFound plugs the NIC of a port in that is there. After an error it stays.
 func (s *Service) plugFound(ctx context.Context, g *guest, m Machine, ids []string, port Port, order nic.Order) (nic.Card, error) {
+	if port.Move.Taken && !port.takenBy(g.name) { // said first: the caller would unplug what does not fit
+		return nic.Card{}, heddle.Errorf(heddle.NICNotGranted, "plug NIC", g.name+"/"+order.Token, "machine "+port.Move.To+" is taking it over",
+			"call it back with 'heddle endpoint move ID --cancel', or ask again when the move has ended")
+	}
 	if err := fits(port, g.name, order); err != nil {
 		return nic.Card{}, err
 	}
 	if port.takenBy(g.name) {
 		return s.carryOver(ctx, g, m, ids, port)
-	}
-	if port.Move.Taken {
-		return nic.Card{}, heddle.Errorf(heddle.NICNotGranted, "plug NIC", g.name+"/"+order.Token, "machine "+port.Move.To+" is taking it over",
-			"call it back with 'heddle endpoint move ID --cancel', or ask again when the move has ended")
 	}
 	if port.Move.Left { // it is wanted again, and not moved
 		port.Move = Move{}
@@ -125,17 +125,23 @@ func (s *Service) makePort(ctx context.Context, g *guest, order nic.Order) (p Po
 
 // hasRoom returns an error if the machine has as many NICs as it may have.
 func (g *guest) hasRoom(all []Port, token string) error {
-	own := 0
+	own, left := 0, 0
 	for _, p := range all {
 		if p.concerns(g.name) {
 			own++
+			if p.Move.Left {
+				left++
+			}
 		}
 	}
 	if own < g.NICs() {
 		return nil
 	}
-	return heddle.Errorf(heddle.NICNotGranted, "plug NIC", g.name+"/"+token, "the machine has "+heddle.Count(own, "NIC")+", as many as it may have",
-		"unplug one that is not needed")
+	why := "the machine has " + heddle.Count(own, "NIC") + ", as many as it may have"
+	if left > 0 {
+		why += fmt.Sprintf("; %d of them wait for another machine, for %v at most", left, PermitTime)
+	}
+	return heddle.Errorf(heddle.NICNotGranted, "plug NIC", g.name+"/"+token, why, "unplug one that is not needed; 'heddle endpoint move ID --cancel' ends one that waits")
 }
 
 // fits returns an error if the port is not what is ordered now.

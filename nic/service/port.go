@@ -33,10 +33,18 @@ func (p Port) permitted(machine string, now time.Time) bool {
 	return p.Move.To == machine && !p.Move.Taken && now.Before(p.Move.Until)
 }
 
+// MovesTo is the machine that may take the port's NIC over, or has taken it and not confirmed; "" if none.
+func (p Port) MovesTo(now time.Time) string {
+	if p.Move.Taken || p.permitted(p.Move.To, now) {
+		return p.Move.To
+	}
+	return ""
+}
+
 // takenBy reports whether the machine has taken the NIC over, and has not confirmed.
 func (p Port) takenBy(machine string) bool { return p.Move.Taken && p.Move.To == machine }
 
-// concerns reports whether a machine has the NIC, or has let go of it and may still call it back.
+// concerns reports whether the NIC is a machine's: it has it, or it has taken it over, or it may still call it back.
 func (p Port) concerns(machine string) bool { return p.Machine == machine || p.takenBy(machine) }
 
 // is reports whether the machine calls the NIC by that token.
@@ -56,8 +64,6 @@ func (p Port) cardFor(machine string, now time.Time) (c nic.Card, has bool) {
 		c.Token, c.From = p.Move.As, p.Machine
 		return c, true
 	}
-	if c.Taken = p.Move.Taken; c.Taken || p.permitted(p.Move.To, now) {
-		c.To = p.Move.To
-	}
+	c.To, c.Taken = p.MovesTo(now), p.Move.Taken
 	return c, p.Machine == machine && !p.Move.Left
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/heddle-network/heddle"
 )
 
 // reconcileEvery is how often devices and ports are compared, reconcileTime bounds one comparison.
@@ -80,28 +82,41 @@ func (s *Service) tidy(ctx context.Context, g *guest, m Machine) error {
 	return s.unplugStale(ctx, g, m, ids, all)
 }
 
-// unplugStale unplugs those of a machine's devices that have no port. The ports were listed after the devices. A device is made after its
-// port, and no port is made twice, so that none is taken for stale that a request is making.
+// unplugStale unplugs those of a machine's devices that have no port, or one of another machine. The ports were listed after the
+// devices. A device is made after its port, and no port is made twice, so that none is taken for stale that a request is making.
 func (s *Service) unplugStale(ctx context.Context, g *guest, m Machine, ids []string, all []Port) error {
 	var errs []error
 	for _, id := range ids {
-		if slices.ContainsFunc(all, func(p Port) bool { return p.TAP == id }) {
+		i := slices.IndexFunc(all, func(p Port) bool { return p.TAP == id })
+		if i >= 0 && all[i].concerns(g.name) {
 			continue
 		}
-		there, err := s.ports.There(id)
-		if there {
-			continue // the agent's records may be lost; 'heddle gc' removes the port
-		}
-		if err == nil {
-			err = m.Unplug(ctx, id)
-		}
-		if err != nil {
+		if err := s.unplugOne(ctx, g, m, id, i >= 0); err != nil {
 			errs = append(errs, notPlugged("unplug device without a port from", g.name, id, err))
-			continue
 		}
-		s.log.Info("device without a port unplugged", "machine", g.name, "device", id)
 	}
 	return errors.Join(errs...)
+}
+
+// unplugOne unplugs a device that has no port, or one of another machine.
+func (s *Service) unplugOne(ctx context.Context, g *guest, m Machine, id string, hasPort bool) error {
+	if hasPort { // it may be coming here just now
+		port, _, release, err := s.holdPort(ctx, func(p Port) bool { return p.TAP == id })
+		if err != nil {
+			return err
+		}
+		defer release()
+		if port.concerns(g.name) {
+			return nil
+		}
+	} else if there, err := s.ports.There(id); err != nil || there {
+		return err // the agent's records may be lost; 'heddle gc' removes the port
+	}
+	if err := m.Unplug(ctx, id); err != nil {
+		return err
+	}
+	s.log.Info("device without a port unplugged", "machine", g.name, "device", id)
+	return nil
 }
 
 // removeLeft removes the ports that nobody wants.
@@ -112,20 +127,37 @@ func (s *Service) removeLeft(ctx context.Context) error {
 	}
 	var errs []error
 	for _, one := range all {
-		if one.over(time.Now()) {
+		if one.over(time.Now()) || s.forsaken(ctx, one) {
 			errs = append(errs, s.removeOver(ctx, one))
 		}
 	}
 	return errors.Join(errs...)
 }
 
+// forsaken reports whether a machine has let go of a NIC, and the one that has taken it over has it no more, and has not confirmed in time:
+// it may have ended for good.
+func (s *Service) forsaken(ctx context.Context, p Port) bool {
+	if !p.Move.Taken || !p.Move.Left || time.Now().Before(p.Move.Until) {
+		return false
+	}
+	if !s.knows(p.Move.To) {
+		return true
+	}
+	m, err := s.machines(p.Move.To)
+	if err != nil {
+		return false
+	}
+	ids, err := m.Plugged(ctx)
+	return err == nil && !slices.Contains(ids, p.TAP) || errors.Is(err, heddle.MachineAway.Sentinel())
+}
+
 func (s *Service) removeOver(ctx context.Context, one Port) error {
-	port, found, release, err := s.holdPort(ctx, func(p Port) bool { return p.ID == one.ID && p.over(time.Now()) })
+	port, found, release, err := s.holdPort(ctx, func(p Port) bool { return p.ID == one.ID })
 	if err != nil {
 		return err
 	}
 	defer release()
-	if !found {
+	if !found || !port.over(time.Now()) && !s.forsaken(ctx, port) {
 		return nil
 	}
 	s.log.Info("port removed that no machine took over", "machine", port.Machine, "to", port.Move.To, "mac", port.Card.MAC)
