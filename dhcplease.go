@@ -2,6 +2,7 @@ package heddle
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 )
 
@@ -14,6 +15,36 @@ const (
 
 // FromDHCP reports whether the network's endpoints get their addresses from the LAN's DHCP server.
 func (n Network) FromDHCP() bool { return n.Options[OptionAddresses] == AddressesDHCP }
+
+// LeasedTo is the network as an endpoint's DHCP lease has it: the LAN's subnet, and the router that the
+// server names. A network whose addresses come from elsewhere stays as it is.
+func (n Network) LeasedTo(e Endpoint) Network {
+	if !n.FromDHCP() || e.DHCP == nil || !e.DHCP.Held {
+		return n
+	}
+	n.Subnets = []netip.Prefix{e.DHCP.Address.Masked()}
+	if n.Gateways = nil; e.DHCP.Router.IsValid() {
+		n.Gateways = []netip.Addr{e.DHCP.Router}
+	}
+	return n
+}
+
+// WithDHCP is the endpoint with a lease, and its address while it is held.
+func (e Endpoint) WithDHCP(l DHCPLease) Endpoint {
+	e.DHCP, e.Addrs = &l, nil
+	if l.Held {
+		e.Addrs = []netip.Prefix{l.Address}
+	}
+	return e
+}
+
+// SameGrant reports whether both leases grant the same: what is recorded does not change with what
+// the agent is about to do.
+func (l DHCPLease) SameGrant(o DHCPLease) bool {
+	return l.Renew.Equal(o.Renew) && l.Rebind.Equal(o.Rebind) && l.Expires.Equal(o.Expires) &&
+		l.Held == o.Held && l.Address == o.Address && l.Server == o.Server && l.ServerMAC == o.ServerMAC && l.Router == o.Router &&
+		slices.Equal(l.DNS, o.DNS) && l.Domain == o.Domain && slices.Equal(l.Search, o.Search) && l.MTU == o.MTU
+}
 
 // DHCPLease is what a DHCP server has leased to an endpoint (RFC 2131). Times are of the wall clock,
 // so that they hold after a restart of the agent.

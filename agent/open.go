@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/dhcp"
 	"github.com/heddle-network/heddle/nic"
 )
 
@@ -55,6 +56,8 @@ func (a *Agent) open() (err error) {
 		removals: a.removals, holds: a.holds}
 	a.lanDevices = &lanDevices{kernel: a.kernel, ledger: a.ledger, log: a.log, networks: a.networks,
 		records: a.records, endpointLocks: &a.endpointLocks}
+	a.dhcp = &dhcpLeases{kernel: a.kernel, host: a.host, records: a.records, follow: a.followLease,
+		clients: map[string]*dhcp.Client{}, of: map[heddle.EndpointID]*dhcp.Client{}, unsure: map[heddle.EndpointID]bool{}}
 	a.defaults = &defaults{kernel: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip, host: a.host,
 		networks: a.networks, records: a.records,
 		containers: a.containers, podLocks: &a.podLocks, endpointLocks: &a.endpointLocks,
@@ -120,6 +123,9 @@ func (a *Agent) Close() error {
 	a.ready.Store(false)
 	if a.stop != nil {
 		a.stop()
+	}
+	if a.dhcp != nil {
+		a.dhcp.close()
 	}
 	a.followJobs.close()
 	a.repairJobs.close()

@@ -122,6 +122,7 @@ func (m *Machine) Release() [][]byte {
 	if m.lease.State == probing {
 		m.lease.Held, m.lease.Address, m.lease.Server, m.lease.ServerMAC = true, m.offer.Address, m.offer.Server, m.offer.ServerMAC
 	}
+	m.lease.State = selecting
 	if !m.lease.Held {
 		return nil
 	}

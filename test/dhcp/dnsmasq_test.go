@@ -1,0 +1,119 @@
+package dhcp_test
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/world"
+)
+
+// dnsmasq is a server on the LAN outside, and what it has leased.
+type dnsmasq struct{ dir string }
+
+// startDnsmasq runs dnsmasq outside, with further flags, for the length of the test.
+func startDnsmasq(t *testing.T, outside world.Netns, flags ...string) *dnsmasq {
+	t.Helper()
+	path, err := exec.LookPath("dnsmasq")
+	if err != nil {
+		t.Skip("needs dnsmasq (Debian: dnsmasq-base)")
+	}
+	d := &dnsmasq{t.TempDir()}
+	os.Chmod(d.dir, 0o777)
+	args := append([]string{"--keep-in-foreground", "--conf-file=/dev/null", "--port=0", "--interface=eth0", "--bind-interfaces", "--no-ping", "--user=root",
+		"--dhcp-authoritative", "--dhcp-range=192.0.2.50,192.0.2.59,255.255.255.0,2m", "--dhcp-option=option:router,192.0.2.2",
+		"--dhcp-leasefile=" + d.leases(), "--log-dhcp", "--log-facility=-"}, flags...)
+	cmd := exec.Command(path, args...)
+	log, err := os.Create(filepath.Join(d.dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := outside.Do(cmd.Start); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+		if t.Failed() {
+			t.Logf("dnsmasq:\n%s", d.log())
+		}
+	})
+	world.Soon(t, "dnsmasq runs", func() error {
+		if text := d.log(); !strings.Contains(text, "DHCP, IP range") {
+			return fmt.Errorf("%s", text)
+		}
+		return nil
+	})
+	return d
+}
+
+func (d *dnsmasq) leases() string { return filepath.Join(d.dir, "leases") }
+
+func (d *dnsmasq) log() string {
+	text, _ := os.ReadFile(filepath.Join(d.dir, "log"))
+	return string(text)
+}
+
+// has reports whether the lease file has the address.
+func (d *dnsmasq) has(a netip.Addr) bool {
+	text, _ := os.ReadFile(d.leases())
+	return strings.Contains(string(text), " "+a.String()+" ")
+}
+
+// TestLeased: a container has the address, mask and router that a real server gives, reaches the LAN
+// and what lies beyond by it, renews it, keeps it over an agent's restart, and gives it back.
+func TestLeased(t *testing.T) {
+	w := world.New(t)
+	server := startDnsmasq(t, w.Outside, "--dhcp-option=option:T1,3", "--dhcp-option=option:T2,60", "--dhcp-option=option:mtu,1300")
+	n := w.Network(t, "lan", "macvlan", byDHCP)
+	if len(n.Subnets) != 0 || n.Parent != "up0" {
+		t.Errorf("network: %+v", n)
+	}
+	a := w.Pod(t, "a", "lan")
+	l := a.Endpoint.DHCP
+	if l == nil || !l.Held || a.Endpoint.Addrs[0].Bits() != 24 || l.Server != world.Outside4 || !a.Endpoint.DefaultRoute || a.Endpoint.MTU != 1300 {
+		t.Fatalf("endpoint: %+v, lease %+v", a.Endpoint, l)
+	}
+	a.Reaches(t, world.Outside4, world.Beyond4, world.Host4)
+	w.Outside.Reaches(t, a.V4())
+	w.Host.Reaches(t, a.V4())
+	if !server.has(a.V4()) {
+		t.Error("the server has no lease")
+	}
+	renewed := func(since heddle.DHCPLease) (now heddle.DHCPLease) {
+		world.Soon(t, "renewed", func() error {
+			e, err := w.Endpoint(a.Endpoint.ID)
+			if err != nil {
+				return err
+			}
+			if now = *e.DHCP; !now.Held || !now.Expires.After(since.Expires) {
+				return fmt.Errorf("lease %+v", now)
+			}
+			return nil
+		})
+		return now
+	}
+	next := renewed(*l)
+	w.AuditEmpty(t)
+	w.Restart(t, func() { a.Reaches(t, world.Outside4) })
+	renewed(next)
+	a.Reaches(t, world.Outside4, world.Beyond4)
+	w.AuditEmpty(t)
+	addr := a.V4()
+	a.Leave(t)
+	world.Soon(t, "the lease is given back", func() error {
+		if server.has(addr) {
+			return fmt.Errorf("%s", server.log())
+		}
+		return nil
+	})
+	b := w.Pod(t, "b", "lan")
+	b.Reaches(t, world.Outside4)
+}
