@@ -41,9 +41,7 @@ func (d *dhcpLeases) resume(n *network, e heddle.Endpoint) {
 		was = *e.DHCP
 	}
 	d.begin(n, e, dhcp.Resume(dhcp.NewIdentity(n.ID, e.ID, e.MAC), d.refusal(n, e.ID), was, time.Now()))
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.unsure[e.ID] = true
+	d.setUnsure(e.ID, true)
 }
 
 // begin has a machine's lease kept by the client of the network's LAN.
@@ -97,17 +95,19 @@ func (d *dhcpLeases) shown(e heddle.Endpoint) heddle.Endpoint {
 	return e
 }
 
-// isUnsure reports whether a container may not have what its record says; sure notes that it has.
+// isUnsure reports whether a container may not have what its record says.
 func (d *dhcpLeases) isUnsure(id heddle.EndpointID) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.unsure[id]
 }
 
-func (d *dhcpLeases) sure(id heddle.EndpointID) {
+func (d *dhcpLeases) setUnsure(id heddle.EndpointID, on bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	delete(d.unsure, id)
+	if delete(d.unsure, id); on {
+		d.unsure[id] = true
+	}
 }
 
 // end gives an endpoint's lease back to its server, if it has one.

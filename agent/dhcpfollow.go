@@ -70,13 +70,21 @@ func (a *Agent) applyLease(id heddle.EndpointID) error {
 			return err
 		}
 	}
-	if err := a.takeOff(old, next, pod); err != nil {
+	a.dhcp.setUnsure(id, true)
+	a.wanted.replaceRecord(old, next)
+	if err = a.takeOff(old, next, pod); err == nil {
+		err = a.recordLease(next)
+	}
+	if err != nil {
+		a.wanted.replaceRecord(next, old)
 		return err
 	}
-	if err := a.putOn(old, next, pod); err != nil {
-		return err
+	if pod != nil { // the container has not ended
+		if _, err := a.handovers.reapply(next, pod); err != nil {
+			return err
+		}
 	}
-	a.dhcp.sure(id)
+	a.dhcp.setUnsure(id, false)
 	if !slices.Equal(old.Endpoint.Addrs, next.Endpoint.Addrs) {
 		a.log.Warn("the address of an endpoint has changed with its DHCP lease", "endpoint", id, "was", old.Endpoint.Addrs,
 			"is", next.Endpoint.Addrs, "why", cmp.Or(lease.Trouble, "granted by server "+lease.Server.String()))
@@ -87,9 +95,9 @@ func (a *Agent) applyLease(id heddle.EndpointID) error {
 	return nil
 }
 
-// takeOff removes what an endpoint has, and has no more in its next plan.
+// takeOff removes what an endpoint has, and has no more, or otherwise, in its next plan.
 func (a *Agent) takeOff(old, next record, pod kernel.Pod) error {
-	// what the old plan adds to the next one: objects that go, and those that change
+	// seen from the next plan, it is what the old one adds
 	onHost, _ := heddle.Delta(next.Plan.Host, old.Plan.Host)
 	inPod, _ := heddle.Delta(next.Plan.Pod, old.Plan.Pod)
 	if onHost.Empty() && inPod.Empty() {
@@ -98,17 +106,12 @@ func (a *Agent) takeOff(old, next record, pod kernel.Pod) error {
 	if err := a.trip.step("take address off"); err != nil {
 		return err
 	}
-	a.wanted.replaceRecord(old, next)
 	defer a.linkLocks.lockShared(old)()
-	err := a.kernel.Remove(heddle.Plan{Host: onHost, Pod: inPod}, pod, a.wanted.has)
-	if err != nil {
-		a.wanted.replaceRecord(next, old)
-	}
-	return err
+	return a.kernel.Remove(heddle.Plan{Host: onHost, Pod: inPod}, pod, a.wanted.has)
 }
 
-// putOn records what an endpoint has now, and makes it.
-func (a *Agent) putOn(old, next record, pod kernel.Pod) error {
+// recordLease records what an endpoint's lease grants now.
+func (a *Agent) recordLease(next record) error {
 	if err := a.trip.step("ledger lease"); err != nil {
 		return err
 	}
@@ -116,11 +119,7 @@ func (a *Agent) putOn(old, next record, pod kernel.Pod) error {
 		return err
 	}
 	a.records.put(next)
-	if pod == nil {
-		return nil // the container has ended
-	}
-	_, err := a.handovers.reapply(next, pod)
-	return err
+	return nil
 }
 
 // lostLeases finds endpoints that have no address, because nobody renewed the lease or gives another.
