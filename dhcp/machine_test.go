@@ -88,6 +88,36 @@ func TestOthersIgnored(t *testing.T) {
 	}
 }
 
+// TestOtherServerWhileRequesting: while one server is asked for what it offered, no other one's word
+// counts, though it knows the transaction: it was sent to all.
+func TestOtherServerWhileRequesting(t *testing.T) {
+	m := NewMachine(me, anyAddr)
+	m.Tick(start)
+	m.Receive(start, answer(m, dhcpv4.MessageTypeOffer))
+	for _, kind := range []dhcpv4.MessageType{dhcpv4.MessageTypeNak, dhcpv4.MessageTypeAck, dhcpv4.MessageTypeOffer} {
+		a := answer(m, kind)
+		a.Server = netip.MustParseAddr("192.0.2.66")
+		if m.Receive(start, a); m.lease.State != requesting || m.offer.Server != srv {
+			t.Fatalf("%s of another server: %+v", kind, m.lease)
+		}
+	}
+	if m.Receive(start, answer(m, dhcpv4.MessageTypeAck)); m.lease.State != probing {
+		t.Errorf("after its own server's word: %+v", m.lease)
+	}
+}
+
+// TestOtherAddressConfirmed: a server that confirms another address than it offered is not believed.
+func TestOtherAddressConfirmed(t *testing.T) {
+	m := NewMachine(me, anyAddr)
+	m.Tick(start)
+	m.Receive(start, answer(m, dhcpv4.MessageTypeOffer))
+	a := answer(m, dhcpv4.MessageTypeAck)
+	a.Address = netip.MustParsePrefix("192.0.2.51/24")
+	if m.Receive(start, a); m.lease.State != requesting {
+		t.Errorf("believed: %+v", m.lease)
+	}
+}
+
 // TestConflict: an address that somebody has is declined.
 func TestConflict(t *testing.T) {
 	m := NewMachine(me, anyAddr)
