@@ -42,16 +42,16 @@ func has(t *testing.T, w *world.World, p *world.Pod, want ...string) {
 // answers again, the address is back; so it is for an agent that has been started meanwhile.
 func TestExpires(t *testing.T) {
 	w := world.New(t)
-	s := startServer(t, w.Outside)
+	s := w.ServeDHCP(t)
 	w.Network(t, "lan", "macvlan", byDHCP)
 	a := w.Pod(t, "a", "lan")
 	has(t, w, a, "192.0.2.50/24")
 	w.Host.Reaches(t, a.V4())
-	s.set(func() { s.silent = true })
+	s.Set(func() { s.Silent = true })
 	began := time.Now()
 	has(t, w, a)
-	t.Logf("the address went %v after the server fell silent, with a lease of %v", time.Since(began).Round(100*time.Millisecond), s.lease)
-	if s.heard(dhcpv4.MessageTypeRequest) < 2 {
+	t.Logf("the address went %v after the server fell silent, with a lease of %v", time.Since(began).Round(100*time.Millisecond), s.Lease)
+	if s.Count(dhcpv4.MessageTypeRequest) < 2 {
 		t.Error("nobody asked for more time")
 	}
 	told := func() {
@@ -67,7 +67,7 @@ func TestExpires(t *testing.T) {
 	if out := cell.Sh(t, "ip route show 192.0.2.50"); out != "" {
 		t.Errorf("the host still has %s", out)
 	}
-	s.set(func() { s.silent = false })
+	s.Set(func() { s.Silent = false })
 	has(t, w, a, "192.0.2.50/24")
 	a.Reaches(t, world.Outside4, world.Beyond4)
 	w.Host.Reaches(t, a.V4())
@@ -77,10 +77,10 @@ func TestExpires(t *testing.T) {
 // TestExpiresUnseen: an address whose lease ends while no agent runs is taken off by the next one.
 func TestExpiresUnseen(t *testing.T) {
 	w := world.New(t)
-	s := startServer(t, w.Outside)
+	s := w.ServeDHCP(t)
 	w.Network(t, "lan", "macvlan", byDHCP)
 	a := w.Pod(t, "a", "lan")
-	s.set(func() { s.silent = true })
+	s.Set(func() { s.Silent = true })
 	w.Restart(t, func() { time.Sleep(time.Until(a.Endpoint.DHCP.Expires) + 100*time.Millisecond) })
 	has(t, w, a)
 }
@@ -89,11 +89,11 @@ func TestExpiresUnseen(t *testing.T) {
 // address and its routes are gone, the new ones are there.
 func TestTakenBack(t *testing.T) {
 	w := world.New(t)
-	s := startServer(t, w.Outside)
+	s := w.ServeDHCP(t)
 	w.Network(t, "lan", "macvlan", byDHCP)
 	a := w.Pod(t, "a", "lan")
 	has(t, w, a, "192.0.2.50/24")
-	s.set(func() { s.takesBack = true })
+	s.Set(func() { s.TakesBack = true })
 	has(t, w, a, "192.0.2.51/24")
 	a.Reaches(t, world.Outside4, world.Beyond4, world.Host4)
 	w.Host.Reaches(t, netip.MustParseAddr("192.0.2.51"))
@@ -107,13 +107,13 @@ func TestTakenBack(t *testing.T) {
 // a container beside has, which the LAN does not hear of.
 func TestInUse(t *testing.T) {
 	w := world.New(t)
-	s := startServer(t, w.Outside)
+	s := w.ServeDHCP(t)
 	w.Outside.Sh(t, "ip address add 192.0.2.50/32 dev eth0")
 	w.Network(t, "lan", "macvlan", byDHCP)
 	a := w.Pod(t, "a", "lan")
 	has(t, w, a, "192.0.2.51/24")
-	if s.heard(dhcpv4.MessageTypeDecline) != 1 {
-		t.Errorf("heard: %v", s.seen)
+	if s.Count(dhcpv4.MessageTypeDecline) != 1 {
+		t.Errorf("heard: %v", s.Asked())
 	}
 	_, err := w.Attach(ctx, w.Request(world.NewNetns(t, "b"), "lan"))
 	wantCode(t, err, heddle.NoLease)
@@ -149,7 +149,7 @@ func TestNobodyAnswers(t *testing.T) {
 	if out := pod.Sh(t, "ip -o link show") + cell.Sh(t, "ip -o link show type macvlan"); strings.Contains(out, "eth0") {
 		t.Errorf("left: %s", out)
 	}
-	startServer(t, w.Outside)
+	w.ServeDHCP(t)
 	w.PodIn(t, pod, "lan").Reaches(t, world.Outside4)
 }
 
@@ -157,7 +157,7 @@ func TestNobodyAnswers(t *testing.T) {
 // asked of the LAN.
 func TestRefusedByDHCP(t *testing.T) {
 	w := world.New(t)
-	s := startServer(t, w.Outside)
+	s := w.ServeDHCP(t)
 	for name, c := range map[string]struct {
 		mode   string
 		change world.NetworkOption
@@ -187,7 +187,7 @@ func TestRefusedByDHCP(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if len(s.seen) > 0 || len(w.Endpoints()) > 0 {
-		t.Errorf("the LAN was asked %v, endpoints %v", s.seen, w.Endpoints())
+	if len(s.Asked()) > 0 || len(w.Endpoints()) > 0 {
+		t.Errorf("the LAN was asked %v, endpoints %v", s.Asked(), w.Endpoints())
 	}
 }
