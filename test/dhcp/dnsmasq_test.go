@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -67,6 +68,17 @@ func (d *dnsmasq) has(a netip.Addr) bool {
 	return strings.Contains(string(text), " "+a.String()+" ")
 }
 
+// getsBack waits until the address is leased no more.
+func (d *dnsmasq) getsBack(t *testing.T, a netip.Addr) {
+	t.Helper()
+	world.Soon(t, "the lease is given back", func() error {
+		if d.has(a) {
+			return fmt.Errorf("%s", d.log())
+		}
+		return nil
+	})
+}
+
 // TestLeased: a container has the address, mask and router that a real server gives, reaches the LAN
 // and what lies beyond by it, renews it, keeps it over an agent's restart, and gives it back.
 func TestLeased(t *testing.T) {
@@ -108,12 +120,40 @@ func TestLeased(t *testing.T) {
 	w.AuditEmpty(t)
 	addr := a.V4()
 	a.Leave(t)
-	world.Soon(t, "the lease is given back", func() error {
-		if server.has(addr) {
-			return fmt.Errorf("%s", server.log())
-		}
-		return nil
-	})
+	server.getsBack(t, addr)
 	b := w.Pod(t, "b", "lan")
 	b.Reaches(t, world.Outside4)
+}
+
+// TestKilled: an agent that is killed takes nothing along, and the next one renews the lease.
+func TestKilled(t *testing.T) {
+	w := world.New(t) // for its LAN
+	server := startDnsmasq(t, w.Outside, "--dhcp-option=option:T1,2", "--dhcp-option=option:T2,60")
+	dir, pod := t.TempDir(), world.NewNetns(t, "killed")
+	a := cell.Start(t, dir)
+	n := heddle.Network{Name: "lan", Mode: "macvlan", Parent: "up0", Options: map[string]string{"addresses": "dhcp"}}
+	_, _, err := a.CreateNetwork(ctx, n, false)
+	cell.Must(t, err)
+	made, err := a.Attach(ctx, w.Request(pod, "lan"))
+	cell.Must(t, err)
+	pod.Reaches(t, world.Outside4)
+	for range 2 {
+		a.Kill()
+		pod.Reaches(t, world.Outside4)
+		a = cell.Start(t, dir)
+		world.Soon(t, "the lease is renewed", func() error {
+			e, err := a.Endpoint(ctx, made.Endpoint.ID)
+			if err == nil && (!e.DHCP.Expires.After(made.Endpoint.DHCP.Expires) || e.Addrs[0] != made.Endpoint.Addrs[0]) {
+				err = fmt.Errorf("%+v", e.DHCP)
+			}
+			return err
+		})
+	}
+	a.AuditEmpty(t)
+	_, err = a.Detach(ctx, made.Endpoint.ID)
+	cell.Must(t, err)
+	server.getsBack(t, made.Endpoint.Addrs[0].Addr())
+	cell.Must(t, a.DeleteNetwork(ctx, "lan"))
+	a.AuditEmpty(t)
+	a.Stop()
 }

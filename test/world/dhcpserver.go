@@ -32,8 +32,15 @@ type DHCPServer struct {
 	asked  []dhcpv4.MessageType
 }
 
-// ServeDHCP starts a server outside that gives 192.0.2.50 and following, for ten seconds.
+// ServeDHCP starts a server outside.
 func (w *World) ServeDHCP(t testing.TB) *DHCPServer {
+	t.Helper()
+	return w.Outside.ServeDHCP(t, "eth0")
+}
+
+// ServeDHCP starts a server on a link of the namespace, which gives 192.0.2.50 and following, for ten
+// seconds.
+func (n Netns) ServeDHCP(t testing.TB, link string) *DHCPServer {
 	t.Helper()
 	s := &DHCPServer{ID: Outside4, Lease: 10 * time.Second, T1: 2 * time.Second}
 	for i := range byte(10) {
@@ -43,11 +50,11 @@ func (w *World) ServeDHCP(t testing.TB) *DHCPServer {
 		raw.Control(func(fd uintptr) {
 			unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_BROADCAST, 1)
 			unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)
-			err = unix.BindToDevice(int(fd), "eth0")
+			err = unix.BindToDevice(int(fd), link)
 		})
 		return err
 	}}
-	err := w.Outside.Do(func() (err error) {
+	err := n.Do(func() (err error) {
 		s.conn, err = config.ListenPacket(context.Background(), "udp4", ":67")
 		return err
 	})
@@ -116,10 +123,11 @@ func (s *DHCPServer) answer(q *dhcpv4.DHCPv4) *dhcpv4.DHCPv4 {
 	case dhcpv4.MessageTypeDiscover:
 	case dhcpv4.MessageTypeRequest:
 		if s.TakesBack {
-			s.TakesBack, s.Offers, kind, address = false, s.Offers[1:], dhcpv4.MessageTypeNak, netip.IPv4Unspecified()
-			break
+			s.TakesBack, s.Offers = false, s.Offers[1:]
 		}
-		kind = dhcpv4.MessageTypeAck
+		if kind = dhcpv4.MessageTypeAck; wanted(q) != s.Offers[0] {
+			kind, address = dhcpv4.MessageTypeNak, netip.IPv4Unspecified()
+		}
 	case dhcpv4.MessageTypeDecline:
 		s.Offers = s.Offers[1:]
 		return nil
@@ -137,4 +145,14 @@ func (s *DHCPServer) answer(q *dhcpv4.DHCPv4) *dhcpv4.DHCPv4 {
 		return nil
 	}
 	return a
+}
+
+// wanted is the address that a request is about.
+func wanted(q *dhcpv4.DHCPv4) netip.Addr {
+	ip := q.RequestedIPAddress()
+	if ip == nil {
+		ip = q.ClientIPAddr
+	}
+	a, _ := netip.AddrFromSlice(ip)
+	return a.Unmap()
 }
