@@ -9,7 +9,6 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/frames"
-	"github.com/heddle-network/heddle/impair"
 )
 
 // Wire is a LAN, at the interface by which the host is on it: what is sent and heard there in the name of
@@ -72,16 +71,16 @@ func (w *lanWire) Send(frame []byte) error {
 	if err := w.socket.SetWriteDeadline(time.Now().Add(sendTime)); err != nil {
 		return err
 	}
-	_, err := w.socket.Write(append(make([]byte, impair.HeaderSize, impair.HeaderSize+len(frame)), frame...))
+	_, err := w.socket.Write(append(make([]byte, frames.HeaderSize, frames.HeaderSize+len(frame)), frame...))
 	return err
 }
 
 func (w *lanWire) Next() ([]byte, error) {
 	b, _, err := w.socket.Next()
-	if err != nil || len(b) < impair.HeaderSize {
+	if err != nil || len(b) < frames.HeaderSize {
 		return nil, err
 	}
-	return b[impair.HeaderSize:], nil
+	return b[frames.HeaderSize:], nil
 }
 
 func (w *lanWire) Hear(mac heddle.MAC, on bool) error {

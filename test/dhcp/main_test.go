@@ -10,11 +10,15 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/lab"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
 )
 
-func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
+func TestMain(m *testing.M) {
+	lab.Dispatch(os.Args[1:])
+	os.Exit(cell.Main(m))
+}
 
 var ctx = context.Background()
 

@@ -123,13 +123,13 @@ func (s *DHCPServer) answer(q *dhcpv4.DHCPv4) *dhcpv4.DHCPv4 {
 	case dhcpv4.MessageTypeDiscover:
 	case dhcpv4.MessageTypeRequest:
 		if s.TakesBack {
-			s.TakesBack, s.Offers = false, s.Offers[1:]
+			s.TakesBack, s.Offers = false, append(s.Offers[1:], s.Offers[0])
 		}
 		if kind = dhcpv4.MessageTypeAck; wanted(q) != s.Offers[0] {
 			kind, address = dhcpv4.MessageTypeNak, netip.IPv4Unspecified()
 		}
 	case dhcpv4.MessageTypeDecline:
-		s.Offers = s.Offers[1:]
+		s.Offers = append(s.Offers[1:], s.Offers[0])
 		return nil
 	default:
 		return nil
