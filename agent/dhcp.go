@@ -26,6 +26,8 @@ type dhcpLeases struct {
 	// unsure are the endpoints of which it is not known that their containers have what the records say:
 	// an earlier agent may have been killed between the two.
 	unsure map[heddle.EndpointID]bool
+	// failed says of endpoints why they could not be brought in line with their leases.
+	failed map[heddle.EndpointID]string
 }
 
 // acquire asks the LAN for a lease until the context ends.
@@ -110,12 +112,31 @@ func (d *dhcpLeases) setUnsure(id heddle.EndpointID, on bool) {
 	}
 }
 
+// note keeps why an endpoint could not be brought in line with its lease; nil if it was. It reports whether
+// that is news.
+func (d *dhcpLeases) note(id heddle.EndpointID, err error) (news bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	was := d.failed[id]
+	if delete(d.failed, id); err != nil && d.of[id] != nil {
+		d.failed[id] = heddle.SentenceOf(err)
+	}
+	return d.failed[id] != "" && d.failed[id] != was
+}
+
+func (d *dhcpLeases) whyNot(id heddle.EndpointID) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.failed[id]
+}
+
 // end gives an endpoint's lease back to its server, if it has one.
 func (d *dhcpLeases) end(id heddle.EndpointID) {
 	d.mu.Lock()
 	c := d.of[id]
 	delete(d.of, id)
 	delete(d.unsure, id)
+	delete(d.failed, id)
 	d.mu.Unlock()
 	if c == nil {
 		return

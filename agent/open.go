@@ -57,7 +57,7 @@ func (a *Agent) open() (err error) {
 	a.lanDevices = &lanDevices{kernel: a.kernel, ledger: a.ledger, log: a.log, networks: a.networks,
 		records: a.records, endpointLocks: &a.endpointLocks}
 	a.dhcp = &dhcpLeases{kernel: a.kernel, host: a.host, records: a.records, follow: a.followLease,
-		clients: map[string]*dhcp.Client{}, of: map[heddle.EndpointID]*dhcp.Client{}, unsure: map[heddle.EndpointID]bool{}}
+		clients: map[string]*dhcp.Client{}, of: map[heddle.EndpointID]*dhcp.Client{}, unsure: map[heddle.EndpointID]bool{}, failed: map[heddle.EndpointID]string{}}
 	a.defaults = &defaults{kernel: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip, host: a.host,
 		networks: a.networks, records: a.records,
 		containers: a.containers, podLocks: &a.podLocks, endpointLocks: &a.endpointLocks,

@@ -60,6 +60,11 @@ func TestExpires(t *testing.T) {
 		if err != nil || len(found) != 1 || found[0].Kind != "lease" || found[0].Owner != a.Endpoint.ID.String() || found[0].Remedy == "" {
 			t.Errorf("audit: %+v, %v", found, err)
 		}
+		if !slices.ContainsFunc(w.Status().Parts, func(p heddle.PartStatus) bool {
+			return strings.Contains(p.Detail, "a/eth0: the container has no address")
+		}) {
+			t.Errorf("status: %+v", w.Status().Parts)
+		}
 	}
 	told()
 	w.Restart(t, nil)
@@ -121,6 +126,30 @@ func TestInUse(t *testing.T) {
 		t.Errorf("error: %v", err)
 	}
 	w.AuditEmpty(t)
+}
+
+// TestClash: a lease in the subnet of the container's other network is not put on. It goes on when the
+// other one is detached.
+func TestClash(t *testing.T) {
+	w := world.New(t)
+	s := w.ServeDHCP(t)
+	w.Network(t, "lan", "macvlan", byDHCP)
+	other := w.Network(t, "other", "bridge", world.OnlyV4)
+	a := w.Pod(t, "a", "lan")
+	second := a.Join(t, "other", world.As("eth1"))
+	s.Set(func() { s.Offers = []netip.Addr{other.Subnets[0].Addr().Next().Next().Next()} })
+	has(t, w, a)
+	world.Soon(t, "the audit says why", func() error {
+		if found, err := w.Audit(); err != nil || len(found) != 1 || !strings.Contains(found[0].Detail, "overlaps "+other.Subnets[0].String()) {
+			return fmt.Errorf("audit: %+v, %v", found, err)
+		}
+		return nil
+	})
+	a.Reaches(t, other.Gateways[0])
+	if _, err := w.Detach(ctx, second.ID); err != nil {
+		t.Error(err)
+	}
+	has(t, w, a, s.Offers[0].String()+"/24")
 }
 
 // TestNobodyAnswers: without a server an attach ends in time, names the LAN, and leaves nothing.
