@@ -14,23 +14,26 @@ import (
 	"github.com/heddle-network/heddle/test/world"
 )
 
-// dnsmasq is a server on the LAN outside, and what it has leased.
-type dnsmasq struct{ dir string }
+// program is a server on the LAN outside, with a folder of its own.
+type program struct{ dir string }
 
-// startDnsmasq runs dnsmasq outside, with further flags, for the length of the test.
-func startDnsmasq(t *testing.T, outside world.Netns, flags ...string) *dnsmasq {
+// newProgram is a program that is not started yet. The test is skipped where it is not installed.
+func newProgram(t *testing.T, name, debian string) (p *program, path string) {
 	t.Helper()
-	path, err := exec.LookPath("dnsmasq")
+	path, err := exec.LookPath(name)
 	if err != nil {
-		t.Skip("needs dnsmasq (Debian: dnsmasq-base)")
+		t.Skipf("needs %s (Debian: %s)", name, debian)
 	}
-	d := &dnsmasq{t.TempDir()}
-	os.Chmod(d.dir, 0o777)
-	args := append([]string{"--keep-in-foreground", "--conf-file=/dev/null", "--port=0", "--interface=eth0", "--bind-interfaces", "--no-ping", "--user=root",
-		"--dhcp-authoritative", "--dhcp-range=192.0.2.50,192.0.2.59,255.255.255.0,2m", "--dhcp-option=option:router,192.0.2.2",
-		"--dhcp-leasefile=" + d.leases(), "--log-dhcp", "--log-facility=-"}, flags...)
+	p = &program{t.TempDir()}
+	os.Chmod(p.dir, 0o777)
+	return p, path
+}
+
+// start runs it for the length of the test, and waits for the words by which it says that it serves.
+func (p *program) start(t *testing.T, outside world.Netns, serves, path string, args ...string) {
+	t.Helper()
 	cmd := exec.Command(path, args...)
-	log, err := os.Create(filepath.Join(d.dir, "log"))
+	log, err := os.Create(filepath.Join(p.dir, "log"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,24 +46,37 @@ func startDnsmasq(t *testing.T, outside world.Netns, flags ...string) *dnsmasq {
 		cmd.Process.Kill()
 		cmd.Wait()
 		if t.Failed() {
-			t.Logf("dnsmasq:\n%s", d.log())
+			t.Logf("%s:\n%s", path, p.log())
 		}
 	})
-	world.Soon(t, "dnsmasq runs", func() error {
-		if text := d.log(); !strings.Contains(text, "DHCP, IP range") {
+	world.Soon(t, path+" runs", func() error {
+		if text := p.log(); !strings.Contains(text, serves) {
 			return fmt.Errorf("%s", text)
 		}
 		return nil
 	})
+}
+
+func (p *program) log() string {
+	text, _ := os.ReadFile(filepath.Join(p.dir, "log"))
+	return string(text)
+}
+
+// dnsmasq is the server of that name.
+type dnsmasq struct{ *program }
+
+// startDnsmasq runs dnsmasq, with further flags.
+func startDnsmasq(t *testing.T, outside world.Netns, flags ...string) *dnsmasq {
+	t.Helper()
+	p, path := newProgram(t, "dnsmasq", "dnsmasq-base")
+	d := &dnsmasq{p}
+	d.start(t, outside, "DHCP, IP range", path, append([]string{"--keep-in-foreground", "--conf-file=/dev/null", "--port=0", "--interface=eth0", "--bind-interfaces", "--no-ping", "--user=root",
+		"--dhcp-authoritative", "--dhcp-range=192.0.2.50,192.0.2.59,255.255.255.0,2m", "--dhcp-option=option:router,192.0.2.2",
+		"--dhcp-leasefile=" + d.leases(), "--log-dhcp", "--log-facility=-"}, flags...)...)
 	return d
 }
 
 func (d *dnsmasq) leases() string { return filepath.Join(d.dir, "leases") }
-
-func (d *dnsmasq) log() string {
-	text, _ := os.ReadFile(filepath.Join(d.dir, "log"))
-	return string(text)
-}
 
 // has reports whether the lease file has the address.
 func (d *dnsmasq) has(a netip.Addr) bool {
