@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"maps"
 	"net/netip"
 	"slices"
 	"time"
@@ -87,6 +88,15 @@ func (d *dhcpLeases) lease(id heddle.EndpointID) (l heddle.DHCPLease, known bool
 		return l, false
 	}
 	return c.Lease(id)
+}
+
+// asksAs reports whether a server is asked from the MAC address. A parent listens to it meanwhile, though
+// there may be no device that has it.
+func (d *dhcpLeases) asksAs(mac heddle.MAC) bool {
+	d.mu.Lock()
+	all := slices.Collect(maps.Values(d.clients))
+	d.mu.Unlock()
+	return slices.ContainsFunc(all, func(c *dhcp.Client) bool { return c.AsksAs(mac) })
 }
 
 // shown is an endpoint with its lease as it is now: the record does not say what is under way.

@@ -120,6 +120,18 @@ func (c *Client) Idle() bool {
 	return len(c.leases) == 0
 }
 
+// AsksAs reports whether the client keeps or asks for a lease from the MAC address.
+func (c *Client) AsksAs(mac heddle.MAC) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, k := range c.leases {
+		if k.id.MAC == mac {
+			return true
+		}
+	}
+	return false
+}
+
 // End gives an endpoint's lease back.
 func (c *Client) End(id heddle.EndpointID) {
 	c.mu.Lock()

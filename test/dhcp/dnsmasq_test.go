@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
@@ -104,7 +105,9 @@ func TestLeased(t *testing.T) {
 	if len(n.Subnets) != 0 || n.Parent != "up0" {
 		t.Errorf("network: %+v", n)
 	}
+	began := time.Now()
 	a := w.Pod(t, "a", "lan")
+	t.Logf("attached with a lease in %v", time.Since(began).Round(time.Millisecond))
 	l := a.Endpoint.DHCP
 	if l == nil || !l.Held || a.Endpoint.Addrs[0].Bits() != 24 || l.Server != world.Outside4 || !a.Endpoint.DefaultRoute || a.Endpoint.MTU != 1300 {
 		t.Fatalf("endpoint: %+v, lease %+v", a.Endpoint, l)
