@@ -3,7 +3,6 @@ package dhcp
 import (
 	"cmp"
 	"context"
-	"errors"
 	"net/netip"
 	"os"
 	"reflect"
@@ -12,16 +11,6 @@ import (
 
 	"github.com/heddle-network/heddle"
 )
-
-// Wire is a LAN, as kernel.Wire is.
-type Wire interface {
-	Send(frame []byte) error
-	// Next returns the next frame; nil if there was none after all. After Close the error is os.ErrClosed.
-	Next() ([]byte, error)
-	// Hear takes frames to a MAC address of nobody on this host, or not any more.
-	Hear(mac heddle.MAC, on bool) error
-	Close() error
-}
 
 // Client keeps the leases of endpoints on one LAN. The containers run no client and answer none of
 // the servers; all is sent and heard on the host's interface.
@@ -204,78 +193,4 @@ func (c *Client) arm() {
 		return
 	}
 	c.timer.Reset(nap)
-}
-
-// send sends a machine's frames. If the LAN cannot be reached, the machine asks again when it would
-// without an answer.
-func (c *Client) send(k *keeper, frames [][]byte) {
-	hear := k.lease.State == probing // who has the address answers to the MAC address
-	if len(frames) == 0 && hear == k.hears {
-		return
-	}
-	if c.wire == nil {
-		if c.wire, c.broken = c.open(); c.broken != nil {
-			c.wire = nil
-			return
-		}
-		w := c.wire
-		c.reader.Go(func() { c.read(w) })
-	}
-	var err error
-	if hear != k.hears {
-		err = c.wire.Hear(k.id.MAC, hear)
-		k.hears = hear
-	}
-	for _, b := range frames {
-		err = errors.Join(err, c.wire.Send(b))
-	}
-	if c.broken = err; err != nil {
-		c.drop() // its interface may have gone, and another one of that name have come
-	}
-}
-
-// drop closes the LAN; it is opened again when something is to be sent.
-func (c *Client) drop() {
-	if c.wire == nil {
-		return
-	}
-	c.wire.Close()
-	c.wire = nil
-	for _, k := range c.leases {
-		k.hears = false
-	}
-}
-
-// read takes what comes from a LAN until that is closed.
-func (c *Client) read(w Wire) {
-	for {
-		b, err := w.Next()
-		switch {
-		case errors.Is(err, os.ErrClosed):
-			return
-		case err != nil:
-			time.Sleep(probeWait) // the frame is lost
-			continue
-		}
-		m, a := Parse(b)
-		now := time.Now()
-		switch {
-		case m != nil:
-			c.each(func(k *keeper) [][]byte { return k.Receive(now, *m) })
-		case a != nil && c.isProbing():
-			c.each(func(k *keeper) [][]byte { return k.Heard(now, *a) })
-		}
-	}
-}
-
-// isProbing reports whether ARP matters now: a LAN may have much of it.
-func (c *Client) isProbing() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, k := range c.leases {
-		if k.lease.State == probing {
-			return true
-		}
-	}
-	return false
 }

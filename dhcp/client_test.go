@@ -140,3 +140,17 @@ func TestClientEnds(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestClientClosed: a client that is closed leaves its leases alone, and opens no LAN for them.
+func TestClientClosed(t *testing.T) {
+	l := &lan{}
+	c := client(t, l)
+	c.Keep(web, NewMachine(me, anyAddr))
+	if _, err := c.Await(t.Context(), web); err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	if c.End(web); l.opened != 1 || l.said[len(l.said)-1] != dhcpv4.MessageTypeRequest {
+		t.Errorf("opened %d times, said %v", l.opened, l.said)
+	}
+}
