@@ -83,7 +83,7 @@ lint: ## gofmt, go vet, staticcheck, the import law
 	$(GO) test ./test/law
 
 test-pure: ## the tests that need no root: seconds
-	$(GO) test . ./ipam ./mode ./nic ./doctor ./bench ./impair ./crowd/draw ./crowd/scenario ./crowd/ghosts ./crowd/plan ./crowd/service ./crowd/protocol ./crowd/diary ./crowd/classifier ./crowd/label ./crowd/picture ./crowd/report ./crowd/tally ./crowd/voice ./durable ./limit ./yamlfile ./test/law ./test/poll ./test/report ./test/contract ./test/random
+	$(GO) test . ./dhcp ./ipam ./mode ./nic ./doctor ./bench ./impair ./crowd/draw ./crowd/scenario ./crowd/ghosts ./crowd/plan ./crowd/service ./crowd/protocol ./crowd/diary ./crowd/classifier ./crowd/label ./crowd/picture ./crowd/report ./crowd/tally ./crowd/voice ./durable ./limit ./yamlfile ./test/law ./test/poll ./test/report ./test/contract ./test/random
 	@# A crowd's plan is the same on every machine: also on what this processor can be besides.
 	if grep -qw avx2 /proc/cpuinfo; then GOAMD64=v3 $(GO) test ./crowd/draw ./crowd/plan; \
 	    else echo "left out: the draws with GOAMD64=v3, as this processor has no avx2"; fi

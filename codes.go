@@ -41,6 +41,7 @@ const (
 	RoutesClash     Code = "HDL-2023"
 	NoSlot          Code = "HDL-2024"
 	NotPlugged      Code = "HDL-2025"
+	NoLease         Code = "HDL-2026"
 	IfNameTaken     Code = "HDL-3001"
 	KernelRefused   Code = "HDL-3002"
 	NotOnKernel     Code = "HDL-3003"
@@ -134,6 +135,7 @@ var explanations = map[Code]Explanation{
 	RoutesClash:     {Conflict, "conflict in the container", "Two interfaces of one container would have overlapping subnets, or routes to the same destination, and which one is used would be accident.", "Detach the other endpoint, or use networks that do not overlap."},
 	NoSlot:          {Conflict, "no slot free", "A virtual machine takes a NIC while it runs only in a slot, which is a PCIe root port that it was started with; it has none, or each holds a device.", "Unplug a NIC, or start the machine with more slots (QEMU: -device pcie-root-port; a lab's host: slots)."},
 	NotPlugged:      {Failed, "NIC not plugged", "The hypervisor could not plug a NIC into the machine, take one out, or tell which the machine has.", "See the log of 'heddle nic serve' on the hypervisor. Asking again is safe: it begins where it stopped."},
+	NoLease:         {Timeout, "no lease", "No DHCP server on the LAN of the network's parent has given the endpoint an address in time, or what it gave could not be used: the address is in use, is the host's own, or is none of a LAN.", "Look whether a server answers on that LAN and has addresses free, and attach again. A network that is created with --subnet asks no server."},
 	IfNameTaken:     {Conflict, "interface name taken", "The container has an interface of that name already, and it is not ours.", "Choose another name with --ifname."},
 	KernelRefused:   {Failed, "kernel refused", "The kernel did not take a request; the message holds its own words. Everything done before was undone.", "The kernel's message names the cause; 'heddle audit' shows whether anything is left."},
 	NotOnKernel:     {Unavailable, "not on this kernel", "This kernel lacks a feature that the mode, or the link of a crowd's persona, needs.", "Choose another mode, or a kernel with the feature; take link out of the personas."},

@@ -89,8 +89,10 @@ type Endpoint struct {
 	TAP bool `json:"tap,omitempty"`
 	// Addrs has one address for each subnet, with the subnet's length.
 	Addrs []netip.Prefix `json:"addrs,omitempty"`
-	MAC   MAC            `json:"mac,omitempty"`
-	MTU   int            `json:"mtu,omitempty"`
+	// DHCP is the lease of the address, on a network whose addresses come from a DHCP server.
+	DHCP *DHCPLease `json:"dhcp,omitempty"`
+	MAC  MAC        `json:"mac,omitempty"`
+	MTU  int        `json:"mtu,omitempty"`
 	// NIC is the host's interface that the container was given, with its earlier state.
 	NIC *NIC `json:"nic,omitempty"`
 	// MovesTo is another machine of the same hypervisor, which may take over the NIC that was plugged in for the endpoint. When

@@ -40,12 +40,18 @@ require github.com/HdrHistogram/hdrhistogram-go v1.4.0
 require gonum.org/v1/gonum v0.17.0
 
 require (
+	github.com/insomniacslk/dhcp v0.0.0-20260901064844-234b97448fae
 	github.com/quic-go/quic-go v0.65.0
 	github.com/tailscale/hujson v0.0.0-20260727124030-b80ff77dac4f
 	go4.org/netipx v0.0.0-20260823151212-3075585bcbeb
 )
 
-require github.com/quic-go/qpack v0.6.0 // indirect
+require (
+	github.com/josharian/native v1.1.0 // indirect
+	github.com/pierrec/lz4/v4 v4.1.14 // indirect
+	github.com/quic-go/qpack v0.6.0 // indirect
+	github.com/u-root/uio v0.0.0-20230220225925-ffce2a382923 // indirect
+)
 
 require (
 	github.com/BurntSushi/toml v1.6.0 // indirect

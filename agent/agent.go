@@ -51,6 +51,7 @@ type Agent struct {
 	holds          *holds
 	containers     *containers
 	lanDevices     *lanDevices
+	dhcp           *dhcpLeases
 	handovers      *handovers
 	plans          *plans
 	repairer       *repairer

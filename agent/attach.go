@@ -195,6 +195,9 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 	if n.Shared {
 		t.waitFor("an address from the cluster")
 	}
+	if n.FromDHCP() {
+		t.waitFor("a DHCP server on the LAN of " + n.Parent)
+	}
 	e, err := a.claim(ctx, n, a.blocks.withMovedAddresses(n, req), pod, earlier)
 	t.waitFor("the kernel")
 	if err != nil {
@@ -295,6 +298,7 @@ func (a *Agent) makeEndpoint(r record, pod kernel.Pod, conf *resolvConf) error {
 	a.networks.endpointEvent(events.Attached, r.Endpoint)
 	a.flows.forgetFlows(r.Endpoint)
 	a.lanDevices.announce(r.Endpoint, pod)
+	a.followIfChanged(r)
 	return nil
 }
 
@@ -329,7 +333,7 @@ func (a *Agent) reply(n *network, made record) heddle.AttachReply {
 		r.Search = a.searchDomains(n.Network)
 	}
 	if !n.Internal && e.DefaultRoute {
-		r.Gateways = n.Gateways
+		r.Gateways = n.LeasedTo(e).Gateways
 		if e.NIC != nil && !n.pool.Gives() {
 			r.Gateways = e.NIC.Fact().Gateways
 		}

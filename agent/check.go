@@ -108,7 +108,7 @@ func (a *Agent) Audit() ([]heddle.Finding, error) {
 		all = append(all, heddle.Finding{Kind: "pending", Object: l.What, Owner: l.Network, Detail: l.String(), Remedy: remedyLate})
 	}
 	all = append(append(all, differences...), a.holds.listStrays()...)
-	all = append(all, a.plugs.findings()...)
+	all = append(append(all, a.plugs.findings()...), a.lostLeases()...)
 	beside, err := a.lanDevices.extraDevices()
 	if err != nil {
 		return nil, err

@@ -35,6 +35,9 @@ func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest,
 	if err := checkNoNIC(n, req); err != nil {
 		return e, err
 	}
+	if n.FromDHCP() {
+		return a.claimByDHCP(ctx, n, req, pod, e)
+	}
 	if err := checkPorts(n, req, a.kernel.Listen); err != nil {
 		return e, err
 	}
@@ -177,6 +180,7 @@ func checkPorts(n *network, req heddle.AttachRequest, listen func(heddle.PortMap
 // lease to end.
 func (a *Agent) release(n *network, e heddle.Endpoint) {
 	a.plugs.drop(e)
+	a.dhcp.end(e.ID)
 	a.nics.free(e.ID)
 	a.blocks.freeAddresses(n, e.ID)
 	if !n.pool.Gives() && e.NIC == nil {
@@ -204,6 +208,9 @@ func (a *Agent) restoreClaims(n *network, e heddle.Endpoint) error {
 		return err
 	}
 	n.identities.restore(e)
+	if n.FromDHCP() {
+		a.dhcp.resume(n, e)
+	}
 	if pod, err := a.kernel.OpenPod(e.Netns); err == nil {
 		if e.DefaultRoute {
 			a.defaults.set(pod.Inode(), e.ID)

@@ -100,7 +100,7 @@ func (d *defaults) heirs(pod kernel.Pod) []record {
 // does not refuse one.
 func (d *defaults) mayCarry(r record) bool {
 	n := d.networks.byID(r.Endpoint.Network)
-	return n != nil && canCarryDefault(n, r.Endpoint.NIC) && (r.Request.DefaultRoute == nil || *r.Request.DefaultRoute)
+	return n != nil && canCarryDefault(n.leasedTo(r.Endpoint), r.Endpoint.NIC) && (r.Request.DefaultRoute == nil || *r.Request.DefaultRoute)
 }
 
 // arrange gives the container's default route to one endpoint and takes it from
@@ -242,6 +242,7 @@ func (d *defaults) change(n *network, old record, req heddle.AttachRequest, pod 
 		}
 		return old, checkDefault(n, req, old.Endpoint.NIC)
 	}
+	n = n.leasedTo(old.Endpoint)
 	d.podLocks.mustHold(pod.Inode())
 	d.endpointLocks.mustHold(old.Endpoint.ID)
 	change, on := wantsDefault(req, old.Endpoint)

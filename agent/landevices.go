@@ -17,6 +17,7 @@ type lanDevices struct {
 	log      *slog.Logger
 	networks *register
 	records  *records
+	dhcp     *dhcpLeases
 
 	endpointLocks *keyed[atIDs, heddle.EndpointID]
 }
@@ -42,7 +43,7 @@ func (e *lanDevices) noteParent(r *record) (err error) {
 	if r.OtherMACs, r.ParentIndex, err = e.kernel.Heard(r.parent()); err != nil {
 		return err
 	}
-	r.OtherMACs = slices.DeleteFunc(r.OtherMACs, e.records.hasMAC)
+	r.OtherMACs = slices.DeleteFunc(r.OtherMACs, func(mac heddle.MAC) bool { return e.records.hasMAC(mac) || e.dhcp.asksAs(mac) })
 	if len(r.OtherMACs) == 0 {
 		return nil
 	}

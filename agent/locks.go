@@ -57,4 +57,5 @@ type (
 	atOldFlows        [31]struct{}
 	atPeerPaths       [32]struct{}
 	atNames           [33]struct{}
+	atDHCP            [34]struct{} // who asks DHCP servers for which endpoint
 )

@@ -262,6 +262,9 @@ func (a *Agent) endpointsOn(id string) []heddle.Endpoint {
 			all = append(all, e)
 		}
 	})
+	for i, e := range all {
+		all[i] = a.dhcp.shown(e)
+	}
 	slices.SortFunc(all, func(a, b heddle.Endpoint) int { return a.ID.Compare(b.ID) })
 	return all
 }
@@ -324,7 +327,7 @@ func (a *Agent) Endpoint(id heddle.EndpointID) (heddle.Endpoint, error) {
 	if !ok {
 		return heddle.Endpoint{}, noEndpoint(id)
 	}
-	e := a.withCounts(r)
+	e := a.dhcp.shown(a.withCounts(r))
 	if n, err := a.networks.ofEndpoint(e); err == nil {
 		e.NetworkName = n.Name
 	}

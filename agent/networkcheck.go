@@ -41,7 +41,7 @@ func (a *Agent) complete(mode heddle.Mode, n heddle.Network) (heddle.Network, er
 		return n, err
 	}
 	// for a network of several hosts, each host computes its own
-	if _, spans := mode.(heddle.Reacher); len(n.Subnets) > 0 && !spans {
+	if _, spans := mode.(heddle.Reacher); (len(n.Subnets) > 0 || n.FromDHCP()) && !spans {
 		n.MTU = parts.ResolveMTU(a.host.now(), n)
 	}
 	return reserveParentAddresses(mode, a.host.now(), n)

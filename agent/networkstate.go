@@ -77,6 +77,13 @@ func (n *network) planFor(h heddle.HostFacts, e heddle.Endpoint) (heddle.Plan, e
 	return parts.HandOver(p, e), nil
 }
 
+// leasedTo is the network as an endpoint's DHCP lease has it.
+func (n *network) leasedTo(e heddle.Endpoint) *network {
+	c := *n
+	c.Network = n.LeasedTo(e)
+	return &c
+}
+
 // engineRoutes returns the routes that the endpoint's engine has to make.
 func (n *network) engineRoutes(h heddle.HostFacts, e heddle.Endpoint) []heddle.Route {
 	p, err := n.mode.Endpoint(h, n.Network, e)

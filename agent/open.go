@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/dhcp"
 	"github.com/heddle-network/heddle/nic"
 )
 
@@ -53,7 +54,9 @@ func (a *Agent) open() (err error) {
 	a.holds.plugged = a.plugs.has
 	a.containers = &containers{namespaces: a.kernel, linkEnds: a.kernel, log: a.log, records: a.records,
 		removals: a.removals, holds: a.holds}
-	a.lanDevices = &lanDevices{kernel: a.kernel, ledger: a.ledger, log: a.log, networks: a.networks,
+	a.dhcp = &dhcpLeases{kernel: a.kernel, host: a.host, records: a.records, follow: a.followLease,
+		clients: map[string]*dhcp.Client{}, of: map[heddle.EndpointID]*dhcp.Client{}, unsure: map[heddle.EndpointID]bool{}, failed: map[heddle.EndpointID]string{}}
+	a.lanDevices = &lanDevices{dhcp: a.dhcp, kernel: a.kernel, ledger: a.ledger, log: a.log, networks: a.networks,
 		records: a.records, endpointLocks: &a.endpointLocks}
 	a.defaults = &defaults{kernel: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip, host: a.host,
 		networks: a.networks, records: a.records,
@@ -120,6 +123,9 @@ func (a *Agent) Close() error {
 	a.ready.Store(false)
 	if a.stop != nil {
 		a.stop()
+	}
+	if a.dhcp != nil {
+		a.dhcp.close()
 	}
 	a.followJobs.close()
 	a.repairJobs.close()

@@ -219,6 +219,10 @@ func (a *Agent) restoreRecord(r record, intent string) error {
 				"operation", intent, "endpoint", r.Endpoint.ID, "error", err)
 			return a.restoreClaims(n, r.Endpoint)
 		}
+		if n.FromDHCP() {
+			a.dhcp.resume(n, r.Endpoint)
+			a.dhcp.end(r.Endpoint.ID)
+		}
 		for _, addr := range r.Endpoint.Addrs {
 			n.pool.RestoreQuarantine(addr.Addr(), time.Now())
 		}

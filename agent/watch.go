@@ -82,6 +82,7 @@ func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
 			a.saveCursors()
 			missing = a.collectVanished(missing)
 			a.reservations.cleanUp()
+			a.followLeases()
 		})
 		a.defaults.retry(a.repairJobs)
 		a.replanUnplanned()

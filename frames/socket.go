@@ -18,6 +18,9 @@ import (
 	"github.com/heddle-network/heddle/impair"
 )
 
+// HeaderSize is the size of the header before each frame.
+const HeaderSize = impair.HeaderSize
+
 // maxFrame is the size of the largest frame: a segment of 64 KiB, with headers.
 const maxFrame = impair.HeaderSize + 65536 + 64
 

@@ -50,6 +50,7 @@ var _ Blocks = (*Pool)(nil)
 // kinds are all kinds of sources, in the order in which they are tried. The first one that fits a
 // network is its source, and the last one fits all networks.
 var kinds = []func(heddle.Network) (Source, bool){
+	func(n heddle.Network) (Source, bool) { return LAN{}, n.FromDHCP() },
 	func(n heddle.Network) (Source, bool) { return None{}, len(n.Subnets) == 0 },
 	func(n heddle.Network) (Source, bool) { return NewPool(n), true },
 }

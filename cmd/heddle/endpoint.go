@@ -52,9 +52,24 @@ func (s *session) endpointFields(w io.Writer, e heddle.Endpoint) error {
 		route = "through this endpoint"
 	}
 	return fieldTable(w, s.width(), [2]string{"id", e.ID.String()}, [2]string{"network", e.NetworkName}, [2]string{"name", e.Name}, [2]string{"aliases", strings.Join(e.Aliases, ", ")},
-		[2]string{"namespace", e.Netns}, [2]string{"addresses", joinList(e.Addrs)}, [2]string{"MAC", string(e.MAC)},
+		[2]string{"namespace", e.Netns}, [2]string{"addresses", joinList(e.Addrs)}, [2]string{"DHCP lease", formatLease(e.DHCP)}, [2]string{"MAC", string(e.MAC)},
 		[2]string{"MTU", formatBytes(e.MTU)}, [2]string{"ports", formatPorts(e)}, [2]string{"host's end", e.Port}, [2]string{"NIC", nic},
 		[2]string{"default route", route}, [2]string{"fast path", formatFastPath(e.Fast)}, [2]string{"labels", heddle.LabelText(e.Labels)}, [2]string{"created", formatTime(e.Created)})
+}
+
+// formatLease says how long a lease is, and what the agent does about it.
+func formatLease(l *heddle.DHCPLease) string {
+	switch {
+	case l == nil:
+		return ""
+	case !l.Held && l.Trouble != "":
+		return "none (" + l.State + "): " + l.Trouble
+	case !l.Held:
+		return "none (" + l.State + ")"
+	case l.Trouble != "":
+		return "until " + formatTime(l.Expires) + " (" + l.State + "): " + l.Trouble
+	}
+	return "until " + formatTime(l.Expires) + ", of server " + l.Server.String() + " (" + l.State + ")"
 }
 
 // formatFastPath describes how many packets the fast path handled, and why it left others

@@ -49,7 +49,7 @@ func buildResult(conf Conf, n heddle.Network, netns string, reply heddle.AttachR
 	own := len(r.Interfaces) - 1
 	for _, p := range e.Addrs {
 		ip := &current.IPConfig{Interface: current.Int(own), Address: ipNet(p)}
-		if g, ok := n.GatewayFor(p.Addr()); ok && !n.Internal {
+		if g, ok := n.LeasedTo(e).GatewayFor(p.Addr()); ok && !n.Internal {
 			ip.Gateway = g.AsSlice()
 		}
 		r.IPs = append(r.IPs, ip)

@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"errors"
 	"net/netip"
 	"slices"
 
@@ -95,6 +96,9 @@ func (k *Kernel) Tenants(string) ([]kernel.Tenant, error) { return nil, nil }
 func (k *Kernel) Evict(kernel.Tenure, kernel.Pod) error { return nil }
 
 func (k *Kernel) Announce(kernel.Pod, string, heddle.MAC, []netip.Prefix) error { return nil }
+
+// OpenWire fails: no packet passes here.
+func (k *Kernel) OpenWire(string) (kernel.Wire, error) { return nil, errors.ErrUnsupported }
 
 func (k *Kernel) ForgetAddresses([]netip.Addr) error { return nil }
 

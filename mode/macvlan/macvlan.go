@@ -29,6 +29,7 @@ func (Mode) Name() string { return "macvlan" }
 // options are all that the mode knows.
 var options = []heddle.ModeOption{
 	{Name: "macvlan_mode", Values: "bridge|private|vepa|passthru", Text: "how devices on one parent reach each other"},
+	parts.Addresses,
 	{Name: "host-access", Values: "false", Text: "host and containers need not reach each other"},
 }
 
@@ -84,6 +85,12 @@ func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	if sub != subBridge && noHostAccess[sub] == "" {
 		return parts.BadOption(n, "macvlan_mode="+sub, "there is no such sub-mode", "give bridge, private, vepa or passthru")
 	}
+	if err := parts.CheckAddresses(n); err != nil {
+		return err
+	}
+	if n.FromDHCP() && sub == subPassthru {
+		return parts.BadOption(n, "addresses=dhcp", "a passthru container has the parent's own MAC address, by which the LAN's server knows the host", "leave it out, or use macvlan_mode=bridge")
+	}
 	host, err := parts.BoolOption(n, "host-access")
 	if err != nil {
 		return err
@@ -121,6 +128,14 @@ func (Mode) MAC(h heddle.HostFacts, n heddle.Network) heddle.MAC {
 	return parent.MAC
 }
 
+// whoGives says what is not known about the containers' addresses.
+func whoGives(n heddle.Network) string {
+	if n.FromDHCP() {
+		return "whoever answers DHCP on the LAN says which addresses the containers have, and where their default route leads; without a server nothing can be attached, and a lease that nobody renews ends the address"
+	}
+	return "the LAN is not asked whether an address is in use: give out with --ip-range only what no DHCP server and no other host uses"
+}
+
 const noWay = "host and containers do not reach each other, and no names are answered: "
 
 // Limits says what the host cannot control in mode macvlan.
@@ -128,7 +143,7 @@ func (Mode) Limits(n heddle.Network) []string {
 	all := []string{
 		"no guard on this host sees the traffic between macvlan neighbours: forged addresses (MAC, IP, ARP, ND), router advertisements and DHCP answers of a container reach the LAN; only the LAN's switch can stop them",
 		"no published ports, no masquerade, no isolation from other networks: the containers are hosts of the LAN at their own addresses",
-		"the LAN is not asked whether an address is in use: give out with --ip-range only what no DHCP server and no other host uses",
+		whoGives(n),
 		"clouds and wireless access points drop frames of MAC addresses they do not know",
 		firewall.LimitUnderlay,
 	}

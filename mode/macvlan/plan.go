@@ -31,6 +31,7 @@ func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 	if err := lanRules.CheckPorts(e); err != nil {
 		return heddle.Plan{}, err
 	}
+	n = n.LeasedTo(e)
 	if subMode(n) == subPassthru && e.Slot > 0 {
 		return heddle.Plan{}, heddle.Errorf(heddle.PlanConflict, "attach endpoint", e.ID.String(),
 			"network "+n.Name+" is passthru: it has room for one container, and has one", "detach that one first")
@@ -40,7 +41,7 @@ func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 	if !ok || !wantsShim(n) {
 		return plan, parts.CheckParent(h, n)
 	}
-	hostAddrs := parts.AddressesOnLAN(parent, n)
+	hostAddrs := parts.AddressesBeside(parent, n, e)
 	shim := heddle.Shim(parent)
 	plan = plan.With(parts.WayToResolver(h, n, e, shim.Name, e.MAC, shim.MAC))
 	plan.Host.Elements = append(plan.Host.Elements, firewall.ErrorGuard(shim.Name, e)...)

@@ -20,6 +20,9 @@ func OnLAN(h heddle.HostFacts, n heddle.Network) (heddle.Network, error) {
 		return n, CheckParent(h, n)
 	}
 	n.Parent = parent.Name
+	if n.FromDHCP() {
+		return n, nil // each endpoint's lease says it
+	}
 	if len(n.Subnets) == 0 {
 		n.Subnets = lanSubnets(parent)
 	}
@@ -42,7 +45,7 @@ type LANWords struct {
 func (w LANWords) Check(h heddle.HostFacts, n heddle.Network) error {
 	parent, _ := h.Link(n.Parent)
 	switch {
-	case len(n.Subnets) == 0:
+	case len(n.Subnets) == 0 && !n.FromDHCP():
 		return heddle.Errorf(heddle.BadSubnet, "create network", n.Name, "its parent "+n.Parent+" has no address to take a subnet from", w.NameSubnet)
 	case n.Internal:
 		return heddle.Errorf(heddle.BadOption, "create network", n.Name,

@@ -54,6 +54,7 @@ func ownAttacks() []ownAttack {
 		besideAttacks(),
 		questionAttacks(),
 		askerAttacks(),
+		leaseAttacks(),
 	)
 }
 

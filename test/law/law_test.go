@@ -28,7 +28,7 @@ type rule struct {
 }
 
 var rules = []rule{
-	{"agent", []string{module, module + "/cluster", module + "/commands", module + "/events", module + "/firewall", module + "/ipam", module + "/kernel", module + "/kernel/coexist", module + "/mode/parts", module + "/names", module + "/nic", module + "/path", module + "/peer", module + "/resolver/nameservers", module + "/resolver/process", module + "/store", module + "/trial", "go.etcd.io/bbolt", "golang.org/x/sys", "github.com/prometheus/client_golang"},
+	{"agent", []string{module, module + "/cluster", module + "/commands", module + "/dhcp", module + "/events", module + "/firewall", module + "/ipam", module + "/kernel", module + "/kernel/coexist", module + "/mode/parts", module + "/names", module + "/nic", module + "/path", module + "/peer", module + "/resolver/nameservers", module + "/resolver/process", module + "/store", module + "/trial", "go.etcd.io/bbolt", "golang.org/x/sys", "github.com/prometheus/client_golang"},
 		"the agent orchestrates the rooms below; doors call it, modes are passed in, of which it knows what all have in common"},
 	{"bench", []string{module, module + "/limit", "golang.org/x/perf", "github.com/jedib0t/go-pretty", "github.com/vbauerster/mpb", "golang.org/x/term", "golang.org/x/sys"},
 		"the benchmark is given places to run in, and knows neither agent nor kernel"},
@@ -46,6 +46,7 @@ var rules = []rule{
 	{"durable", nil, "files are written by rooms that know nothing of each other"},
 	{"events", []string{module}, "what happened is told and read without knowing who made it happen"},
 	{"ipam", []string{module}, "addresses are arithmetic"},
+	{"dhcp", []string{module, "github.com/insomniacslk/dhcp"}, "what a lease means is decided without a LAN: that is passed in"},
 	{"bpf", []string{module, "github.com/cilium/ebpf"}, "the fast path is given what it knows; who wants it, and where it hangs, is the interpreter's"},
 	{"ethtool", []string{"golang.org/x/sys"}, "an interface's offloads are asked for by interpreter, lab and crowd, which know nothing of each other"},
 	{"kernel", []string{module, module + "/bpf", module + "/ethtool", module + "/firewall", module + "/frames", module + "/kernel", "github.com/cilium/ebpf", "github.com/vishvananda", "github.com/google/nftables", "github.com/coreos/go-iptables", "github.com/mdlayher", "golang.org/x/sys"},

@@ -1,0 +1,132 @@
+package dhcp
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"net/netip"
+	"time"
+
+	"github.com/insomniacslk/dhcp/dhcpv4"
+
+	"github.com/heddle-network/heddle"
+)
+
+// Receive takes a server's answer. One that is not of this client's transaction, or not of the server
+// whose word counts in this state, changes nothing.
+func (m *Machine) Receive(now time.Time, a Message) (send [][]byte) {
+	if a.XID != m.xid || a.MAC != m.id.MAC || m.tries == 0 || !usableAddr(a.Server) {
+		return nil
+	}
+	ack, nak := a.Type == dhcpv4.MessageTypeAck, a.Type == dhcpv4.MessageTypeNak
+	switch m.lease.State {
+	case selecting:
+		if a.Type == dhcpv4.MessageTypeOffer {
+			return m.choose(now, a)
+		}
+	case requesting:
+		switch {
+		case a.Server != m.offer.Server:
+		case nak:
+			m.restart(now, "server "+a.Server.String()+" took its offer back")
+		case ack && a.Address.Addr() == m.offer.Address.Addr():
+			return m.confirm(now, a)
+		}
+	case renewing, rebooting, rebinding:
+		switch {
+		case a.Server != m.lease.Server && m.lease.State != rebinding:
+		case nak:
+			m.lose("server " + a.Server.String() + " does not let the container keep " + m.lease.Address.String())
+			m.restart(now, m.lease.Trouble)
+		case ack && a.Address.Addr() == m.lease.Address.Addr() && m.whyNot(a) == "":
+			m.take(a, m.asked, now)
+		}
+	}
+	return nil
+}
+
+// whyNot says why an offer or a confirmation is refused, "" if it is not.
+func (m *Machine) whyNot(a Message) string {
+	switch why := Unusable(a.Address); {
+	case why != "":
+		return why
+	case a.Lease < leastLease:
+		return "the lease of " + a.Lease.String() + " is too short"
+	}
+	return m.refuse(a.Address)
+}
+
+// choose requests the first offer that can be used.
+func (m *Machine) choose(now time.Time, a Message) [][]byte {
+	if why := m.whyNot(a); why != "" {
+		m.lease.Trouble = "an offer of server " + a.Server.String() + " is refused: " + why
+		return nil
+	}
+	m.offer = a
+	xid := m.xid
+	m.enter(requesting, now)
+	m.xid = xid // the request is of the offer's transaction (RFC 2131, 4.3.2)
+	return m.Tick(now)
+}
+
+// confirm probes the address that a server has confirmed, or declines it.
+func (m *Machine) confirm(now time.Time, a Message) [][]byte {
+	m.offer = a
+	if why := m.whyNot(a); why != "" {
+		return m.decline(now, "an answer of server "+a.Server.String()+" is refused: "+why)
+	}
+	asked := m.asked
+	m.enter(probing, now)
+	m.asked = asked // the lease begins when it was asked for (RFC 2131, 4.4.1)
+	return m.Tick(now)
+}
+
+// decline tells the server that its address is of no use, and begins anew.
+func (m *Machine) decline(now time.Time, why string) [][]byte {
+	q := request{kind: dhcpv4.MessageTypeDecline, xid: m.xid, asked: m.offer.Address.Addr(), server: m.offer.Server}
+	m.lease.Address = netip.Prefix{} // and does not ask for it again
+	m.restart(now, why)
+	return [][]byte{q.frame(m.id)}
+}
+
+// Heard takes an ARP packet of the LAN: who has the address that is probed, or probes it too, has it
+// first (RFC 5227, 2.1.1).
+func (m *Machine) Heard(now time.Time, a ARP) [][]byte {
+	addr := m.offer.Address.Addr()
+	has, wants := a.SenderIP == addr, a.SenderIP.IsUnspecified() && a.TargetIP == addr
+	if m.lease.State != probing || a.SenderMAC == m.id.MAC || !has && !wants {
+		return nil
+	}
+	return m.decline(now, addr.String()+", which server "+m.offer.Server.String()+" gave, is in use by "+string(a.SenderMAC))
+}
+
+// take holds the lease of an answer to what was asked at a time.
+func (m *Machine) take(a Message, asked, now time.Time) {
+	asked = asked.Round(0) // by the wall clock: a machine may sleep meanwhile
+	t2 := cmp.Or(a.T2, a.Lease*7/8)
+	t1 := cmp.Or(a.T1, a.Lease/2)
+	if t1 >= t2 || t2 >= a.Lease || t1 < time.Second { // nonsense of the server: the times of RFC 2131, 4.4.5
+		t1, t2 = a.Lease/2, a.Lease*7/8
+	}
+	l := heddle.DHCPLease{State: bound, Held: true, Address: a.Address, Server: a.Server, ServerMAC: a.ServerMAC,
+		DNS: a.DNS, Domain: a.Domain, Search: a.Search, MTU: a.MTU,
+		Renew: asked.Add(t1), Rebind: asked.Add(t2), Expires: asked.Add(a.Lease)}
+	if usableAddr(a.Router) && a.Router != a.Address.Addr() && a.Address.Contains(a.Router) {
+		l.Router = a.Router
+	}
+	m.enter(bound, now)
+	m.lease, m.failures, m.next = l, 0, l.Renew
+}
+
+// Release tells the server that the lease is not needed any more (RFC 2131, 4.4.6).
+func (m *Machine) Release() [][]byte {
+	if m.lease.State == probing {
+		m.lease.Held, m.lease.Address, m.lease.Server, m.lease.ServerMAC = true, m.offer.Address, m.offer.Server, m.offer.ServerMAC
+	}
+	m.lease.State = selecting
+	if !m.lease.Held {
+		return nil
+	}
+	m.lease.Held = false
+	q := request{kind: dhcpv4.MessageTypeRelease, xid: rand.Uint32(), ciaddr: m.lease.Address.Addr(), server: m.lease.Server, toMAC: m.lease.ServerMAC}
+	return [][]byte{q.frame(m.id)}
+}

@@ -1,0 +1,196 @@
+package dhcp
+
+import (
+	"cmp"
+	"context"
+	"net/netip"
+	"os"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
+
+// Client keeps the leases of endpoints on one LAN. The containers run no client and answer none of
+// the servers; all is sent and heard on the host's interface.
+type Client struct {
+	open func() (Wire, error)
+	// changed is called after a lease has changed, without a lock held.
+	changed func(heddle.EndpointID)
+
+	mu     sync.Mutex
+	wire   Wire // nil until it is needed, and after it failed
+	broken error
+	timer  *time.Timer
+	leases map[heddle.EndpointID]*keeper
+	closed bool
+	reader sync.WaitGroup
+}
+
+// keeper is the machine of one endpoint's lease.
+type keeper struct {
+	*Machine
+	hears bool
+	// news is closed at the next change of the lease.
+	news chan struct{}
+}
+
+// longestNap is how long the client waits at most before it looks at the clock: its timer stands still
+// while the host sleeps, and leases do not.
+const longestNap = 30 * time.Second
+
+// NewClient asks on the LAN that open opens, and calls changed after each change of a lease.
+func NewClient(open func() (Wire, error), changed func(heddle.EndpointID)) *Client {
+	return &Client{open: open, changed: changed, leases: map[heddle.EndpointID]*keeper{}}
+}
+
+// Keep begins to get a lease, or to keep the one that the machine has.
+func (c *Client) Keep(id heddle.EndpointID, m *Machine) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m.refuse = c.refusal(id, m.refuse)
+	c.leases[id] = &keeper{Machine: m, news: make(chan struct{})}
+	c.arm()
+}
+
+// refusal refuses what another endpoint of the client has or is about to get, too: a server gives an
+// address once, and what is sent here does not come back to containers on the interface that could
+// say so.
+func (c *Client) refusal(id heddle.EndpointID, refuse func(netip.Prefix) string) func(netip.Prefix) string {
+	return func(p netip.Prefix) string {
+		for other, k := range c.leases {
+			if other != id && (k.lease.Held && k.lease.Address.Addr() == p.Addr() || k.lease.State == probing && k.offer.Address.Addr() == p.Addr()) {
+				return "endpoint " + other.String() + " has " + p.Addr().String()
+			}
+		}
+		return refuse(p)
+	}
+}
+
+// Await waits until the endpoint has a lease. If the context ends before, the lease says what was
+// got so far, and the error why the LAN could not be asked, if it could not.
+func (c *Client) Await(ctx context.Context, id heddle.EndpointID) (heddle.DHCPLease, error) {
+	for {
+		c.mu.Lock()
+		k, broken := c.leases[id], c.broken
+		if k == nil {
+			c.mu.Unlock()
+			return heddle.DHCPLease{}, os.ErrClosed
+		}
+		lease, news := k.lease, k.news
+		c.mu.Unlock()
+		if lease.Held {
+			return lease, nil
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return lease, cmp.Or(broken, ctx.Err())
+		}
+	}
+}
+
+// Lease is what the endpoint has now.
+func (c *Client) Lease(id heddle.EndpointID) (l heddle.DHCPLease, known bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k := c.leases[id]
+	if k == nil {
+		return l, false
+	}
+	return k.lease, true
+}
+
+// Idle reports whether the client keeps no lease.
+func (c *Client) Idle() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.leases) == 0
+}
+
+// AsksAs reports whether the client keeps or asks for a lease from the MAC address.
+func (c *Client) AsksAs(mac heddle.MAC) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, k := range c.leases {
+		if k.id.MAC == mac {
+			return true
+		}
+	}
+	return false
+}
+
+// End gives an endpoint's lease back.
+func (c *Client) End(id heddle.EndpointID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if k := c.leases[id]; k != nil {
+		c.send(k, k.Release())
+		delete(c.leases, id)
+		close(k.news)
+	}
+}
+
+// Close ends the client. The leases stand, for another one to keep.
+func (c *Client) Close() {
+	c.mu.Lock()
+	c.closed = true
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	c.drop()
+	c.mu.Unlock()
+	c.reader.Wait()
+}
+
+// tick does what is due, and sets the timer.
+func (c *Client) tick() {
+	now := time.Now()
+	c.each(func(k *keeper) [][]byte {
+		if now.Before(k.Deadline()) {
+			return nil
+		}
+		return k.Tick(now)
+	})
+}
+
+// each has every machine do something, sends what they say, and tells whose lease has changed.
+func (c *Client) each(do func(*keeper) [][]byte) {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return
+	}
+	var changed []heddle.EndpointID
+	for id, k := range c.leases {
+		was := k.lease
+		c.send(k, do(k))
+		if !reflect.DeepEqual(was, k.lease) {
+			close(k.news)
+			k.news = make(chan struct{})
+			changed = append(changed, id)
+		}
+	}
+	c.arm()
+	c.mu.Unlock()
+	for _, id := range changed {
+		c.changed(id)
+	}
+}
+
+// arm sets the timer for the first deadline.
+func (c *Client) arm() {
+	if len(c.leases) == 0 {
+		return
+	}
+	nap := longestNap
+	for _, k := range c.leases {
+		nap = max(min(nap, time.Until(k.Deadline())), time.Millisecond)
+	}
+	if c.timer == nil {
+		c.timer = time.AfterFunc(nap, c.tick)
+		return
+	}
+	c.timer.Reset(nap)
+}

@@ -1,0 +1,75 @@
+package heddle
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+)
+
+// OptionAddresses is the option by which a network says where its addresses come from.
+// AddressesDHCP is its value for the DHCP server of the parent's LAN.
+const (
+	OptionAddresses = "addresses"
+	AddressesDHCP   = "dhcp"
+)
+
+// FromDHCP reports whether the network's endpoints get their addresses from the LAN's DHCP server.
+func (n Network) FromDHCP() bool { return n.Options[OptionAddresses] == AddressesDHCP }
+
+// LeasedTo is the network as an endpoint's DHCP lease has it: the LAN's subnet, and the router that the
+// server names. A network whose addresses come from elsewhere stays as it is.
+func (n Network) LeasedTo(e Endpoint) Network {
+	if !n.FromDHCP() || e.DHCP == nil || !e.DHCP.Held {
+		return n
+	}
+	n.Subnets = []netip.Prefix{e.DHCP.Address.Masked()}
+	if n.Gateways = nil; e.DHCP.Router.IsValid() {
+		n.Gateways = []netip.Addr{e.DHCP.Router}
+	}
+	return n
+}
+
+// WithDHCP is the endpoint with a lease, and its address while it is held.
+func (e Endpoint) WithDHCP(l DHCPLease) Endpoint {
+	e.DHCP, e.Addrs = &l, nil
+	if l.Held {
+		e.Addrs = []netip.Prefix{l.Address}
+	}
+	return e
+}
+
+// SameGrant reports whether both leases grant the same: what is recorded does not change with what
+// the agent is about to do.
+func (l DHCPLease) SameGrant(o DHCPLease) bool {
+	return l.Renew.Equal(o.Renew) && l.Rebind.Equal(o.Rebind) && l.Expires.Equal(o.Expires) &&
+		l.Held == o.Held && l.Address == o.Address && l.Server == o.Server && l.ServerMAC == o.ServerMAC && l.Router == o.Router &&
+		slices.Equal(l.DNS, o.DNS) && l.Domain == o.Domain && slices.Equal(l.Search, o.Search) && l.MTU == o.MTU
+}
+
+// DHCPLease is what a DHCP server has leased to an endpoint (RFC 2131). Times are of the wall clock,
+// so that they hold after a restart of the agent.
+type DHCPLease struct {
+	// State is what the agent does about it: bound, renewing, rebinding, rebooting; or selecting,
+	// requesting and probing while there is none. Held says that the endpoint may use the address.
+	State string `json:"state"`
+	Held  bool   `json:"held"`
+	// Address has the length of the LAN's mask. Without a lease it is the last one.
+	Address netip.Prefix `json:"address,omitzero"`
+	// Server is the server's identifier, ServerMAC who sent its answer: the server or a relay.
+	Server    netip.Addr `json:"server,omitzero"`
+	ServerMAC MAC        `json:"serverMAC,omitempty"`
+	// Router is the default gateway, if the server names one.
+	Router netip.Addr   `json:"router,omitzero"`
+	DNS    []netip.Addr `json:"dns,omitempty"`
+	Domain string       `json:"domain,omitempty"`
+	Search []string     `json:"search,omitempty"`
+	// MTU is the LAN's, 0 if the server names none.
+	MTU int `json:"mtu,omitempty"`
+	// Renew (T1) is when the server is asked for more time, Rebind (T2) when all servers are, and
+	// Expires when the address must not be used any more.
+	Renew   time.Time `json:"renew,omitzero"`
+	Rebind  time.Time `json:"rebind,omitzero"`
+	Expires time.Time `json:"expires,omitzero"`
+	// Trouble says why the lease could not be got or renewed, "" if it could.
+	Trouble string `json:"trouble,omitempty"`
+}

@@ -1,0 +1,90 @@
+package kernel
+
+import (
+	"net"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/frames"
+)
+
+// Wire is a LAN, at the interface by which the host is on it: what is sent and heard there in the name of
+// containers.
+type Wire interface {
+	Send(frame []byte) error
+	// Next returns the next frame; nil if there was none after all. After Close the error is os.ErrClosed.
+	Next() ([]byte, error)
+	// Hear has the interface take frames to a container's MAC address, or not any more: its card passes
+	// on no others before the container's own device is there.
+	Hear(mac heddle.MAC, on bool) error
+	Close() error
+}
+
+// lanWire is a Wire by a packet socket.
+type lanWire struct {
+	socket *frames.Socket
+	index  int
+}
+
+// sendTime is how long a frame may wait for room in the queue of an interface.
+const sendTime = 100 * time.Millisecond
+
+// OpenWire opens the LAN of an interface of the host, for what ARP and DHCP servers say there. Frames
+// that the host itself and containers on the interface send are not among it.
+func (k *Kernel) OpenWire(parent string) (Wire, error) {
+	w := &lanWire{}
+	err := k.home.Do(func() error {
+		dev, err := net.InterfaceByName(parent)
+		if err != nil {
+			return err
+		}
+		w.index = dev.Index
+		w.socket, err = frames.OpenOnly(parent, arpAndDHCP)
+		return err
+	})
+	if err != nil {
+		return nil, refused("open a packet socket on", parent, err)
+	}
+	return w, nil
+}
+
+// arpAndDHCP takes ARP packets, and UDP packets to a DHCP client's port that are no fragments.
+var arpAndDHCP = []unix.SockFilter{
+	{Code: unix.BPF_LD | unix.BPF_H | unix.BPF_ABS, K: 12}, // EtherType
+	{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 8, K: unix.ETH_P_ARP},
+	{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: 8, K: unix.ETH_P_IP},
+	{Code: unix.BPF_LD | unix.BPF_B | unix.BPF_ABS, K: 14 + 9}, // protocol
+	{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: 6, K: unix.IPPROTO_UDP},
+	{Code: unix.BPF_LD | unix.BPF_H | unix.BPF_ABS, K: 14 + 6}, // fragment offset, more fragments
+	{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, Jt: 4, K: 0x3fff},
+	{Code: unix.BPF_LDX | unix.BPF_B | unix.BPF_MSH, K: 14},    // size of the IP header
+	{Code: unix.BPF_LD | unix.BPF_H | unix.BPF_IND, K: 14 + 2}, // destination port
+	{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: 1, K: 68},
+	{Code: unix.BPF_RET | unix.BPF_K, K: 1 << 16},
+	{Code: unix.BPF_RET | unix.BPF_K},
+}
+
+func (w *lanWire) Send(frame []byte) error {
+	if err := w.socket.SetWriteDeadline(time.Now().Add(sendTime)); err != nil {
+		return err
+	}
+	_, err := w.socket.Write(append(make([]byte, frames.HeaderSize, frames.HeaderSize+len(frame)), frame...))
+	return err
+}
+
+func (w *lanWire) Next() ([]byte, error) {
+	b, _, err := w.socket.Next()
+	if err != nil || len(b) < frames.HeaderSize {
+		return nil, err
+	}
+	return b[frames.HeaderSize:], nil
+}
+
+func (w *lanWire) Hear(mac heddle.MAC, on bool) error {
+	return os.NewSyscallError("hear "+string(mac), w.socket.Hear(w.index, [6]byte(mac.Bytes()), on))
+}
+
+func (w *lanWire) Close() error { return w.socket.Close() }

@@ -1,0 +1,167 @@
+package attack_test
+
+import (
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gopacket/gopacket"
+	"github.com/insomniacslk/dhcp/dhcpv4"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/world"
+)
+
+// leaseAttacks are answers to the agent, which asks DHCP servers for its containers: from a server that
+// wants more than to give an address, or from somebody who is none.
+func leaseAttacks() []ownAttack {
+	by := func(class, name, limit string, mount func(*testing.T, *leaseScene) bool) ownAttack {
+		return ownAttack{class: class, name: name, modes: isMacvlan, limit: limit, mount: func(t *testing.T, _ string, open bool) bool {
+			s := &leaseScene{w: world.New(t), open: open}
+			s.server = s.w.ServeDHCP(t)
+			s.w.Network(t, "lan", isMacvlan, func(n *heddle.Network) { n.Subnets = nil }, world.With("addresses=dhcp"))
+			return mount(t, s)
+		}}
+	}
+	return []ownAttack{
+		by("option", "routes of a DHCP server besides the default route", "", routesOfServer),
+		by("lease", "a refusal by another server than the lease's, which has seen the question", "", otherServerRefuses),
+		by("lease", "an offer by a container beside, which knows the question", "", offerFromBeside),
+		by("lease", "the host's own address", "", hostsAddress),
+		by("lease", "an address of other people, in a subnet that is made larger", "", largerSubnet),
+		by("lease", "the default route, by whoever answers first", "nothing in DHCP says who is a server; a switch can (DHCP snooping)", answersFirst),
+	}
+}
+
+// leaseScene is a host with a network whose addresses the attacker's server gives.
+type leaseScene struct {
+	w      *world.World
+	server *world.DHCPServer
+	open   bool
+}
+
+// rogue is the attacker on the LAN.
+var rogue = netip.MustParseAddr("192.0.2.66")
+
+// routesOfServer succeeds if a route leads to the attacker; where it is allowed to, the server names him as
+// the router.
+func routesOfServer(t *testing.T, s *leaseScene) bool {
+	to := rogue.As4()
+	classless := append([]byte{24, 198, 51, 100}, to[:]...) // RFC 3442, and the number that Windows had for it
+	classless = append(append(classless, 0), to[:]...)
+	s.server.Set(func() {
+		s.server.Change = func(_, a *dhcpv4.DHCPv4) bool {
+			a.UpdateOption(dhcpv4.OptGeneric(dhcpv4.OptionClasslessStaticRoute, classless))
+			a.UpdateOption(dhcpv4.OptGeneric(dhcpv4.GenericOptionCode(249), classless))
+			a.UpdateOption(dhcpv4.OptGeneric(dhcpv4.OptionStaticRoutingTable, append([]byte{198, 51, 100, 1}, to[:]...)))
+			if s.open {
+				a.UpdateOption(dhcpv4.OptRouter(rogue.AsSlice()))
+			}
+			return true
+		}
+	})
+	return strings.Contains(s.w.Pod(t, "victim", "lan").Sh(t, "ip route show table all"), rogue.String())
+}
+
+// otherServerRefuses answers the first renewal with a NAK; allowed to, in the name of the lease's server.
+func otherServerRefuses(t *testing.T, s *leaseScene) bool {
+	refused := make(chan struct{}, 100)
+	s.server.Set(func() {
+		s.server.T1 = time.Second
+		s.server.Change = func(q, a *dhcpv4.DHCPv4) bool {
+			if q.ClientIPAddr.IsUnspecified() {
+				return true
+			}
+			a.UpdateOption(dhcpv4.OptMessageType(dhcpv4.MessageTypeNak))
+			if !s.open {
+				a.UpdateOption(dhcpv4.OptServerIdentifier(rogue.AsSlice()))
+			}
+			refused <- struct{}{}
+			return true
+		}
+	})
+	victim := s.w.Pod(t, "victim", "lan")
+	select {
+	case <-refused:
+	case <-time.After(world.Patience):
+		t.Fatal("the lease is not renewed")
+	}
+	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if e, err := s.w.Endpoint(victim.Endpoint.ID); err == nil && len(e.Addrs) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// offerFromBeside answers from another container on the parent; allowed to, from the LAN.
+func offerFromBeside(t *testing.T, s *leaseScene) bool {
+	s.w.Network(t, "beside", isMacvlan, func(n *heddle.Network) {
+		n.Subnets, n.Ranges = nil, []netip.Prefix{netip.MustParsePrefix("192.0.2.200/29"), netip.MustParsePrefix("2001:db8::1:0/112")}
+	})
+	attacker := s.w.Pod(t, "attacker", "beside")
+	from, mac := attacker.Netns, attacker.Endpoint.MAC
+	if s.open {
+		from, mac = s.w.Outside, macOf(t, s.w.Outside, "eth0")
+	}
+	everybody := netip.AddrFrom4([4]byte{255, 255, 255, 255})
+	s.server.Set(func() {
+		s.server.Offers = []netip.Addr{netip.MustParseAddr("192.0.2.99")}
+		s.server.Change = func(_, a *dhcpv4.DHCPv4) bool {
+			a.UpdateOption(dhcpv4.OptServerIdentifier(rogue.AsSlice()))
+			layers := append([]gopacket.SerializableLayer{ether(mac, "ff:ff:ff:ff:ff:ff", ip4)}, between(rogue, everybody, 67, 68, a.ToBytes())...)
+			if err := from.TrySend("eth0", build(layers...)); err != nil {
+				t.Error(err)
+			}
+			return false
+		}
+	})
+	return s.gets(t, "192.0.2.99")
+}
+
+// gets reports whether a container that is attached gets the address.
+func (s *leaseScene) gets(t *testing.T, addr string) bool {
+	made, err := s.w.Attach(t.Context(), s.w.Request(world.NewNetns(t, "victim"), "lan"))
+	if err != nil && heddle.NoLease.In(err) == nil {
+		t.Error(err)
+	}
+	return err == nil && made.Endpoint.Addrs[0].Addr().String() == addr
+}
+
+// hostsAddress gives a container the host's address; allowed to, one that is free.
+func hostsAddress(t *testing.T, s *leaseScene) bool {
+	want := world.Host4
+	if s.open {
+		want = netip.MustParseAddr("192.0.2.60")
+	}
+	s.server.Set(func() { s.server.Offers = []netip.Addr{want, want, want} })
+	return s.gets(t, want.String())
+}
+
+// largerSubnet gives a container an address outside the host's subnet, and succeeds if the host then sends
+// there by the container's LAN what was somebody else's.
+func largerSubnet(t *testing.T, s *leaseScene) bool {
+	want := netip.MustParseAddr("192.0.99.9")
+	if s.open {
+		want = netip.MustParseAddr("192.0.2.60")
+	}
+	s.server.Set(func() {
+		s.server.Offers = []netip.Addr{want}
+		s.server.Change = func(_, a *dhcpv4.DHCPv4) bool {
+			a.UpdateOption(dhcpv4.OptSubnetMask(net.CIDRMask(16, 32)))
+			return true
+		}
+	})
+	if !s.gets(t, want.String()) {
+		t.Fatal("the address is not given out")
+	}
+	return strings.Contains(s.w.Host.Sh(t, "ip route get %s", want), " dev "+heddle.PrefixShim)
+}
+
+// answersFirst names the attacker as the router.
+func answersFirst(t *testing.T, s *leaseScene) bool {
+	s.server.Set(func() { s.server.ID = rogue })
+	return strings.Contains(s.w.Pod(t, "victim", "lan").Sh(t, "ip route show default"), rogue.String())
+}
