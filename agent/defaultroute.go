@@ -80,10 +80,15 @@ func (d *defaults) settle(inode uint64, held heddle.EndpointID) {
 	for _, id := range d.endpointsIn(pod) {
 		container = id.Container
 	}
-	for i, r := range d.heirs(pod) {
+	heirs := d.heirs(pod)
+	for i, r := range heirs {
 		if i == 0 || r.Endpoint.DefaultRoute {
 			to = r.Endpoint.ID
 		}
+	}
+	if len(heirs) == 0 && d.awaitsLease(pod) {
+		d.note(inode, container, nil) // it comes back with the lease
+		return
 	}
 	d.note(inode, container, d.arrange(pod, to, held))
 }
@@ -101,6 +106,13 @@ func (d *defaults) heirs(pod kernel.Pod) []record {
 func (d *defaults) mayCarry(r record) bool {
 	n := d.networks.byID(r.Endpoint.Network)
 	return n != nil && canCarryDefault(n.leasedTo(r.Endpoint), r.Endpoint.NIC) && (r.Request.DefaultRoute == nil || *r.Request.DefaultRoute)
+}
+
+// awaitsLease reports whether the default route leads through an endpoint that has no DHCP lease now.
+func (d *defaults) awaitsLease(pod kernel.Pod) bool {
+	return slices.ContainsFunc(d.records.inContainer(pod), func(r record) bool {
+		return r.Endpoint.DefaultRoute && r.Endpoint.DHCP != nil && !r.Endpoint.DHCP.Held && d.records.pendingOf(r.Endpoint.ID) == ""
+	})
 }
 
 // arrange gives the container's default route to one endpoint and takes it from

@@ -62,14 +62,14 @@ func (d *dhcpLeases) begin(n *network, e heddle.Endpoint, m *dhcp.Machine) *dhcp
 }
 
 // refusal says of addresses why an endpoint of the network cannot have them: the host, its router or
-// another endpoint on the parent has it.
+// another endpoint of the host has it.
 func (d *dhcpLeases) refusal(n *network, id heddle.EndpointID) func(netip.Prefix) string {
 	return func(p netip.Prefix) string {
 		if hostHas(d.host.now(), n, []netip.Prefix{p}) {
 			return p.Addr().String() + " is an address of the host or its router"
 		}
 		has := func(r record, _ string) bool {
-			return r.Endpoint.ID != id && r.parent() == n.Parent &&
+			return r.Endpoint.ID != id &&
 				slices.ContainsFunc(r.Endpoint.Addrs, func(a netip.Prefix) bool { return a.Addr() == p.Addr() })
 		}
 		if others := d.records.filter(has); len(others) > 0 {
@@ -91,7 +91,7 @@ func (d *dhcpLeases) lease(id heddle.EndpointID) (l heddle.DHCPLease, known bool
 }
 
 // asksAs reports whether a server is asked from the MAC address. A parent listens to it meanwhile, though
-// there may be no device that has it.
+// there may be no device that has it: of an endpoint that is not recorded yet there is none.
 func (d *dhcpLeases) asksAs(mac heddle.MAC) bool {
 	d.mu.Lock()
 	all := slices.Collect(maps.Values(d.clients))

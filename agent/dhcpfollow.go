@@ -13,8 +13,15 @@ import (
 // followLease brings an endpoint in line with its lease, in the background.
 func (a *Agent) followLease(id heddle.EndpointID) {
 	a.repairJobs.start("lease "+id.String(), work{what: "follow the DHCP lease", endpoint: id.String()}, func(t *task) {
+		before, op, known := a.records.withOperation(id)
+		if !known || op != "" {
+			return // its attach looks when it is done
+		}
 		t.waitFor("the kernel")
 		err := a.applyLease(id)
+		if now, known := a.records.get(id); known && len(before.Endpoint.Addrs) != len(now.Endpoint.Addrs) {
+			a.defaults.pass(now.Inode) // another endpoint may carry the default route meanwhile
+		}
 		if a.dhcp.note(id, err) {
 			a.log.Warn("a DHCP lease is not followed; it is tried again", "endpoint", id, "error", err)
 		}
@@ -98,10 +105,22 @@ func (a *Agent) withLease(r record, lease heddle.DHCPLease, pod kernel.Pod) (rec
 		return r, err
 	}
 	r.Endpoint = r.Endpoint.WithDHCP(lease)
-	if r.Plan, err = n.planFor(a.host.now(), r.Endpoint); err != nil {
+	plan, err := n.planFor(a.host.now(), r.Endpoint)
+	if err != nil && !lease.Held { // such as of a parent that was renamed
+		r.Plan = withoutAddress(r.Plan)
+		return r, nil
+	}
+	if r.Plan = plan; err != nil {
 		return r, err
 	}
 	return r, checkConflict(r.Endpoint, r.Plan, a.records.inContainer(pod))
+}
+
+// withoutAddress is a plan without the endpoint's address, and what depends on it.
+func withoutAddress(p heddle.Plan) heddle.Plan {
+	p.Pod.Addresses, p.Pod.Neighbours, p.Pod.Routes = nil, nil, nil
+	p.Host.Neighbours, p.Host.Routes = nil, nil
+	return p
 }
 
 // planDelta is what one plan has more, or otherwise, than the one before, and that one than it. In the
@@ -156,15 +175,22 @@ func (a *Agent) recordLease(next record) error {
 	return nil
 }
 
-// lostLeases finds endpoints that have no address, because nobody renewed the lease or gives another.
+// lostLeases finds endpoints that have no address, because nobody renewed the lease or gives another, and those that cannot be brought
+// in line with their leases.
 func (a *Agent) lostLeases() (all []heddle.Finding) {
 	for _, r := range a.records.filter(func(r record, op string) bool { return r.Endpoint.DHCP != nil && op == "" }) {
 		e := a.dhcp.shown(r.Endpoint)
-		if e.DHCP.Held && len(e.Addrs) > 0 {
+		failed, has := a.dhcp.whyNot(e.ID), "no address"
+		switch {
+		case len(e.Addrs) > 0 && failed == "":
 			continue
+		case len(e.Addrs) > 0 && !e.DHCP.Held:
+			has = e.Addrs[0].String() + ", which is not leased any more"
+		case len(e.Addrs) > 0:
+			has = e.Addrs[0].String() + ", and " + e.DHCP.Address.String() + " is leased"
 		}
 		all = append(all, heddle.Finding{Kind: "lease", Object: "address of " + e.Interface(), Owner: e.ID.String(),
-			Detail: fmt.Sprintf("the container has no address: %s", cmp.Or(a.dhcp.whyNot(e.ID), e.DHCP.Trouble, "no DHCP server answers")), Remedy: remedyLease})
+			Detail: fmt.Sprintf("the container has %s: %s", has, cmp.Or(failed, e.DHCP.Trouble, "no DHCP server answers")), Remedy: remedyLease})
 	}
 	slices.SortFunc(all, func(x, y heddle.Finding) int { return cmp.Compare(x.Owner, y.Owner) })
 	return all

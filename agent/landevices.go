@@ -88,6 +88,7 @@ func (e *lanDevices) removeFromLAN(r record, pod kernel.Pod) error {
 	anothers := func(other record) bool { return other.Endpoint.ID != r.Endpoint.ID && other.sameParent(r) }
 	return e.kernel.Evict(kernel.Tenure{Parent: r.parent(), Number: r.ParentIndex, MAC: r.Endpoint.MAC,
 		Addrs: r.Endpoint.Addrs, Before: r.OtherMACs,
+		Asked: func(mac heddle.MAC) bool { return e.dhcp.asksAs(mac) && !e.records.hasMAC(mac) },
 		Known: func(cookie uint64, index int) bool {
 			at := device{cookie, index}
 			return slices.ContainsFunc(known[at], anothers) ||

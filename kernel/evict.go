@@ -23,6 +23,9 @@ type Tenure struct {
 	// Known reports whether a device belongs to another endpoint. It identifies the device by the
 	// cookie of its namespace and its index there.
 	Known func(cookie uint64, index int) bool
+	// Asked reports whether the parent listens to a MAC address that no device has yet: for an endpoint that is being attached
+	// a DHCP server is asked from it. nil stands for none.
+	Asked func(heddle.MAC) bool
 
 	// soon is until when devices may become known.
 	soon time.Time
@@ -250,7 +253,7 @@ func (k *Kernel) deleteUpper(u upper) error {
 func (k *Kernel) hidden(before []heddle.MAC, up []upper, t Tenure, parent linkState) ([]heddle.MAC, error) {
 	now, err := k.listing().listenedMACs(parent)
 	return slices.DeleteFunc(now, func(mac heddle.MAC) bool {
-		return !slices.Contains(before, mac) || slices.Contains(t.Before, mac) || slices.ContainsFunc(up, func(u upper) bool {
+		return !slices.Contains(before, mac) || slices.Contains(t.Before, mac) || t.Asked != nil && t.Asked(mac) || slices.ContainsFunc(up, func(u upper) bool {
 			if u.mac != mac {
 				return false
 			}

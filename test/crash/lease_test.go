@@ -66,9 +66,9 @@ func TestKillWithLease(t *testing.T) {
 				case len(is.Addrs) == 0 || is.Addrs[0] == was.Addrs[0]:
 					return fmt.Errorf("%+v", is)
 				}
-				return nil
+				return hasItsLease(a)
 			})
-			return errors.Join(err, hasItsLease(a))
+			return err
 		}, clear: clearAll, settle: func(t *testing.T, a *cell.Agent) {
 			server.Set(func() { server.TakesBack = false })
 			_, err := poll.Until(20*time.Second, 20*time.Millisecond, func() error { return hasItsLease(a) })
