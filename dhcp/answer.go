@@ -11,10 +11,13 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
+// asks reports whether an answer is to the machine's present question.
+func (m *Machine) asks(xid uint32, mac heddle.MAC) bool { return xid == m.xid && mac == m.id.MAC }
+
 // Receive takes a server's answer. One that is not of this client's transaction, or not of the server
 // whose word counts in this state, changes nothing.
 func (m *Machine) Receive(now time.Time, a Message) (send [][]byte) {
-	if a.XID != m.xid || a.MAC != m.id.MAC || m.tries == 0 || !usableAddr(a.Server) {
+	if !m.asks(a.XID, a.MAC) || m.tries == 0 || !usableAddr(a.Server) {
 		return nil
 	}
 	ack, nak := a.Type == dhcpv4.MessageTypeAck, a.Type == dhcpv4.MessageTypeNak
@@ -88,14 +91,19 @@ func (m *Machine) decline(now time.Time, why string) [][]byte {
 	return [][]byte{q.frame(m.id)}
 }
 
-// Heard takes an ARP packet of the LAN: who has the address that is probed, or probes it too, has it
-// first (RFC 5227, 2.1.1).
-func (m *Machine) Heard(now time.Time, a ARP) [][]byte {
+// minds reports whether an ARP packet says that somebody has the address that is probed, or probes it
+// too: who does has it first (RFC 5227, 2.1.1).
+func (m *Machine) minds(a ARP) bool {
 	addr := m.offer.Address.Addr()
-	has, wants := a.SenderIP == addr, a.SenderIP.IsUnspecified() && a.TargetIP == addr
-	if m.lease.State != probing || a.SenderMAC == m.id.MAC || !has && !wants {
+	return m.lease.State == probing && a.SenderMAC != m.id.MAC && (a.SenderIP == addr || a.SenderIP.IsUnspecified() && a.TargetIP == addr)
+}
+
+// Heard takes an ARP packet of the LAN.
+func (m *Machine) Heard(now time.Time, a ARP) [][]byte {
+	if !m.minds(a) {
 		return nil
 	}
+	addr := m.offer.Address.Addr()
 	return m.decline(now, addr.String()+", which server "+m.offer.Server.String()+" gave, is in use by "+string(a.SenderMAC))
 }
 
