@@ -10,19 +10,25 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// TestFlood: what comes all the time does not put off what is due.
+// TestFlood: what comes all the time does not put off what is due, and a timer that is set is set to an
+// earlier time alone.
 func TestFlood(t *testing.T) {
-	l := &lan{}
-	c := client(t, l)
-	c.Keep(web, NewMachine(me, anyAddr))
-	soon(t, func() bool {
-		for range 1000 { // as frames do that come meanwhile
-			c.mu.Lock()
-			c.arm()
-			c.mu.Unlock()
+	c := client(t, &lan{})
+	m := NewMachine(me, anyAddr)
+	m.next = time.Now().Add(time.Hour)
+	c.Keep(web, m)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	nap := c.due
+	m.next = time.Now()
+	if c.arm(); !c.due.Before(nap) {
+		t.Error("not set to an earlier time")
+	}
+	for due := c.due; time.Since(due) < 5*time.Millisecond; {
+		if c.arm(); !c.due.Equal(due) {
+			t.Fatal("put off")
 		}
-		return len(l.heardSo()) > 0
-	})
+	}
 }
 
 // TestOthersUnread: of an answer to others only the transaction and the MAC address are looked at.
