@@ -131,7 +131,7 @@ func TestClient(t *testing.T) {
 	db := heddle.EndpointID{Container: "db", IfName: "eth0"}
 	c.Keep(db, NewMachine(NewIdentity("0123456789abcdef", db, "0a:00:00:00:00:03"), anyAddr))
 	soon(t, func() bool { got, _ = c.Lease(db); return got.Trouble != "" })
-	if got.Held || got.Trouble != "an offer of server 192.0.2.2 is refused: endpoint web/eth0 has 192.0.2.50" {
+	if got.Held || got.Trouble != "an answer of server 192.0.2.2 is refused: endpoint web/eth0 has 192.0.2.50" {
 		t.Errorf("%+v", got)
 	}
 	c.End(db)
