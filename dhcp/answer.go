@@ -11,10 +11,13 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
+// asks reports whether an answer is to the machine's present question.
+func (m *Machine) asks(xid uint32, mac heddle.MAC) bool { return xid == m.xid && mac == m.id.MAC }
+
 // Receive takes a server's answer. One that is not of this client's transaction, or not of the server
 // whose word counts in this state, changes nothing.
 func (m *Machine) Receive(now time.Time, a Message) (send [][]byte) {
-	if a.XID != m.xid || a.MAC != m.id.MAC || m.tries == 0 || !usableAddr(a.Server) {
+	if !m.asks(a.XID, a.MAC) || m.tries == 0 || !usableAddr(a.Server) {
 		return nil
 	}
 	ack, nak := a.Type == dhcpv4.MessageTypeAck, a.Type == dhcpv4.MessageTypeNak
@@ -37,27 +40,34 @@ func (m *Machine) Receive(now time.Time, a Message) (send [][]byte) {
 		case nak:
 			m.lose("server " + a.Server.String() + " does not let the container keep " + m.lease.Address.String())
 			m.restart(now, m.lease.Trouble)
-		case ack && a.Address.Addr() == m.lease.Address.Addr() && m.whyNot(a) == "":
-			m.take(a, m.asked, now)
+		case ack && a.Address.Addr() == m.lease.Address.Addr():
+			m.renew(now, a)
 		}
 	}
 	return nil
 }
 
-// whyNot says why an offer or a confirmation is refused, "" if it is not.
+// noLease says why an answer is no lease for anybody, "" if it is one.
+func noLease(a Message) string {
+	why := Unusable(a.Address)
+	if why == "" && a.Lease < leastLease {
+		why = "the lease of " + a.Lease.String() + " is too short"
+	}
+	return why
+}
+
+// whyNot says why a confirmation is refused, "" if it is not.
 func (m *Machine) whyNot(a Message) string {
-	switch why := Unusable(a.Address); {
-	case why != "":
+	if why := noLease(a); why != "" {
 		return why
-	case a.Lease < leastLease:
-		return "the lease of " + a.Lease.String() + " is too short"
 	}
 	return m.refuse(a.Address)
 }
 
-// choose requests the first offer that can be used.
+// choose requests the first offer of a lease. One of an address that is in use on this host is requested,
+// too, and then declined: else the server would not hear of it, and would offer it for ever.
 func (m *Machine) choose(now time.Time, a Message) [][]byte {
-	if why := m.whyNot(a); why != "" {
+	if why := noLease(a); why != "" {
 		m.lease.Trouble = "an offer of server " + a.Server.String() + " is refused: " + why
 		return nil
 	}
@@ -74,38 +84,55 @@ func (m *Machine) confirm(now time.Time, a Message) [][]byte {
 	if why := m.whyNot(a); why != "" {
 		return m.decline(now, "an answer of server "+a.Server.String()+" is refused: "+why)
 	}
-	asked := m.asked
 	m.enter(probing, now)
-	m.asked = asked // the lease begins when it was asked for (RFC 2131, 4.4.1)
 	return m.Tick(now)
 }
 
-// decline tells the server that its address is of no use, and begins anew.
+// renew takes more time for the lease.
+func (m *Machine) renew(now time.Time, a Message) {
+	if why := m.whyNot(a); why != "" {
+		m.lease.Trouble = "more time from server " + a.Server.String() + " is refused: " + why
+		return
+	}
+	m.take(a, m.asked, now)
+}
+
+// decline tells the server that its address is of no use, and begins anew: if that is not the first
+// failure, not before declineWait is over.
 func (m *Machine) decline(now time.Time, why string) [][]byte {
 	q := request{kind: dhcpv4.MessageTypeDecline, xid: m.xid, asked: m.offer.Address.Addr(), server: m.offer.Server}
 	m.lease.Address = netip.Prefix{} // and does not ask for it again
-	m.restart(now, why)
+	again := m.failures > 0
+	if m.restart(now, why); again {
+		m.next = now.Add(max(m.next.Sub(now), declineWait))
+	}
 	return [][]byte{q.frame(m.id)}
 }
 
-// Heard takes an ARP packet of the LAN: who has the address that is probed, or probes it too, has it
-// first (RFC 5227, 2.1.1).
-func (m *Machine) Heard(now time.Time, a ARP) [][]byte {
+// minds reports whether an ARP packet says that somebody has the address that is probed, or probes it
+// too: who does has it first (RFC 5227, 2.1.1).
+func (m *Machine) minds(a ARP) bool {
 	addr := m.offer.Address.Addr()
-	has, wants := a.SenderIP == addr, a.SenderIP.IsUnspecified() && a.TargetIP == addr
-	if m.lease.State != probing || a.SenderMAC == m.id.MAC || !has && !wants {
+	return m.lease.State == probing && a.SenderMAC != m.id.MAC && (a.SenderIP == addr || a.SenderIP.IsUnspecified() && a.TargetIP == addr)
+}
+
+// Heard takes an ARP packet of the LAN.
+func (m *Machine) Heard(now time.Time, a ARP) [][]byte {
+	if !m.minds(a) {
 		return nil
 	}
+	addr := m.offer.Address.Addr()
 	return m.decline(now, addr.String()+", which server "+m.offer.Server.String()+" gave, is in use by "+string(a.SenderMAC))
 }
 
-// take holds the lease of an answer to what was asked at a time.
+// take holds the lease of an answer to what was asked at a time: that is when it begins (RFC 2131, 4.4.1).
 func (m *Machine) take(a Message, asked, now time.Time) {
-	asked = asked.Round(0) // by the wall clock: a machine may sleep meanwhile
-	t2 := cmp.Or(a.T2, a.Lease*7/8)
+	asked = asked.Round(0)  // by the wall clock: a machine may sleep meanwhile
+	late := a.Lease / 8 * 7 // in this order: an infinite lease has 2^32-1 seconds
+	t2 := cmp.Or(a.T2, late)
 	t1 := cmp.Or(a.T1, a.Lease/2)
 	if t1 >= t2 || t2 >= a.Lease || t1 < time.Second { // nonsense of the server: the times of RFC 2131, 4.4.5
-		t1, t2 = a.Lease/2, a.Lease*7/8
+		t1, t2 = a.Lease/2, late
 	}
 	l := heddle.DHCPLease{State: bound, Held: true, Address: a.Address, Server: a.Server, ServerMAC: a.ServerMAC,
 		DNS: a.DNS, Domain: a.Domain, Search: a.Search, MTU: a.MTU,

@@ -5,7 +5,6 @@ import (
 	"context"
 	"net/netip"
 	"os"
-	"reflect"
 	"sync"
 	"time"
 
@@ -19,26 +18,28 @@ type Client struct {
 	// changed is called after a lease has changed, without a lock held.
 	changed func(heddle.EndpointID)
 
+	// mu is not held over kernel work.
 	mu     sync.Mutex
-	wire   Wire // nil until it is needed, and after it failed
-	broken error
-	timer  *time.Timer
 	leases map[heddle.EndpointID]*keeper
+	out    [][]byte // to be sent
+	broken error    // of the last frames that were sent
+	timer  *time.Timer
+	due    time.Time // when the timer fires, zero if it is not set
 	closed bool
-	reader sync.WaitGroup
+
+	// sending is held over kernel work, and taken before mu.
+	sending sync.Mutex
+	wire    Wire                // nil until it is needed, and after it failed
+	heard   map[heddle.MAC]bool // the wire has been told to hear
+	reader  sync.WaitGroup
 }
 
 // keeper is the machine of one endpoint's lease.
 type keeper struct {
 	*Machine
-	hears bool
-	// news is closed at the next change of the lease.
+	// news is closed at the next change of the lease, and at its end.
 	news chan struct{}
 }
-
-// longestNap is how long the client waits at most before it looks at the clock: its timer stands still
-// while the host sleeps, and leases do not.
-const longestNap = 30 * time.Second
 
 // NewClient asks on the LAN that open opens, and calls changed after each change of a lease.
 func NewClient(open func() (Wire, error), changed func(heddle.EndpointID)) *Client {
@@ -49,6 +50,9 @@ func NewClient(open func() (Wire, error), changed func(heddle.EndpointID)) *Clie
 func (c *Client) Keep(id heddle.EndpointID, m *Machine) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.closed {
+		return
+	}
 	m.refuse = c.refusal(id, m.refuse)
 	c.leases[id] = &keeper{Machine: m, news: make(chan struct{})}
 	c.arm()
@@ -69,11 +73,12 @@ func (c *Client) refusal(id heddle.EndpointID, refuse func(netip.Prefix) string)
 }
 
 // Await waits until the endpoint has a lease. If the context ends before, the lease says what was
-// got so far, and the error why the LAN could not be asked, if it could not.
+// got so far, and the error why the LAN could not be asked, if it could not. It is os.ErrClosed if the
+// lease is given up, or the client closed.
 func (c *Client) Await(ctx context.Context, id heddle.EndpointID) (heddle.DHCPLease, error) {
 	for {
 		c.mu.Lock()
-		k, broken := c.leases[id], c.broken
+		k := c.leases[id]
 		if k == nil {
 			c.mu.Unlock()
 			return heddle.DHCPLease{}, os.ErrClosed
@@ -86,7 +91,9 @@ func (c *Client) Await(ctx context.Context, id heddle.EndpointID) (heddle.DHCPLe
 		select {
 		case <-news:
 		case <-ctx.Done():
-			return lease, cmp.Or(broken, ctx.Err())
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			return k.lease, cmp.Or(c.broken, ctx.Err())
 		}
 	}
 }
@@ -124,12 +131,13 @@ func (c *Client) AsksAs(mac heddle.MAC) bool {
 // End gives an endpoint's lease back.
 func (c *Client) End(id heddle.EndpointID) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	if k := c.leases[id]; k != nil {
-		c.send(k, k.Release())
+		c.out = append(c.out, k.Release()...)
 		delete(c.leases, id)
 		close(k.news)
 	}
+	c.mu.Unlock()
+	c.flush()
 }
 
 // Close ends the client. The leases stand, for another one to keep.
@@ -139,58 +147,13 @@ func (c *Client) Close() {
 	if c.timer != nil {
 		c.timer.Stop()
 	}
-	c.drop()
-	c.mu.Unlock()
-	c.reader.Wait()
-}
-
-// tick does what is due, and sets the timer.
-func (c *Client) tick() {
-	now := time.Now()
-	c.each(func(k *keeper) [][]byte {
-		if now.Before(k.Deadline()) {
-			return nil
-		}
-		return k.Tick(now)
-	})
-}
-
-// each has every machine do something, sends what they say, and tells whose lease has changed.
-func (c *Client) each(do func(*keeper) [][]byte) {
-	c.mu.Lock()
-	if c.closed {
-		c.mu.Unlock()
-		return
-	}
-	var changed []heddle.EndpointID
-	for id, k := range c.leases {
-		was := k.lease
-		c.send(k, do(k))
-		if !reflect.DeepEqual(was, k.lease) {
-			close(k.news)
-			k.news = make(chan struct{})
-			changed = append(changed, id)
-		}
-	}
-	c.arm()
-	c.mu.Unlock()
-	for _, id := range changed {
-		c.changed(id)
-	}
-}
-
-// arm sets the timer for the first deadline.
-func (c *Client) arm() {
-	if len(c.leases) == 0 {
-		return
-	}
-	nap := longestNap
 	for _, k := range c.leases {
-		nap = max(min(nap, time.Until(k.Deadline())), time.Millisecond)
+		close(k.news)
 	}
-	if c.timer == nil {
-		c.timer = time.AfterFunc(nap, c.tick)
-		return
-	}
-	c.timer.Reset(nap)
+	clear(c.leases)
+	c.mu.Unlock()
+	c.sending.Lock()
+	c.drop()
+	c.sending.Unlock()
+	c.reader.Wait()
 }

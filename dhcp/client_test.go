@@ -65,6 +65,13 @@ func (l *lan) Send(frame []byte) error {
 	return nil
 }
 
+// heardSo are the messages that have been sent so far.
+func (l *lan) heardSo() []dhcpv4.MessageType {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.said)
+}
+
 func (l *lan) Next() ([]byte, error) {
 	l.mu.Lock()
 	frames, closed := l.frames, l.closed
@@ -94,6 +101,16 @@ func client(t *testing.T, l *lan) *Client {
 	return c
 }
 
+// soon waits until something is so.
+func soon(t *testing.T, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("not in time")
+		}
+	}
+}
+
 var web = heddle.EndpointID{Container: "web", IfName: "eth0"}
 
 // TestClient: a client gets a lease over a LAN that fails at first, gives it to one endpoint alone, and
@@ -113,30 +130,51 @@ func TestClient(t *testing.T) {
 	}
 	db := heddle.EndpointID{Container: "db", IfName: "eth0"}
 	c.Keep(db, NewMachine(NewIdentity("0123456789abcdef", db, "0a:00:00:00:00:03"), anyAddr))
-	short, end := context.WithTimeout(ctx, 300*time.Millisecond)
-	defer end()
-	if got, err = c.Await(short, db); err == nil || got.Trouble != "an offer of server 192.0.2.2 is refused: endpoint web/eth0 has 192.0.2.50" {
-		t.Errorf("%+v, %v", got, err)
+	soon(t, func() bool { got, _ = c.Lease(db); return got.Trouble != "" })
+	if got.Held || got.Trouble != "an answer of server 192.0.2.2 is refused: endpoint web/eth0 has 192.0.2.50" {
+		t.Errorf("%+v", got)
 	}
 	c.End(db)
-	if c.End(web); !c.Idle() || l.said[len(l.said)-1] != dhcpv4.MessageTypeRelease {
-		t.Errorf("said %v", l.said)
+	if c.End(web); !c.Idle() || !slices.Contains(l.heardSo(), dhcpv4.MessageTypeRelease) {
+		t.Errorf("said %v", l.heardSo())
 	}
 }
 
-// TestClientEnds: who waits for a lease that is given up does not wait on.
+// TestClientEnds: who waits for a lease that is given up, or whose client ends, does not wait on; nor
+// does who asks a client that has ended.
 func TestClientEnds(t *testing.T) {
-	c := NewClient(func() (Wire, error) { return nil, errors.New("no such device") }, func(heddle.EndpointID) {})
+	for name, end := range map[string]func(*Client){"given up": func(c *Client) { c.End(web) }, "closed": (*Client).Close} {
+		c := NewClient(func() (Wire, error) { return nil, errors.New("no such device") }, func(heddle.EndpointID) {})
+		defer c.Close()
+		c.Keep(web, NewMachine(me, anyAddr))
+		time.AfterFunc(50*time.Millisecond, func() { end(c) })
+		if _, err := c.Await(t.Context(), web); !errors.Is(err, os.ErrClosed) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if c.Close(); !c.Idle() {
+			t.Errorf("%s: still has a lease", name)
+		}
+		c.Keep(web, NewMachine(me, anyAddr))
+		if _, err := c.Await(t.Context(), web); !errors.Is(err, os.ErrClosed) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestClientSaysWhy: who has waited in vain hears why the LAN could not be asked, though that came out
+// while it waited.
+func TestClientSaysWhy(t *testing.T) {
+	waits := make(chan struct{})
+	c := NewClient(func() (Wire, error) { <-waits; return nil, errors.New("no such device") }, func(heddle.EndpointID) {})
 	defer c.Close()
 	c.Keep(web, NewMachine(me, anyAddr))
-	time.AfterFunc(50*time.Millisecond, func() { c.End(web) })
-	if _, err := c.Await(t.Context(), web); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("%v", err)
-	}
-	c.Keep(web, NewMachine(me, anyAddr))
-	short, end := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer end()
-	if _, err := c.Await(short, web); err == nil || err.Error() != "no such device" {
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(20*time.Millisecond, func() {
+		defer cancel()
+		close(waits)
+		soon(t, func() bool { c.mu.Lock(); defer c.mu.Unlock(); return c.broken != nil })
+	})
+	if _, err := c.Await(ctx, web); err == nil || err.Error() != "no such device" {
 		t.Errorf("%v", err)
 	}
 }

@@ -24,9 +24,10 @@ type ARP struct {
 	SenderIP, TargetIP netip.Addr
 }
 
-// Parse reads a frame: an answer of a DHCP server, or an ARP packet, or neither. All that comes from
-// the LAN passes it. The UDP checksum is not looked at: a server on this machine leaves it to a card.
-func Parse(b []byte) (m *Message, a *ARP) {
+// Parse reads a frame: an answer of a DHCP server that is of a transaction of ours, or an ARP packet, or
+// neither. All that comes from the LAN passes it. The UDP checksum is not looked at: a server on this
+// machine leaves it to a card.
+func Parse(b []byte, ours func(xid uint32, mac heddle.MAC) bool) (m *Message, a *ARP) {
 	if len(b) < etherSize {
 		return nil, nil
 	}
@@ -39,7 +40,7 @@ func Parse(b []byte) (m *Message, a *ARP) {
 		return nil, &ARP{SenderMAC: heddle.MAC(net.HardwareAddr(rest[8:14]).String()),
 			SenderIP: netip.AddrFrom4([4]byte(rest[14:18])), TargetIP: netip.AddrFrom4([4]byte(rest[24:28]))}
 	case etherIPv4:
-		if payload := udpPayload(rest); payload != nil {
+		if payload := udpPayload(rest); payload != nil && isOurs(payload, ours) {
 			if got, ok := parseMessage(payload, from); ok {
 				return &got, nil
 			}

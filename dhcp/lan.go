@@ -2,6 +2,7 @@ package dhcp
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"time"
 
@@ -18,50 +19,74 @@ type Wire interface {
 	Close() error
 }
 
-// send sends a machine's frames. If the LAN cannot be reached, the machine asks again when it would
-// without an answer.
-func (c *Client) send(k *keeper, frames [][]byte) {
-	if c.closed || len(frames) == 0 && k.listens() == k.hears {
+// flush sends what the machines have said. Of what cannot be sent on a LAN that is opened anew either,
+// the rest is lost: the machines ask again when they would without an answer.
+func (c *Client) flush() {
+	c.sending.Lock()
+	defer c.sending.Unlock()
+	c.mu.Lock()
+	frames, hear, closed := c.out, c.probing(), c.closed
+	c.out = nil
+	c.mu.Unlock()
+	if closed || len(frames) == 0 && maps.Equal(hear, c.heard) {
 		return
 	}
-	if c.broken = c.trySend(k, frames); c.broken != nil {
+	rest, err := c.trySend(frames, hear)
+	if err != nil {
 		c.drop() // its interface may have gone, and another one of that name have come
-		c.broken = c.trySend(k, frames)
+		_, err = c.trySend(rest, hear)
 	}
+	c.mu.Lock()
+	c.broken = err
+	c.mu.Unlock()
 }
 
-// listens reports whether frames to the MAC address are wanted: who has the address that is probed sends
-// its answer there.
-func (k *keeper) listens() bool { return k.lease.State == probing }
+// probing are the MAC addresses to which frames are wanted: who has the address that is probed sends its
+// answer there.
+func (c *Client) probing() map[heddle.MAC]bool {
+	all := map[heddle.MAC]bool{}
+	for _, k := range c.leases {
+		if k.lease.State == probing {
+			all[k.id.MAC] = true
+		}
+	}
+	return all
+}
 
-func (c *Client) trySend(k *keeper, frames [][]byte) (err error) {
+// trySend returns what is not sent.
+func (c *Client) trySend(frames [][]byte, hear map[heddle.MAC]bool) (rest [][]byte, err error) {
 	if c.wire == nil {
 		w, err := c.open()
 		if err != nil {
-			return err
+			return frames, err
 		}
 		c.wire = w
 		c.reader.Go(func() { c.read(w) })
 	}
-	if on := k.listens(); on != k.hears {
-		err = c.wire.Hear(k.id.MAC, on)
-		k.hears = on
+	for mac := range c.heard {
+		if !hear[mac] {
+			err = errors.Join(err, c.wire.Hear(mac, false))
+		}
 	}
-	for _, b := range frames {
-		err = errors.Join(err, c.wire.Send(b))
+	for mac := range hear {
+		if !c.heard[mac] {
+			err = errors.Join(err, c.wire.Hear(mac, true))
+		}
 	}
-	return err
+	c.heard = hear
+	for i, b := range frames {
+		if failed := c.wire.Send(b); failed != nil {
+			return frames[i:], errors.Join(err, failed)
+		}
+	}
+	return nil, err
 }
 
 // drop closes the LAN; it is opened again when something is to be sent.
 func (c *Client) drop() {
-	if c.wire == nil {
-		return
-	}
-	c.wire.Close()
-	c.wire = nil
-	for _, k := range c.leases {
-		k.hears = false
+	if c.wire != nil {
+		c.wire.Close()
+		c.wire, c.heard = nil, nil
 	}
 }
 
@@ -76,23 +101,23 @@ func (c *Client) read(w Wire) {
 			time.Sleep(probeWait) // the frame is lost
 			continue
 		}
-		m, a := Parse(b)
+		m, a := Parse(b, c.asks)
 		now := time.Now()
 		switch {
 		case m != nil:
-			c.each(func(k *keeper) [][]byte { return k.Receive(now, *m) })
-		case a != nil && c.isProbing():
-			c.each(func(k *keeper) [][]byte { return k.Heard(now, *a) })
+			c.step(func(k *keeper) bool { return k.asks(m.XID, m.MAC) }, func(k *keeper) [][]byte { return k.Receive(now, *m) })
+		case a != nil:
+			c.step(func(k *keeper) bool { return k.minds(*a) }, func(k *keeper) [][]byte { return k.Heard(now, *a) })
 		}
 	}
 }
 
-// isProbing reports whether ARP matters now: a LAN may have much of it.
-func (c *Client) isProbing() bool {
+// asks reports whether somebody here awaits the answer to a transaction.
+func (c *Client) asks(xid uint32, mac heddle.MAC) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, k := range c.leases {
-		if k.lease.State == probing {
+		if k.asks(xid, mac) {
 			return true
 		}
 	}

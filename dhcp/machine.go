@@ -30,6 +30,8 @@ const (
 	maxRequests = 3
 	// leastRenewWait is the least time between two questions for more time (RFC 2131, 4.4.5).
 	leastRenewWait = time.Minute
+	// declineWait is how long a client waits after it has declined an address (RFC 2131, 3.1.5).
+	declineWait = 10 * time.Second
 	// leastLease is the shortest lease that is taken.
 	leastLease = 10 * time.Second
 	// The LAN is probed probes times, probeWait apart, and then that long once more: 400 ms in all.
@@ -66,7 +68,9 @@ func Resume(id Identity, refuse func(netip.Prefix) string, was heddle.DHCPLease,
 		m.enter(rebooting, now)
 		return m
 	}
-	m.lose("the lease expired while no agent ran")
+	if m.lease.Held {
+		m.lose("the lease expired while no agent ran")
+	}
 	m.enter(selecting, now)
 	return m
 }
@@ -154,7 +158,11 @@ func (m *Machine) keep(now time.Time) [][]byte {
 		m.enter(rebinding, now)
 		l.Trouble = "server " + l.Server.String() + " did not renew the lease; all servers are asked"
 	}
-	return m.ask(now, retry(now, l.Expires), q)
+	// The answer to ciaddr does not come if the container answers no ARP. So the lease is asked for as after
+	// a restart, too: that answer is a broadcast.
+	again, known := retry(now, l.Expires), q
+	known.ciaddr, known.asked = netip.Addr{}, q.ciaddr
+	return append(m.ask(now, again, q), m.ask(now, again, known)...)
 }
 
 // retry is when to ask again: after half of the time that is left, and not more than once a minute.

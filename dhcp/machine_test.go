@@ -168,7 +168,7 @@ func FuzzParse(f *testing.F) {
 	b[etherSize+ipSize+1], b[etherSize+ipSize+3] = portServer, portClient
 	f.Add(b)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if m, _ := Parse(b); m != nil && m.Address.IsValid() && !m.Address.Addr().Is4() {
+		if m, _ := Parse(b, func(uint32, heddle.MAC) bool { return true }); m != nil && m.Address.IsValid() && !m.Address.Addr().Is4() {
 			t.Errorf("%+v", m)
 		}
 	})

@@ -4,6 +4,7 @@
 package dhcp
 
 import (
+	"encoding/binary"
 	"net"
 	"net/netip"
 	"regexp"
@@ -35,11 +36,18 @@ type Message struct {
 // maxList bounds how many name servers and domains are taken.
 const maxList = 8
 
+// isOurs reports whether a payload is an answer to us, by the fixed header of RFC 2131, 2: it costs little
+// to pass over the answers to others.
+func isOurs(b []byte, ours func(xid uint32, mac heddle.MAC) bool) bool {
+	return len(b) >= 34 && b[0] == byte(dhcpv4.OpcodeBootReply) && b[2] == 6 &&
+		ours(binary.BigEndian.Uint32(b[4:]), heddle.MAC(net.HardwareAddr(b[28:34]).String()))
+}
+
 // parseMessage reads an answer of a server. What it does not name here is ignored: routes (options
 // 33 and 121) above all, by which a server could divert traffic.
 func parseMessage(payload []byte, from heddle.MAC) (m Message, ok bool) {
 	p, err := dhcpv4.FromBytes(payload)
-	if err != nil || p.OpCode != dhcpv4.OpcodeBootReply || len(p.ClientHWAddr) != 6 {
+	if err != nil {
 		return m, false
 	}
 	m = Message{Type: p.MessageType(), XID: xidOf(p.TransactionID), MAC: heddle.MAC(p.ClientHWAddr.String()), ServerMAC: from,

@@ -1,6 +1,7 @@
 package attack_test
 
 import (
+	"errors"
 	"net"
 	"net/netip"
 	"strings"
@@ -27,7 +28,8 @@ func leaseAttacks() []ownAttack {
 	}
 	return []ownAttack{
 		by("option", "routes of a DHCP server besides the default route", "", routesOfServer),
-		by("lease", "a refusal by another server than the lease's, which has seen the question", "", otherServerRefuses),
+		by("lease", "a refusal by another server than the lease's, which has seen the question to that one", "", otherServerRefuses),
+		by("lease", "a refusal in the name of the lease's server, by who has seen the question", "nothing in DHCP proves who answers; a switch can (DHCP snooping)", refusesAsServer),
 		by("lease", "an offer by a container beside, which knows the question", "", offerFromBeside),
 		by("lease", "the host's own address", "", hostsAddress),
 		by("lease", "an address of other people, in a subnet that is made larger", "", largerSubnet),
@@ -67,28 +69,41 @@ func routesOfServer(t *testing.T, s *leaseScene) bool {
 
 // otherServerRefuses answers the first renewal with a NAK; allowed to, in the name of the lease's server.
 func otherServerRefuses(t *testing.T, s *leaseScene) bool {
+	if s.open {
+		return refusesAsServer(t, s)
+	}
+	return s.refuses(t, rogue, 2*time.Second)
+}
+
+// refusesAsServer answers a renewal with a NAK in the name of the lease's server.
+func refusesAsServer(t *testing.T, s *leaseScene) bool {
+	return s.refuses(t, world.Outside4, world.Patience)
+}
+
+// refuses has a server answer the renewal with a NAK, and nothing after it. It reports whether a
+// container loses its address by that within a time that is well before T2.
+func (s *leaseScene) refuses(t *testing.T, server netip.Addr, within time.Duration) bool {
 	refused := make(chan struct{}, 100)
 	s.server.Set(func() {
-		s.server.T1 = time.Second
+		s.server.T1, s.server.Lease = time.Second, 10*world.Patience
 		s.server.Change = func(q, a *dhcpv4.DHCPv4) bool {
 			if q.ClientIPAddr.IsUnspecified() {
-				return true
+				return len(refused) == 0
 			}
 			a.UpdateOption(dhcpv4.OptMessageType(dhcpv4.MessageTypeNak))
-			if !s.open {
-				a.UpdateOption(dhcpv4.OptServerIdentifier(rogue.AsSlice()))
-			}
+			a.UpdateOption(dhcpv4.OptServerIdentifier(server.AsSlice()))
 			refused <- struct{}{}
 			return true
 		}
 	})
 	victim := s.w.Pod(t, "victim", "lan")
-	select {
-	case <-refused:
-	case <-time.After(world.Patience):
-		t.Fatal("the lease is not renewed")
-	}
-	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	world.Soon(t, "the lease is renewed", func() error {
+		if len(refused) == 0 {
+			return errors.New("nobody asks for more time")
+		}
+		return nil
+	})
+	for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if e, err := s.w.Endpoint(victim.Endpoint.ID); err == nil && len(e.Addrs) == 0 {
 			return true
 		}

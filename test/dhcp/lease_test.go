@@ -108,50 +108,6 @@ func TestTakenBack(t *testing.T) {
 	w.AuditEmpty(t)
 }
 
-// TestInUse: an address that somebody on the LAN has is declined, and another one taken. So is one that
-// a container beside has, which the LAN does not hear of.
-func TestInUse(t *testing.T) {
-	w := world.New(t)
-	s := w.ServeDHCP(t)
-	w.Outside.Sh(t, "ip address add 192.0.2.50/32 dev eth0")
-	w.Network(t, "lan", "macvlan", byDHCP)
-	a := w.Pod(t, "a", "lan")
-	has(t, w, a, "192.0.2.51/24")
-	if s.Count(dhcpv4.MessageTypeDecline) != 1 {
-		t.Errorf("heard: %v", s.Asked())
-	}
-	_, err := w.Attach(ctx, w.Request(world.NewNetns(t, "b"), "lan"))
-	wantCode(t, err, heddle.NoLease)
-	if err == nil || !strings.Contains(err.Error(), "endpoint a/eth0 has 192.0.2.51") {
-		t.Errorf("error: %v", err)
-	}
-	w.AuditEmpty(t)
-}
-
-// TestClash: a lease in the subnet of the container's other network is not put on. It goes on when the
-// other one is detached.
-func TestClash(t *testing.T) {
-	w := world.New(t)
-	s := w.ServeDHCP(t)
-	w.Network(t, "lan", "macvlan", byDHCP)
-	other := w.Network(t, "other", "bridge", world.OnlyV4)
-	a := w.Pod(t, "a", "lan")
-	second := a.Join(t, "other", world.As("eth1"))
-	s.Set(func() { s.Offers = []netip.Addr{other.Subnets[0].Addr().Next().Next().Next()} })
-	has(t, w, a)
-	world.Soon(t, "the audit says why", func() error {
-		if found, err := w.Audit(); err != nil || len(found) != 1 || !strings.Contains(found[0].Detail, "overlaps "+other.Subnets[0].String()) {
-			return fmt.Errorf("audit: %+v, %v", found, err)
-		}
-		return nil
-	})
-	a.Reaches(t, other.Gateways[0])
-	if _, err := w.Detach(ctx, second.ID); err != nil {
-		t.Error(err)
-	}
-	has(t, w, a, s.Offers[0].String()+"/24")
-}
-
 // TestNobodyAnswers: without a server an attach ends in time, names the LAN, and leaves nothing.
 func TestNobodyAnswers(t *testing.T) {
 	w := world.New(t)
@@ -161,7 +117,7 @@ func TestNobodyAnswers(t *testing.T) {
 	_, err := w.Attach(ctx, w.Request(pod, "lan"))
 	took := time.Since(began)
 	wantCode(t, err, heddle.NoLease)
-	if err == nil || !strings.Contains(err.Error(), "no DHCP server has answered on up0 in 10s") || took < 9*time.Second || took > 12*time.Second {
+	if err == nil || !strings.Contains(err.Error(), "no DHCP server has answered on up0 in 10s") || took < 9*time.Second || took > 10*time.Second+world.Patience {
 		t.Errorf("after %v: %v", took, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
@@ -169,7 +125,7 @@ func TestNobodyAnswers(t *testing.T) {
 	began = time.Now()
 	_, err = w.Attach(ctx, w.Request(pod, "lan"))
 	wantCode(t, err, heddle.Waited)
-	if took := time.Since(began); took > 2*time.Second {
+	if took := time.Since(began); took > world.Patience {
 		t.Errorf("called off after %v", took)
 	}
 	if all := w.Endpoints(); len(all) != 0 {
