@@ -58,10 +58,23 @@ func (a *Agent) permitMove(ctx context.Context, id heddle.EndpointID, to string)
 		_, undo := a.noteMove(r, before)
 		err = errors.Join(err, undo)
 	case err == nil && to == "":
-		r, err = a.noteMove(r, "")
+		r, err = a.keepNIC(ctx, r)
 		signal(a.plugs.soon) // it may be in no machine now
 	}
 	return r.withPort(), err
+}
+
+// keepNIC records that no machine may take over the endpoint's NIC any more. If one has it already, the endpoint is to end.
+func (a *Agent) keepNIC(ctx context.Context, r record) (record, error) {
+	all, err := a.plugs.list(ctx)
+	if err != nil {
+		return r, err
+	}
+	if to := r.Endpoint.MovesTo; to != "" && !slices.ContainsFunc(all, func(c nic.Card) bool { return c.Token == r.plugged().Token }) {
+		return r, heddle.Errorf(heddle.NICNotGranted, "keep endpoint", r.Endpoint.ID.String(), "its NIC has moved to machine "+to,
+			"the endpoint ends here in some seconds; to have the NIC back, run 'heddle endpoint move' on "+to)
+	}
+	return a.noteMove(r, "")
 }
 
 // noteMove records which machine may take over the endpoint's NIC.
@@ -135,7 +148,10 @@ func (a *Agent) confirmMove(ctx context.Context, r record) error {
 	defer cancel()
 	err := a.opt.NICs.Confirm(ctx, r.plugged().Token)
 	if heddle.NICNotGranted.In(err) != nil {
-		return errors.Join(err, a.remove(r))
+		if now, known := a.records.get(r.Endpoint.ID); known {
+			err = errors.Join(err, a.remove(now)) // its default route may have been arranged meanwhile
+		}
+		return err
 	}
 	if err != nil {
 		a.log.Warn("the machine from which a NIC has come is not told yet", "endpoint", r.Endpoint.ID, "error", err)

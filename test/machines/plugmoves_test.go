@@ -42,7 +42,13 @@ func plugMoves(t *testing.T, p *plugged) {
 	t.Logf("%d moves: no container had the NIC for %v at the median, %v at most", len(dark), dark[len(dark)/2], dark[len(dark)-1])
 	p.letGo(t, from, to, e)
 	from, to = to, from
-	p.killTaker(t, from, to, e)
+	from, to = p.disturbTaker(t, from, to, e, "its agent is killed", func(_, to *docker.Host) {
+		to.KillAgent(t)
+		to.StartAgent(t)
+	})
+	p.disturbTaker(t, from, to, e, "it is called back", func(from, _ *docker.Host) {
+		from.TryHeddle(t, "endpoint", "move", "o1", "--cancel")
+	})
 	p.vm.TryRun("ip", "netns", "delete", "o1")
 	p.other.TryRun("ip", "netns", "delete", "o1")
 	p.vm.TryHeddle(t, "detach", "o1")
@@ -121,9 +127,9 @@ func (p *plugged) letGo(t *testing.T, from, to *docker.Host, e heddle.Endpoint) 
 	p.reach(t, e)
 }
 
-// killTaker: the agent that takes a NIC over is killed in the middle. One of both machines has the NIC afterwards, and its container
-// answers.
-func (p *plugged) killTaker(t *testing.T, from, to *docker.Host, e heddle.Endpoint) {
+// disturbTaker disturbs the machine that takes a NIC over, in the middle. One of both machines has the NIC afterwards, and its container
+// answers. It returns the machine that has it, and the other one.
+func (p *plugged) disturbTaker(t *testing.T, from, to *docker.Host, e heddle.Endpoint, what string, disturb func(from, to *docker.Host)) (has, other *docker.Host) {
 	t.Helper()
 	random, rounds := rand.New(rand.NewPCG(1, 0)), 1
 	if soak.On() {
@@ -138,10 +144,8 @@ func (p *plugged) killTaker(t *testing.T, from, to *docker.Host, e heddle.Endpoi
 			done <- err
 		}()
 		time.Sleep(after)
-		to.KillAgent(t)
+		disturb(from, to)
 		err := <-done
-		to.StartAgent(t)
-		var has, other *docker.Host
 		world.Within(t, 3*world.Patience, "one machine has the endpoint, and it answers", func() error {
 			_, one := to.TryHeddle(t, "endpoint", "show", "o1")
 			_, two := from.TryHeddle(t, "endpoint", "show", "o1")
@@ -157,7 +161,10 @@ func (p *plugged) killTaker(t *testing.T, from, to *docker.Host, e heddle.Endpoi
 			}
 			return nil
 		})
-		t.Logf("the agent of %s was killed after %v, which answered %v; %s has the NIC", to.Name(), after, err, has.Name())
+		if t.Failed() {
+			t.FailNow()
+		}
+		t.Logf("%s takes the NIC over, and after %v %s; it answered %v; %s has the NIC", to.Name(), after, what, err, has.Name())
 		p.reach(t, e)
 		if has == from {
 			from.Heddle(t, "endpoint", "move", "o1", "--cancel")
@@ -166,4 +173,5 @@ func (p *plugged) killTaker(t *testing.T, from, to *docker.Host, e heddle.Endpoi
 		p.other.Heddle(t, "audit")
 		from, to = has, other
 	}
+	return has, other
 }
