@@ -23,9 +23,9 @@ func (a *Agent) Detach(ctx context.Context, id heddle.EndpointID) (found bool, e
 	if found && err == nil && r.Endpoint.DefaultRoute {
 		a.defaults.pass(r.Inode)
 	}
-	if found && err == nil && r.Endpoint.NIC != nil && r.Endpoint.NIC.Plugged != nil {
+	if found && err == nil && r.plugged() != nil {
 		t.waitFor("the hypervisor")
-		a.plugs.takeOutDropped(ctx, r.Endpoint.NIC.Plugged.Token)
+		a.plugs.takeOutDropped(ctx, r.plugged().Token)
 	}
 	return found, err
 }

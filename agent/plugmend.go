@@ -41,8 +41,8 @@ func (p *plugs) astray(all []nic.Card) map[heddle.EndpointID]nic.Card {
 		}
 	}
 	p.records.each(func(r record, op string) {
-		if given := r.Endpoint.NIC; given != nil && given.Plugged != nil && op == "" && !r.Endpoint.Handover {
-			if c, is := out[given.Plugged.Token]; is {
+		if given := r.plugged(); given != nil && op == "" && !r.Endpoint.Handover {
+			if c, is := out[given.Token]; is {
 				found[r.Endpoint.ID] = c
 			}
 		}
@@ -76,7 +76,7 @@ func (p *plugs) again(ctx context.Context, on string, e heddle.Endpoint) (heddle
 func (a *Agent) putBackNIC(ctx context.Context, id heddle.EndpointID, card nic.Card) error {
 	defer a.endpointLocks.Lock(id)()
 	r, known := a.records.get(id)
-	if !known || a.records.pendingOf(id) != "" || r.Endpoint.NIC == nil || r.Endpoint.NIC.Plugged == nil {
+	if !known || a.records.pendingOf(id) != "" || r.plugged() == nil {
 		return nil // it has gone meanwhile
 	}
 	pod, err := a.containers.openPod(r)

@@ -16,23 +16,16 @@ const PermitTime = 10 * time.Minute
 // Permit is nic.Mover.Permit.
 func (s *Service) Permit(ctx context.Context, machine, token, to, as string) error {
 	const op = "permit move of NIC"
-	g, err := s.guest(machine)
-	if err == nil {
-		err = nic.CheckToken(token)
+	if to != "" {
+		if err := errors.Join(nic.CheckMachine(to), nic.CheckToken(as)); err != nil {
+			return err
+		}
 	}
-	if err == nil && to != "" {
-		err = errors.Join(nic.CheckMachine(to), nic.CheckToken(as))
-	}
+	_, ctx, end, err := s.begin(ctx, machine, token)
 	if err != nil {
 		return err
 	}
-	leave, err := g.enter(ctx, token)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	ctx, cancel := working(ctx)
-	defer cancel()
+	defer end()
 	port, found, release, err := s.holdPort(ctx, func(p Port) bool { return p.Machine == machine && p.Card.Token == token })
 	if err == nil {
 		defer release()
@@ -182,20 +175,11 @@ func pull(ctx context.Context, m Machine, port Port) error {
 // Confirm is nic.Mover.Confirm.
 func (s *Service) Confirm(ctx context.Context, machine, token string) error {
 	const op = "confirm move of NIC"
-	g, err := s.guest(machine)
-	if err == nil {
-		err = nic.CheckToken(token)
-	}
+	_, ctx, end, err := s.begin(ctx, machine, token)
 	if err != nil {
 		return err
 	}
-	leave, err := g.enter(ctx, token)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	ctx, cancel := working(ctx)
-	defer cancel()
+	defer end()
 	port, found, release, err := s.holdPort(ctx, func(p Port) bool { return p.is(machine, token) })
 	if err == nil {
 		defer release()

@@ -150,6 +150,25 @@ func (s *Service) holdPort(ctx context.Context, pick func(Port) bool) (p Port, f
 	}
 }
 
+// begin waits until no other request about the machine's NIC is worked on. work is the context of the work; end ends it.
+func (s *Service) begin(ctx context.Context, machine, token string) (g *guest, work context.Context, end func(), err error) {
+	if g, err = s.guest(machine); err == nil {
+		err = nic.CheckToken(token)
+	}
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	leave, err := g.enter(ctx, token)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	work, cancel := working(ctx)
+	return g, work, func() {
+		cancel()
+		leave()
+	}, nil
+}
+
 // working is the context of work that has begun: it is finished even if the caller disconnects.
 func working(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), workTime)

@@ -3,27 +3,16 @@ package service
 import (
 	"context"
 	"time"
-
-	"github.com/heddle-network/heddle/nic"
 )
 
 // Unplug takes a NIC of the machine out of it, and then removes its port. One that is not there is no error. A port that another
 // machine may take over stays for it, and one that was taken over, and not confirmed, goes back to the machine that had it.
 func (s *Service) Unplug(ctx context.Context, machine, token string) error {
-	g, err := s.guest(machine)
-	if err == nil {
-		err = nic.CheckToken(token)
-	}
+	g, ctx, end, err := s.begin(ctx, machine, token)
 	if err != nil {
 		return err
 	}
-	leave, err := g.enter(ctx, token)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	ctx, cancel := working(ctx)
-	defer cancel()
+	defer end()
 	if err := s.unplug(ctx, g, token); err != nil {
 		return s.failed("unplug NIC", machine, token, err)
 	}
