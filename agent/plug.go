@@ -55,6 +55,7 @@ func (p *plugs) forEndpoint(ctx context.Context, network, on string, req heddle.
 	}
 	if order.MAC == "" {
 		order.MAC = req.ID.DefaultMAC(network, 0)
+		order.Chosen = p.chosen(order.Token, order.MAC)
 	}
 	for req.MAC == "" && len(req.IPs) == 0 {
 		card, ok := p.takeWarm(network)

@@ -79,7 +79,7 @@ func (p *plugs) plug(ctx context.Context, order nic.Order) (heddle.NIC, nic.Card
 		n, err = p.await(ctx, card)
 	}
 	if err != nil {
-		p.takeOut(context.WithoutCancel(ctx), order.Token, order.MAC)
+		p.takeOut(context.WithoutCancel(ctx), order.Token, p.wantedMAC(order.Token))
 	}
 	return n, card, err
 }

@@ -16,6 +16,28 @@ func (p *plugs) want(token string, mac heddle.MAC) {
 	delete(p.left, token)
 }
 
+// chosen is nic.Order.Chosen of an order that asked for a MAC address: NIC managers are told to ignore the one that the NIC has.
+func (p *plugs) chosen(token string, asked heddle.MAC) func(heddle.MAC) error {
+	return func(mac heddle.MAC) error {
+		if mac == asked {
+			return nil
+		}
+		if err := p.holds.keepOff(heddle.NIC{MAC: mac}); err != nil {
+			return err
+		}
+		p.want(token, mac)
+		_, err := p.holds.freeOnce(asked, func() {})
+		return err
+	}
+}
+
+// wantedMAC is the MAC address of a NIC that somebody wants.
+func (p *plugs) wantedMAC(token string) heddle.MAC {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.wanted[token]
+}
+
 // leave notes that nobody wants a NIC any more.
 func (p *plugs) leave(token string, mac heddle.MAC) {
 	p.mu.Lock()
@@ -32,9 +54,7 @@ func (p *plugs) leftMAC(token string) heddle.MAC {
 }
 
 func (p *plugs) wants(token string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.wanted[token] != ""
+	return p.wantedMAC(token) != ""
 }
 
 // has reports whether a NIC with that MAC address is wanted, or may not have been taken out.

@@ -95,7 +95,7 @@ func (p *plugs) plugWarm(ctx context.Context, n warmNetwork) error {
 	rand.Read(digits) // never fails
 	token := warmToken + hex.EncodeToString(digits)
 	mac := heddle.EndpointID{Container: token, IfName: "eth0"}.DefaultMAC(n.id, 0)
-	_, card, err := p.plug(ctx, nic.Order{Token: token, Network: n.on, MAC: mac})
+	_, card, err := p.plug(ctx, nic.Order{Token: token, Network: n.on, MAC: mac, Chosen: p.chosen(token, mac)})
 	if err != nil {
 		return err
 	}

@@ -35,6 +35,9 @@ type Order struct {
 	Network string `json:"network"`
 	// MAC is optional: if it is empty, the provider chooses one.
 	MAC heddle.MAC `json:"mac,omitempty"`
+	// Chosen makes MAC a wish, for providers that choose all MAC addresses: they call it with the NIC's before the machine can see
+	// the NIC. If it fails, so does the order. Without it a NIC of another MAC address is refused.
+	Chosen func(heddle.MAC) error `json:"-"`
 	// IPs asks for at most one address of each family. The provider chooses the addresses of families that
 	// the network has and IPs lacks.
 	IPs []netip.Addr `json:"ips,omitempty"`

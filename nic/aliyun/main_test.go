@@ -1,0 +1,62 @@
+package aliyun
+
+import (
+	"encoding/pem"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/cloud"
+)
+
+func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
+
+const (
+	me     = "i-me"
+	fourth = "192.0.2.0/24"
+)
+
+// newCloud starts a cloud at the address that the metadata service has, and returns it with the provider of a new agent. open makes another one.
+func newCloud(t *testing.T, change func(*cloud.Options)) (c *cloud.Cloud, p *Provider, open func() *Provider) {
+	t.Helper()
+	cell.Need(t)
+	o := cloud.Options{Instance: me, Type: "ecs.local.large", NICs: 4, VSwitches: map[string]cloud.VSwitch{"vsw-1": {
+		V4: netip.MustParsePrefix(fourth), V6: netip.MustParsePrefix("2001:db8::/64"), Free: 100,
+		Gateways: []netip.Addr{netip.MustParseAddr("192.0.2.253"), netip.MustParseAddr("2001:db8::fffd")}}}}
+	if change != nil {
+		change(&o)
+	}
+	c = cloud.New(o)
+	cell.TrySh("ip address add 100.100.100.200/32 dev lo")
+	l, err := net.Listen("tcp", "100.100.100.200:80")
+	cell.Must(t, err)
+	meta := &http.Server{Handler: c.Metadata()}
+	go meta.Serve(l)
+	t.Cleanup(func() { meta.Close() })
+	api := httptest.NewTLSServer(c.API())
+	t.Cleanup(api.Close)
+	dir := t.TempDir()
+	ca := filepath.Join(dir, "ca.pem")
+	cell.Must(t, os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: api.Certificate().Raw}), 0o600))
+	file := filepath.Join(dir, "cloud.yaml")
+	host := strings.TrimPrefix(api.URL, "https://")
+	cell.Must(t, os.WriteFile(file, []byte("aliyun:\n  networks:\n    lan: {vswitch: vsw-1, securityGroups: [sg-1]}\n    gone: {vswitch: vsw-2, securityGroups: [sg-1]}\n"+
+		"  ecs: "+host+"\n  vpc: "+host+"\n  ca: "+ca+"\n"), 0o600))
+	open = func() *Provider {
+		t.Helper()
+		p, err := Open(file)
+		cell.Must(t, err)
+		return p
+	}
+	return c, open(), open
+}
+
+// quick is a cloud that needs a moment for everything.
+var quick = cloud.Faults{Delay: 100 * time.Millisecond, Lag: 150 * time.Millisecond}

@@ -1,0 +1,136 @@
+package aliyun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
+
+// metadataURL is the service of the cloud that tells an instance what it is. Each instance reaches it at this address
+// (Alibaba Cloud, "View instance metadata").
+const metadataURL = "http://100.100.100.200/latest/"
+
+const (
+	// sessionSeconds is how long a token of the metadata service is good; the longest that it gives.
+	sessionSeconds = "21600"
+	// metadataTime limits one request to it.
+	metadataTime = 5 * time.Second
+	// maxMetadata bounds an answer of it in bytes.
+	maxMetadata = 64 << 10
+)
+
+// metadata asks the metadata service, in its form with tokens, which a request that a program was tricked into cannot get.
+type metadata struct {
+	http http.Client
+
+	mu    sync.Mutex
+	token string
+}
+
+func newMetadata() *metadata {
+	return &metadata{http: http.Client{Timeout: metadataTime, Transport: &http.Transport{Proxy: nil},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+}
+
+// errNoMetadata says that the service has no such item.
+var errNoMetadata = errors.New("the metadata service has no such item")
+
+// get returns an item of the instance, such as "instance-id".
+func (m *metadata) get(ctx context.Context, item string) (string, error) {
+	text, status, err := m.ask(ctx, item)
+	if err == nil && status == http.StatusUnauthorized { // the token is too old
+		m.mu.Lock()
+		m.token = ""
+		m.mu.Unlock()
+		text, status, err = m.ask(ctx, item)
+	}
+	switch {
+	case err != nil:
+	case status == http.StatusNotFound:
+		err = errNoMetadata
+	case status != http.StatusOK:
+		err = fmt.Errorf("it answered with status %d", status)
+	default:
+		return strings.TrimSpace(text), nil
+	}
+	return "", heddle.Wrap(heddle.NICServiceDown, "ask metadata service", item, err, "look whether this is an ECS instance, and reaches 100.100.100.200")
+}
+
+// ask is get with the token that is there, or a new one.
+func (m *metadata) ask(ctx context.Context, item string) (text string, status int, err error) {
+	m.mu.Lock()
+	token := m.token
+	m.mu.Unlock()
+	if token == "" {
+		token, status, err = m.do(ctx, http.MethodPut, "api/token", "X-aliyun-ecs-metadata-token-ttl-seconds", sessionSeconds)
+		if err != nil || status != http.StatusOK {
+			return "", status, err
+		}
+		m.mu.Lock()
+		m.token = token
+		m.mu.Unlock()
+	}
+	return m.do(ctx, http.MethodGet, "meta-data/"+item, "X-aliyun-ecs-metadata-token", token)
+}
+
+func (m *metadata) do(ctx context.Context, method, path, header, value string) (text string, status int, err error) {
+	r, err := http.NewRequestWithContext(ctx, method, metadataURL+path, nil)
+	if err != nil {
+		return "", 0, err
+	}
+	r.Header.Set(header, value)
+	answer, err := m.http.Do(r)
+	if err != nil {
+		return "", 0, err
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(answer.Body, maxMetadata))
+	return string(body), answer.StatusCode, err
+}
+
+// instance is what this machine is in the cloud.
+type instance struct{ id, kind, region string }
+
+// instance asks what this machine is.
+func (m *metadata) instance(ctx context.Context) (i instance, err error) {
+	for _, x := range []struct {
+		item string
+		into *string
+	}{{"instance-id", &i.id}, {"instance/instance-type", &i.kind}, {"region-id", &i.region}} {
+		if *x.into, err = m.get(ctx, x.item); err != nil {
+			return i, err
+		}
+	}
+	return i, nil
+}
+
+// gateways asks for the gateways of a NIC that is attached. The service knows it some time after the API does.
+func (m *metadata) gateways(ctx context.Context, mac heddle.MAC) (all []netip.Addr, err error) {
+	of := "network/interfaces/macs/" + string(mac) + "/"
+	for _, item := range []string{"gateway", "ipv6-gateway"} {
+		text, err := m.get(ctx, of+item)
+		if item == "ipv6-gateway" && errors.Is(err, errNoMetadata) {
+			continue // the NIC has no IPv6 address
+		}
+		if err != nil {
+			return nil, err
+		}
+		if text == "" {
+			continue
+		}
+		a, err := netip.ParseAddr(text)
+		if err != nil {
+			return nil, heddle.Wrap(heddle.NICServiceDown, "ask metadata service", of+item, err, "try again")
+		}
+		all = append(all, a)
+	}
+	return all, nil
+}

@@ -1,0 +1,143 @@
+package cloud
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	openapiutil "github.com/alibabacloud-go/darabonba-openapi/v2/utils"
+	"github.com/alibabacloud-go/tea/dara"
+)
+
+// API answers the actions of ECS and VPC, to requests that the role's credentials have signed.
+func (c *Cloud) API() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer, err := c.act(r)
+		var known failure
+		switch {
+		case errors.As(err, &known):
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(known.status)
+			json.NewEncoder(w).Encode(map[string]string{"Code": known.code, "Message": "the local cloud refuses it", "RequestId": "1"})
+		case err != nil:
+			http.Error(w, `{"Code":"InternalError","Message":"`+err.Error()+`"}`, http.StatusInternalServerError)
+		default:
+			w.Header().Set("Content-Type", "application/json")
+			json.NewEncoder(w).Encode(answer)
+		}
+	})
+}
+
+func (c *Cloud) act(r *http.Request) (any, error) {
+	action, q := r.Header.Get("x-acs-action"), query{}
+	for name, values := range r.URL.Query() {
+		q[name] = values[0]
+	}
+	c.mu.Lock()
+	f := c.faults
+	c.calls[action]++
+	if f.Throttled > 0 {
+		c.faults.Throttled--
+	}
+	c.mu.Unlock()
+	do := actions[action]
+	switch code := f.Refuse[action]; {
+	case f.Away:
+		return nil, failure{http.StatusServiceUnavailable, "ServiceUnavailable"}
+	case !signed(r, q):
+		return nil, failure{http.StatusForbidden, "SignatureDoesNotMatch"}
+	case f.Throttled > 0:
+		return nil, fail("Throttling.User")
+	case code != "":
+		return nil, failure{http.StatusForbidden, code}
+	case do == nil || q["RegionId"] != Region:
+		return nil, fail("InvalidAction.NotFound")
+	}
+	answer, err := do(c, r.Context(), q)
+	if f.Lost {
+		return nil, failure{http.StatusServiceUnavailable, "ServiceUnavailable"}
+	}
+	return answer, err
+}
+
+// signed reports whether the request is signed with the role's credentials, and lately (Alibaba Cloud, "V3 request structure and signature").
+func signed(r *http.Request, q query) bool {
+	at, err := time.Parse(time.RFC3339, r.Header.Get("x-acs-date"))
+	if err != nil || time.Since(at).Abs() > 15*time.Minute || r.Header.Get("x-acs-security-token") != session {
+		return false
+	}
+	_, names, _ := strings.Cut(r.Header.Get("Authorization"), "SignedHeaders=")
+	names, _, _ = strings.Cut(names, ",")
+	request := dara.NewRequest()
+	request.Method, request.Pathname, request.Query = dara.String(r.Method), dara.String(r.URL.Path), map[string]*string{}
+	for name, value := range q {
+		request.Query[name] = dara.String(value)
+	}
+	for _, name := range strings.Split(names, ";") {
+		value := r.Header.Get(name)
+		if name == "host" {
+			value = r.Host
+		}
+		request.Headers[name] = dara.String(value)
+	}
+	want := openapiutil.GetAuthorization(request, dara.String("ACS3-HMAC-SHA256"), dara.String(r.Header.Get("x-acs-content-sha256")), dara.String(accessKey), dara.String(secret))
+	return dara.StringValue(want) == r.Header.Get("Authorization")
+}
+
+// Metadata answers as the metadata service does, to those that have asked for a token.
+func (c *Cloud) Metadata() http.Handler {
+	const token = "a token of the local cloud"
+	items := map[string]func() string{
+		"instance-id":               func() string { return c.Instance },
+		"instance/instance-type":    func() string { return c.Type },
+		"region-id":                 func() string { return Region },
+		"zone-id":                   func() string { return Zone },
+		"ram/security-credentials/": func() string { return role },
+		"ram/security-credentials/" + role: func() string {
+			text, _ := json.Marshal(map[string]string{"Code": "Success", "AccessKeyId": accessKey, "AccessKeySecret": secret, "SecurityToken": session,
+				"Expiration": time.Now().Add(6 * time.Hour).UTC().Format("2006-01-02T15:04:05Z")})
+			return string(text)
+		},
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("PUT /latest/api/token", func(w http.ResponseWriter, r *http.Request) { w.Write([]byte(token)) })
+	mux.HandleFunc("GET /latest/meta-data/", func(w http.ResponseWriter, r *http.Request) {
+		item := strings.TrimPrefix(r.URL.Path, "/latest/meta-data/")
+		text, is := "", false
+		if f := items[item]; f != nil {
+			text, is = f(), true
+		} else if rest, of := strings.CutPrefix(item, "network/interfaces/macs/"); of {
+			mac, what, _ := strings.Cut(rest, "/")
+			text, is = c.ofNIC(mac, what)
+		}
+		switch {
+		case r.Header.Get("X-aliyun-ecs-metadata-token") != token:
+			http.Error(w, "401", http.StatusUnauthorized)
+		case !is:
+			http.NotFound(w, r)
+		default:
+			w.Write([]byte(text))
+		}
+	})
+	return mux
+}
+
+// ofNIC is an item of a NIC that is attached. It lags behind, as the API does.
+func (c *Cloud) ofNIC(mac, what string) (text string, is bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, h := range c.nics {
+		s := h.before(time.Now().Add(-c.faults.Lag))
+		if string(s.MAC) != mac || s.Status != "InUse" {
+			continue
+		}
+		for _, g := range c.VSwitches[s.VSwitch].Gateways {
+			if g.Is4() == (what == "gateway") {
+				return g.String(), true
+			}
+		}
+	}
+	return "", false
+}
