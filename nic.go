@@ -36,6 +36,9 @@ type PluggedNIC struct {
 	Token string `json:"token"`
 	// Gateways are those of the NIC's network, at most one of each family.
 	Gateways []netip.Addr `json:"gateways,omitempty"`
+	// Closed are destinations that the container must not reach by the NIC, such as a cloud's metadata service: it gives whoever asks the
+	// credentials of the machine.
+	Closed []netip.Prefix `json:"closed,omitempty"`
 	// Left is when another machine let go of it, if it was taken over from there. It is not recorded.
 	Left time.Time `json:"-"`
 }

@@ -96,7 +96,7 @@ func (a *Agent) takeOutHeld(r record, why error) bool {
 
 func noProvider(op, object string) error {
 	return heddle.Errorf(heddle.BadOption, op, object, "nobody plugs NICs into this machine",
-		"start heddled with --nic-grant, the file that 'heddle nic grant' has made on the hypervisor")
+		"start heddled with --nic-grant, the file that 'heddle nic grant' has made on the hypervisor, or on a cloud's instance with --nic-cloud")
 }
 
 // offerTime limits the question what the provider offers, when a network is created.
@@ -118,7 +118,7 @@ func (a *Agent) checkPlugsOn(mode heddle.Mode, n heddle.Network) error {
 		return err
 	}
 	if on := giver.PlugsOn(n); !slices.Contains(offer.Networks, on) {
-		return heddle.Errorf(heddle.BadOption, "create network", n.Name, "this machine may have no NICs on the hypervisor's network "+on,
+		return heddle.Errorf(heddle.BadOption, "create network", n.Name, "this machine may have no NICs on network "+on+" of its provider",
 			"name one of "+strings.Join(offer.Networks, ", "))
 	}
 	return nil

@@ -130,7 +130,7 @@ func (p *plugs) await(ctx context.Context, card nic.Card) (heddle.NIC, error) {
 			case err != nil:
 				why = err // its driver may not be done with it
 			case n.Was.Permanent == card.MAC: // anybody can give an interface that MAC address
-				n.Plugged = &heddle.PluggedNIC{Token: card.Token, Gateways: card.Gateways, Left: left}
+				n.Plugged = &heddle.PluggedNIC{Token: card.Token, Gateways: card.Gateways, Closed: card.Closed, Left: left}
 				return n, nil
 			}
 		}

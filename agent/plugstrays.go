@@ -120,7 +120,7 @@ func (p *plugs) list(ctx context.Context) ([]nic.Card, error) {
 // findings are, for an audit: the strays, NICs of endpoints that the provider has taken out, and what is not known to be out.
 func (p *plugs) findings() []heddle.Finding {
 	if p.provider == nil {
-		return p.unknown(errors.New("heddled was started without --nic-grant"))
+		return p.unknown(errors.New("heddled was started without --nic-grant or --nic-cloud"))
 	}
 	found, err := p.compare()
 	if err == nil && len(found) > 0 {
@@ -186,7 +186,7 @@ func (p *plugs) unknown(why error) (all []heddle.Finding) {
 	defer p.mu.Unlock()
 	for token, mac := range p.left {
 		all = append(all, heddle.Finding{Kind: "pending", Object: pluggedObject + token,
-			Detail: "NIC " + string(mac) + " is to be taken out: " + heddle.SentenceOf(why), Remedy: cmp.Or(heddle.RemedyOf(why), "start heddled with --nic-grant")})
+			Detail: "NIC " + string(mac) + " is to be taken out: " + heddle.SentenceOf(why), Remedy: cmp.Or(heddle.RemedyOf(why), "start heddled with --nic-grant or --nic-cloud")})
 	}
 	slices.SortFunc(all, func(a, b heddle.Finding) int { return strings.Compare(a.Object, b.Object) })
 	return all
@@ -206,7 +206,7 @@ func (p *plugs) parts() []heddle.PartStatus {
 	}
 	switch {
 	case p.provider == nil:
-		part.State, part.Detail = "warn", fmt.Sprintf("%d are plugged in, and heddled was started without --nic-grant", len(p.wanted)+len(p.left))
+		part.State, part.Detail = "warn", fmt.Sprintf("%d are plugged in, and heddled was started without --nic-grant or --nic-cloud", len(p.wanted)+len(p.left))
 	case p.trouble != nil:
 		part.State, part.Detail = "warn", fmt.Sprintf("%d warm; who plugs NICs in does not answer: %s", warm, p.trouble)
 	case p.offer.Machine == "":

@@ -56,6 +56,8 @@ type Card struct {
 	Addrs []netip.Prefix `json:"addrs,omitempty"`
 	// Gateways are the network's, at most one of each family.
 	Gateways []netip.Addr `json:"gateways,omitempty"`
+	// Closed are destinations that no container may reach by the NIC; see heddle.PluggedNIC.
+	Closed []netip.Prefix `json:"closed,omitempty"`
 	// MTU in bytes.
 	MTU int `json:"mtu"`
 	// Plugged says that the machine has the device. Without it there is a switch port only: Plug plugs it,
@@ -153,6 +155,11 @@ func (c Card) Check(token, network string) error {
 	for i, g := range c.Gateways {
 		if !g.IsValid() || has(c.Gateways[:i], heddle.FamilyOf(g)) {
 			return fmt.Errorf("gateway %v is malformed, or the second one of its family", g)
+		}
+	}
+	for _, p := range c.Closed {
+		if !p.IsValid() || p != p.Masked() {
+			return fmt.Errorf("closed prefix %v is malformed", p)
 		}
 	}
 	if c.MTU < 68 || c.MTU > 65535 { // RFC 791, 3.2; the length of a packet has 16 bits

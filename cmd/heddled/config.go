@@ -53,6 +53,8 @@ type config struct {
 	ClusterRanges string `json:"clusterRanges,omitempty"`
 	// NICGrant is a file by which NICs are plugged into this machine.
 	NICGrant string `json:"nicGrant,omitempty"`
+	// NICCloud is a file by which the agent orders NICs of a cloud.
+	NICCloud string `json:"nicCloud,omitempty"`
 	// ForceNewStore is for one start, so the file cannot have it.
 	ForceNewStore bool `json:"-"`
 	// TokenFD is a descriptor that the token is read from, or -1.
@@ -92,7 +94,7 @@ hosts and networks. The dropped must not start again before that.
 The configuration file is YAML with the keys name, stateDir, runDir, socketGroup,
 dockerSocket, dockerHost, dockerDriver, metrics, logLevel, logFormat, fastPath, resolver, resolverForward,
 store, storeCA, storeCert, storeKey, join, token, tokenFile, underlay, tunnelPort,
-clusterRanges and nicGrant; flags win over it.`,
+clusterRanges, nicGrant and nicCloud; flags win over it.`,
 		Example: "  heddled --metrics 127.0.0.1:9468\n  heddled --config /etc/heddle/heddled.yaml\n" +
 			"  heddled --store embedded --underlay eth0\n  heddled --join 192.0.2.1 --token-file join.token\n" +
 			"  heddled --store embedded --force-new-store",
@@ -113,6 +115,7 @@ clusterRanges and nicGrant; flags win over it.`,
 				"store-key": {&c.StoreKey, &flags.StoreKey}, "join": {&c.Join, &flags.Join}, "token-file": {&c.TokenFile, &flags.TokenFile},
 				"underlay": {&c.Underlay, &flags.Underlay}, "fast-path": {&c.FastPath, &flags.FastPath}, "resolver": {&c.Resolver, &flags.Resolver},
 				"cluster-ranges": {&c.ClusterRanges, &flags.ClusterRanges}, "nic-grant": {&c.NICGrant, &flags.NICGrant},
+				"nic-cloud": {&c.NICCloud, &flags.NICCloud},
 			} {
 				if cmd.Flags().Changed(name) {
 					*value[0] = *value[1]
@@ -188,6 +191,7 @@ clusterRanges and nicGrant; flags win over it.`,
 	f.BoolVar(&flags.ForceNewStore, "force-new-store", false, "once, on a host that keeps an embedded store: drop its other members, which are lost for good")
 	f.Uint16Var(&flags.TunnelPort, "tunnel-port", path.Default().Port(), "UDP port of the tunnels of a cluster that this host founds")
 	f.StringVar(&flags.ClusterRanges, "cluster-ranges", "", "`prefixes`, separated by commas, in which the shared networks of a cluster that this host founds lie (default: private and unique local addresses)")
+	f.StringVar(&flags.NICCloud, "nic-cloud", "", "`file` that says which NICs of a cloud (Alibaba Cloud) the agent may order for containers of this instance; docs/guides/cloud-nics.md")
 	f.StringVar(&flags.NICGrant, "nic-grant", "", "`file` of 'heddle nic grant', by which NICs are plugged into this virtual machine for containers")
 	cmd.AddCommand(newResolveCommand())
 	cmd.CompletionOptions.DisableDefaultCmd = true // its only command is for the agent

@@ -178,6 +178,9 @@ func (Mode) Endpoint(_ heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 	switch {
 	case e.NIC.Plugged != nil:
 		s = stateOnSubnet(networkOf(n, e), e)
+		for _, p := range e.NIC.Plugged.Closed {
+			s.Routes = append(s.Routes, heddle.Route{Dst: p, Type: "unreachable"})
+		}
 	case len(n.Subnets) > 0:
 		s = stateOnSubnet(n, e)
 	default:
@@ -219,6 +222,7 @@ func (m Mode) Limits(n heddle.Network) []string {
 			"the host sees none of the containers' traffic: the switch port behind each NIC, on the hypervisor, keeps them from using foreign addresses",
 			"no ports are published here, and no names are answered here",
 			"each NIC takes one of the machine's slots",
+			"a route keeps containers from a cloud's metadata service; one with CAP_NET_ADMIN can remove it, so give the instance's role no right but those that the agent needs",
 		}
 	}
 	return []string{

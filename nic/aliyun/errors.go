@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/heddle-network/heddle"
@@ -93,7 +94,11 @@ func refused(op, object string, err error) error {
 
 // plain is an error with the API's code and message in one line.
 func plain(err error) error {
+	var without *url.Error
 	code := codeOf(err)
+	if errors.As(err, &without) {
+		return without.Err // the address is the API's, with all parameters
+	}
 	if code == "" {
 		return err
 	}

@@ -34,8 +34,8 @@ func newCloud(t *testing.T, change func(*cloud.Options)) (c *cloud.Cloud, p *Pro
 		change(&o)
 	}
 	c = cloud.New(o)
-	cell.TrySh("ip address add 100.100.100.200/32 dev lo")
-	l, err := net.Listen("tcp", "100.100.100.200:80")
+	cell.TrySh("ip address add %s/32 dev lo", cloud.MetadataAddr)
+	l, err := net.Listen("tcp", cloud.MetadataAddr+":80")
 	cell.Must(t, err)
 	meta := &http.Server{Handler: c.Metadata()}
 	go meta.Serve(l)

@@ -105,7 +105,7 @@ func (p *Provider) card(ctx context.Context, token string, e eni) (c nic.Card, e
 		return c, err
 	}
 	network := e.tag(tagNetwork)
-	c = nic.Card{Token: token, Network: network, MAC: e.mac(), MTU: p.config.Networks[network].mtu(), Plugged: e.Status == inUse && e.InstanceID == p.me.id}
+	c = nic.Card{Token: token, Network: network, MAC: e.mac(), MTU: p.config.Networks[network].mtu(), Closed: closed, Plugged: e.Status == inUse && e.InstanceID == p.me.id}
 	for _, a := range e.addrs() {
 		if subnet := at.subnet(a); subnet.IsValid() {
 			c.Addrs = append(c.Addrs, netip.PrefixFrom(a, subnet.Bits()))

@@ -33,8 +33,8 @@ type Options struct {
 	NICs           int
 	VSwitches      map[string]VSwitch // by ID
 	// Ports and Machine make real NICs; nil if there are none.
-	Ports   service.Ports
-	Machine service.Machine
+	Ports   service.Ports   `json:"-"`
+	Machine service.Machine `json:"-"`
 }
 
 // VSwitch is a subnet.
@@ -185,7 +185,7 @@ func (c *Cloud) become(id, status, instance string, delay time.Duration, do func
 // makeLocked gives a new NIC its addresses: those of a real port, or the next ones.
 func (c *Cloud) makeLocked(ctx context.Context, v VSwitch, s *state, want []netip.Addr) error {
 	if c.Ports != nil {
-		port, err := c.Ports.Make(ctx, s.Instance, nic.Order{Token: s.ID, Network: v.Network, IPs: want})
+		port, err := c.Ports.Make(ctx, c.Instance, nic.Order{Token: s.ID, Network: v.Network, IPs: want})
 		if err != nil {
 			return err
 		}

@@ -13,12 +13,14 @@ import (
 	"github.com/heddle-network/heddle/lab"
 	"github.com/heddle-network/heddle/lab/boot"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/cloud"
 	"github.com/heddle-network/heddle/test/poll"
 	"github.com/heddle-network/heddle/test/soak"
 )
 
 func TestMain(m *testing.M) {
 	lab.Dispatch(os.Args[1:])
+	cloud.Dispatch(os.Args[1:])
 	os.Exit(cell.Main(m))
 }
 

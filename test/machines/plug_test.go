@@ -166,6 +166,7 @@ func TestPlug(t *testing.T) {
 	t.Run("mended", func(t *testing.T) { plugMended(t, p, own) })
 	t.Run("moves", func(t *testing.T) { plugMoves(t, p) })
 	t.Run("process", func(t *testing.T) { plugProcess(t, p) })
+	t.Run("cloud", func(t *testing.T) { plugCloud(t, p) })
 	t.Run("cycles", func(t *testing.T) { plugCycles(t, p, own) })
 	p.clean(t)
 }
@@ -255,7 +256,7 @@ func plugAway(t *testing.T, p *plugged, own int) {
 
 func plugRefused(t *testing.T, p *plugged) {
 	for _, c := range []struct{ cause, command string }{
-		{"may have no NICs on the hypervisor's network third", "network create bad --mode direct --opt plug=third"},
+		{"may have no NICs on network third", "network create bad --mode direct --opt plug=third"},
 		{"leave --subnet", "network create bad --mode direct --opt plug=lan --subnet 10.9.0.0/24 --gateway 10.9.0.1"},
 		{"leave --parent", "network create bad --mode direct --opt plug=lan --parent eth0"},
 		{"leave --nic out", "attach fast --netns /run/netns/r --id r --nic eth0"},

@@ -1,0 +1,144 @@
+package cloud
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"log"
+	"math/big"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/heddle-network/heddle/door/client"
+	"github.com/heddle-network/heddle/nic/ports"
+	"github.com/heddle-network/heddle/nic/qmp"
+)
+
+// Place is where a program serves a cloud whose NICs are real: a host that is a hypervisor.
+type Place struct {
+	Options
+	// Socket is the agent's, QMP that of the machine that is the instance.
+	Socket, QMP string
+	// API is the address at which the actions are; the metadata service is at its own.
+	API netip.AddrPort
+	// Dir gets the certificate of who vouches for the API (ca.pem), and the socket by which a test speaks with the program (control).
+	Dir string
+}
+
+// word begins the command line of a program that serves a cloud.
+const word = "serve-cloud"
+
+// Command is the command line, after a program's name, that has Dispatch serve the cloud of a place.
+func (p Place) Command() []string {
+	text, err := json.Marshal(p)
+	if err != nil {
+		panic(err)
+	}
+	return []string{word, string(text)}
+}
+
+// Dispatch serves a cloud until the process is ended, if args, a program's command line without its name, are of Place.Command.
+func Dispatch(args []string) {
+	if len(args) != 2 || args[0] != word {
+		return
+	}
+	var p Place
+	err := json.Unmarshal([]byte(args[1]), &p)
+	if err == nil {
+		err = p.serve()
+	}
+	log.Fatal("serve cloud: ", err)
+}
+
+func (p Place) serve() error {
+	p.Ports, p.Machine = ports.New(client.New(p.Socket)), qmp.NewSocket(p.QMP)
+	c := New(p.Options)
+	cert, err := p.certificate()
+	if err != nil {
+		return err
+	}
+	api, err := tls.Listen("tcp", p.API.String(), &tls.Config{Certificates: []tls.Certificate{cert}})
+	if err != nil {
+		return err
+	}
+	meta, err := net.Listen("tcp", MetadataAddr+":80")
+	if err != nil {
+		return err
+	}
+	control, err := net.Listen("unix", filepath.Join(p.Dir, "control"))
+	if err != nil {
+		return err
+	}
+	failed := make(chan error)
+	for l, h := range map[net.Listener]http.Handler{api: c.API(), meta: c.Metadata(), control: c.control()} {
+		go func() { failed <- http.Serve(l, h) }()
+	}
+	return <-failed
+}
+
+// MetadataAddr is where the metadata service is in the real cloud.
+const MetadataAddr = "100.100.100.200"
+
+// certificate makes a certificate for the API's address, and writes it down.
+func (p Place) certificate() (tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		IPAddresses: []net.IP{p.API.Addr().AsSlice()}, IsCA: true, BasicConstraintsValid: true}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, os.WriteFile(filepath.Join(p.Dir, "ca.pem"), text, 0o644)
+}
+
+// Said is what a cloud says of itself.
+type Said struct {
+	IDs   []string
+	Calls map[string]int
+}
+
+// control has a test switch faults on (PUT), and see what there is (GET).
+func (c *Cloud) control() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /", func(w http.ResponseWriter, _ *http.Request) {
+		said := Said{IDs: c.IDs(), Calls: map[string]int{}}
+		for name := range actions {
+			said.Calls[name] = c.Calls(name)
+		}
+		json.NewEncoder(w).Encode(said)
+	})
+	mux.HandleFunc("PUT /faults", func(w http.ResponseWriter, r *http.Request) {
+		var f Faults
+		if err := json.NewDecoder(r.Body).Decode(&f); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		c.Set(f)
+	})
+	mux.HandleFunc("POST /create", func(w http.ResponseWriter, r *http.Request) {
+		q := query{}
+		for name, values := range r.URL.Query() {
+			q[name] = values[0]
+		}
+		answer, err := c.create(r.Context(), q)
+		if err != nil {
+			http.Error(w, fmt.Sprint(err), http.StatusBadRequest)
+			return
+		}
+		json.NewEncoder(w).Encode(answer)
+	})
+	return mux
+}
