@@ -43,10 +43,10 @@ type eni struct {
 	IPv6       struct {
 		Set []struct{ Ipv6Address string } `json:"Ipv6Set"`
 	} `json:"Ipv6Sets"`
-	Tags struct {
-		Tag []struct{ TagKey, TagValue string }
-	}
+	Tags struct{ Tag []tag }
 }
+
+type tag struct{ TagKey, TagValue string }
 
 func (e eni) tag(key string) string {
 	for _, t := range e.Tags.Tag {

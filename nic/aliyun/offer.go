@@ -79,32 +79,25 @@ func (p *Provider) Describe(ctx context.Context) (nic.Offer, error) {
 	if err != nil {
 		return nic.Offer{}, err
 	}
-	ours, err := p.ours(ctx, "")
-	if err != nil {
-		return nic.Offer{}, err
-	}
 	o := nic.Offer{Machine: p.me.id, Networks: slices.Sorted(maps.Keys(p.config.Networks))}
-	o.Slots, o.Free = room(limit, p.config.Most, attached, ours)
+	o.Slots, o.Free = room(limit, p.config.Most, p.me.id, attached)
 	return o, nil
 }
 
-// room returns how many NICs the agent may have, and how many more it can have now. limit is the instance's, with its primary NIC; most is the
+// room returns how many NICs the agent may have, and how many more it can have now. limit is the machine's, with its primary NIC; most is the
 // configuration's, or 0. NICs that others have attached take room, too.
-func room(limit, most int, attached, ours []eni) (slots, free int) {
-	foreign, own := 0, map[string]bool{}
-	for _, e := range ours {
-		own[e.ID] = true
-	}
+func room(limit, most int, machine string, attached []eni) (slots, free int) {
+	own := 0
 	for _, e := range attached {
-		if !own[e.ID] {
-			foreign++
+		if e.tag(tagMachine) == machine {
+			own++
 		}
 	}
-	slots = max(0, limit-foreign)
+	slots = max(0, limit-(len(attached)-own))
 	if most > 0 {
 		slots = min(slots, most)
 	}
-	return slots, max(0, slots-len(ours))
+	return slots, max(0, slots-own)
 }
 
 // mostNICs is how many NICs an instance of this type may have.

@@ -29,26 +29,22 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// TestRoom: NICs that others have attached take room, and so does one of ours that is not attached yet.
+// TestRoom: NICs that others have attached take room, too.
 func TestRoom(t *testing.T) {
-	some := func(ids ...string) (all []eni) {
-		for _, id := range ids {
-			all = append(all, eni{ID: id})
-		}
-		return all
-	}
+	ours, foreign := eni{}, eni{Type: "Primary"}
+	ours.Tags.Tag = []tag{{tagMachine, me}}
 	for _, x := range []struct {
-		limit, most    int
-		attached, ours []eni
-		slots, free    int
+		limit, most int
+		attached    []eni
+		slots, free int
 	}{
-		{4, 0, some("primary"), nil, 3, 3},
-		{4, 2, some("primary"), nil, 2, 2},
-		{4, 9, some("primary", "else"), nil, 2, 2},
-		{4, 0, some("primary", "a"), some("a", "b"), 3, 1},
-		{1, 0, some("primary"), some("a"), 0, 0},
+		{4, 0, []eni{foreign}, 3, 3},
+		{4, 2, []eni{foreign}, 2, 2},
+		{4, 9, []eni{foreign, foreign}, 2, 2},
+		{4, 0, []eni{foreign, ours}, 3, 2},
+		{1, 0, []eni{foreign, ours}, 0, 0},
 	} {
-		if slots, free := room(x.limit, x.most, x.attached, x.ours); slots != x.slots || free != x.free {
+		if slots, free := room(x.limit, x.most, me, x.attached); slots != x.slots || free != x.free {
 			t.Errorf("%+v: %d of %d", x, free, slots)
 		}
 	}
