@@ -19,6 +19,7 @@ type plugs struct {
 	provider nic.Provider
 	kernel   NICs
 	host     *hostView
+	lookout  *lookout
 	holds    *holds
 	networks *register
 	records  *records
@@ -50,8 +51,6 @@ const (
 	// plugTime limits the plugging of a NIC, and unplugTime its end. An emulated machine takes about a second for either.
 	plugTime   = time.Minute
 	unplugTime = 10 * time.Second
-	// plugSeen is how often the agent looks whether the kernel has found the NIC.
-	plugSeen = 20 * time.Millisecond
 )
 
 // plugToken is an endpoint's name for its NIC. It does not change, so that an attach that is tried again finds the NIC.
@@ -118,10 +117,11 @@ func (p *plugs) await(ctx context.Context, card nic.Card) (heddle.NIC, error) {
 	}
 	why := errors.New("the provider has plugged it in, and the kernel does not show it")
 	for {
-		if err := p.host.refresh(); err != nil {
+		links, err := p.lookout.links(ctx)
+		if err != nil {
 			return heddle.NIC{}, err
 		}
-		for _, l := range p.host.now().Links {
+		for _, l := range links {
 			if l.MAC != card.MAC {
 				continue
 			}

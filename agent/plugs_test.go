@@ -121,7 +121,8 @@ func newPlugs(t *testing.T) (*plugs, *cloud) {
 	}
 	t.Cleanup(func() { ledger.close() })
 	records := newRecords(newWantedObjects(), newNameTables())
-	p := &plugs{provider: c, kernel: c, host: &hostView{kernel: c}, log: log, records: records, ledger: ledger, modes: modes{direct{}},
+	host := &hostView{kernel: c}
+	p := &plugs{provider: c, kernel: c, host: host, lookout: newLookout(host), log: log, records: records, ledger: ledger, modes: modes{direct{}},
 		networks: newRegister(newWantedObjects(), reporter{}, nil), soon: make(chan struct{}, 1),
 		wanted: map[string]heddle.MAC{}, left: map[string]heddle.MAC{}, warm: map[string][]nic.Card{}}
 	p.putBack = func(_ context.Context, id heddle.EndpointID, card nic.Card) error {

@@ -10,7 +10,7 @@ import (
 )
 
 // maxSlots is the largest number of slots of a machine. Each costs time when the machine boots.
-const maxSlots = 64
+const maxSlots = 128
 
 // Devices on the root bus of a machine. Each function of a device can be a slot.
 const (

@@ -63,9 +63,13 @@ func (m *Machine) Plug(ctx context.Context, n NIC) error {
 	case <-ctx.Done():
 		return m.failed("plug NIC", n.ID, context.Cause(ctx), "try again: others were being plugged")
 	}
-	free, err := m.lookForSlots(ctx, n)
+	all, free, err := m.lookForSlots(ctx, n)
+	shared := false
 	if err == nil {
-		err = m.plug(ctx, n, free)
+		shared, err = m.sharesInterrupts(ctx, all)
+	}
+	if err == nil {
+		err = m.plug(ctx, n, free, shared)
 	}
 	if err != nil {
 		return m.failed("plug NIC", n.ID, err, "look at the machine's devices, and try again")
@@ -73,20 +77,20 @@ func (m *Machine) Plug(ctx context.Context, n NIC) error {
 	return nil
 }
 
-// lookForSlots returns the free slots, at least one. It refuses a NIC that is there already.
-func (m *Machine) lookForSlots(ctx context.Context, n NIC) ([]string, error) {
+// lookForSlots returns how many slots there are, and the free ones, at least one. It refuses a NIC that is there already.
+func (m *Machine) lookForSlots(ctx context.Context, n NIC) (all int, free []string, err error) {
 	ids, err := m.ids(ctx)
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	if slices.Contains(ids, n.ID) {
-		return nil, heddle.Errorf(heddle.MachineRefused, "plug NIC", n.ID, "a NIC of that id is plugged", "unplug it first, or choose another id")
+		return 0, nil, heddle.Errorf(heddle.MachineRefused, "plug NIC", n.ID, "a NIC of that id is plugged", "unplug it first, or choose another id")
 	}
-	all, free, err := m.ports(ctx)
+	ports, free, err := m.ports(ctx)
 	if err == nil && len(free) == 0 {
-		return nil, noSlot(n, len(all))
+		return 0, nil, noSlot(n, len(ports))
 	}
-	return free, err
+	return len(ports), free, err
 }
 
 func noSlot(n NIC, all int) error {
@@ -98,7 +102,7 @@ func noSlot(n NIC, all int) error {
 }
 
 // plug makes the NIC's two halves: the netdev, which has the TAP, and the device.
-func (m *Machine) plug(ctx context.Context, n NIC, free []string) error {
+func (m *Machine) plug(ctx context.Context, n NIC, free []string, shared bool) error {
 	id := prefix + n.ID
 	// A netdev without a device is left when a Plug was cut off.
 	if err := m.call(ctx, "netdev_del", map[string]string{"id": id}, nil); err != nil && !notFound(err) {
@@ -109,7 +113,7 @@ func (m *Machine) plug(ctx context.Context, n NIC, free []string) error {
 		err = m.call(ctx, "netdev_add", map[string]string{"type": "tap", "id": id, "fd": id}, nil)
 	}
 	if err == nil {
-		err = m.addDevice(ctx, n, free)
+		err = m.addDevice(ctx, n, free, shared)
 	}
 	if err != nil {
 		m.undo(ctx, id, err)
@@ -117,12 +121,16 @@ func (m *Machine) plug(ctx context.Context, n NIC, free []string) error {
 	return err
 }
 
-// addDevice adds the device in the first of the slots that takes it.
-func (m *Machine) addDevice(ctx context.Context, n NIC, slots []string) error {
+// addDevice adds the device in the first of the slots that takes it. One that shares interrupts has none of its own (MSI-X).
+func (m *Machine) addDevice(ctx context.Context, n NIC, slots []string, shared bool) error {
+	device := map[string]any{"driver": "virtio-net-pci", "id": prefix + n.ID, "netdev": prefix + n.ID,
+		"mac": string(n.MAC), "host_mtu": n.MTU, "romfile": "", "addr": "0"} // without an address QEMU takes a second device in the slot, which no guest sees
+	if shared {
+		device["vectors"] = 0
+	}
 	for _, bus := range slots {
-		// Without an address QEMU takes a second device in the slot, which no guest sees.
-		err := m.call(ctx, "device_add", map[string]any{"driver": "virtio-net-pci", "id": prefix + n.ID, "netdev": prefix + n.ID,
-			"mac": string(n.MAC), "host_mtu": n.MTU, "romfile": "", "bus": bus, "addr": "0"}, nil)
+		device["bus"] = bus
+		err := m.call(ctx, "device_add", device, nil)
 		if !slotRefused(err) {
 			return err
 		}

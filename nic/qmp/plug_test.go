@@ -110,7 +110,7 @@ func TestPlugUndone(t *testing.T) {
 		must(t, m.Plug(limit(t), nic(t, "a", 1)))
 		refused(t, m.Plug(limit(t), nic(t, "b", 2)), heddle.NoSlot)
 		// Another program's device is in the slot that was free.
-		refused(t, m.plug(limit(t), nic(t, "c", 3), []string{"b"}), heddle.NoSlot)
+		refused(t, m.plug(limit(t), nic(t, "c", 3), []string{"b"}, false), heddle.NoSlot)
 		plugged(t, m, "a")
 		for _, id := range []string{"heddle-b", "heddle-c"} {
 			if err := m.call(limit(t), "netdev_del", map[string]string{"id": id}, nil); !notFound(err) {
@@ -134,7 +134,7 @@ func TestPlugCutOff(t *testing.T) {
 		func() error {
 			return m.call(limit(t), "netdev_add", map[string]string{"type": "tap", "id": id, "fd": id}, nil)
 		},
-		func() error { return m.addDevice(limit(t), n, []string{"a"}) },
+		func() error { return m.addDevice(limit(t), n, []string{"a"}, false) },
 	}
 	for made := range len(steps) + 1 {
 		for _, step := range steps[:made] {

@@ -88,6 +88,18 @@ func (m *Machine) ports(ctx context.Context) (all, free []string, err error) {
 	return all, free, nil
 }
 
+// slotsPerCPU is for how many slots a processor of x86 has interrupts: it has some 200, a NIC takes three of them, and the port
+// of a slot takes one. Linux does without a NIC for which none are left (-ENOSPC).
+const slotsPerCPU = 32
+
+// sharesInterrupts reports whether the machine has more slots than its processors have interrupts for. Its NICs share the interrupts of their
+// ports then, which is slower.
+func (m *Machine) sharesInterrupts(ctx context.Context, slots int) (bool, error) {
+	var cpus []struct{}
+	err := m.call(ctx, "query-cpus-fast", nil, &cpus)
+	return slots > slotsPerCPU*len(cpus), err
+}
+
 // list returns the members of an object.
 func (m *Machine) list(ctx context.Context, object string) (all []property, err error) {
 	err = m.call(ctx, "qom-list", map[string]string{"path": object}, &all)

@@ -18,7 +18,7 @@ import (
 const (
 	// DefaultNICs is how many NICs a machine may have that the configuration gives no number, MaxNICs the
 	// largest number.
-	DefaultNICs, MaxNICs = 16, 64
+	DefaultNICs, MaxNICs = 16, 128
 	// maxMachines and maxNetworks bound the lists of the configuration, maxConfig its size in bytes.
 	maxMachines, maxNetworks = 1024, 256
 	maxConfig                = 1 << 20

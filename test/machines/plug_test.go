@@ -33,26 +33,36 @@ machines:
   vm2: {qmp: /run/qmp/vm2, networks: [lan], nics: 3}
 `
 
-func raisePlugged(t *testing.T, kernel string) *plugged {
+// raisePlugged raises a machine for each number of slots, one or two.
+func raisePlugged(t *testing.T, kernel, config string, slots ...int) *plugged {
 	needMachines(t, kernel)
-	machine := func(name string) lab.Node {
-		return lab.Node{Name: name, Machine: kernel, Slots: 4, Agent: lab.Agent{Later: true, Args: []string{"--nic-grant", "/run/nic.grant"}}}
+	hosts := []lab.Node{{Name: "hv"}}
+	for i, count := range slots {
+		hosts = append(hosts, lab.Node{Name: fmt.Sprint("vm", i+1), Machine: kernel, Slots: count, Agent: lab.Agent{Later: true, Args: []string{"--nic-grant", "/run/nic.grant"}}})
 	}
-	l := raise(t, lab.Topology{Name: "plug", Hosts: []lab.Node{{Name: "hv"}, machine("vm1"), machine("vm2")}})
+	l := raise(t, lab.Topology{Name: "plug", Hosts: hosts})
 	p := &plugged{t: t}
-	for i, h := range []**docker.Host{&p.hv, &p.vm, &p.other} {
+	for i, h := range []**docker.Host{&p.hv, &p.vm, &p.other}[:len(hosts)] {
 		*h = &docker.Host{Host: l.Hosts[i], Client: client.New(l.Hosts[i].Socket)}
 	}
 	p.hv.Heddle(t, "network", "create", "lan", "--mode", "bridge", "--subnet", "10.70.0.0/24", "--subnet", "fd70::/64")
 	p.hv.Heddle(t, "network", "create", "other", "--mode", "bridge", "--subnet", "10.71.0.0/24", "--internal")
-	p.hv.Run(t, "sh", "-c", "cat >/run/nics.yaml <<'E'\n"+nicConfig+"E\n")
+	p.hv.Run(t, "sh", "-c", "cat >/run/nics.yaml <<'E'\n"+config+"E\n")
 	p.serve()
-	for _, m := range []*docker.Host{p.vm, p.other} {
+	for _, m := range p.machines() {
 		p.hv.Run(t, cell.Build(t, "heddle"), "nic", "grant", "/run/nics.yaml", m.Name(), "--out", "/run/"+m.Name())
 		m.Run(t, "sh", "-c", "umask 077; cat >/run/nic.grant <<'E'\n"+p.hv.Run(t, "cat", "/run/"+m.Name())+"\nE\n")
 		m.StartAgent(t)
 	}
 	return p
+}
+
+// machines are the one or two machines.
+func (p *plugged) machines() []*docker.Host {
+	if p.other == nil {
+		return []*docker.Host{p.vm}
+	}
+	return []*docker.Host{p.vm, p.other}
 }
 
 // serve starts the service.
@@ -142,16 +152,16 @@ func (p *plugged) clean(t *testing.T) {
 		}
 		return nil
 	})
-	p.vm.Heddle(t, "audit")
-	p.other.Heddle(t, "audit")
-	p.hv.Heddle(t, "audit")
+	for _, h := range append(p.machines(), p.hv) {
+		h.Heddle(t, "audit")
+	}
 }
 
 // TestPlug: containers in a machine get NICs that the hypervisor plugs in.
 func TestPlug(t *testing.T) {
 	kernel := "6.12"
 	vm.SkipOther(t, kernel, "6.12")
-	p := raisePlugged(t, kernel)
+	p := raisePlugged(t, kernel, nicConfig, 4, 4)
 	own := p.devices(t)
 	p.vm.Heddle(t, "network", "create", "fast", "--mode", "direct", "--opt", "plug=lan")
 	p.vm.Heddle(t, "network", "create", "apart", "--mode", "direct", "--opt", "plug=other")
