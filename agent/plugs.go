@@ -33,6 +33,8 @@ type plugs struct {
 
 	// soon asks for a look at once; its capacity is one.
 	soon chan struct{}
+	// plugging and unplugging are requests to the provider. One that hangs keeps none of the other kind from it.
+	plugging, unplugging turns
 	// tokens is held for a NIC while it is plugged in or taken out.
 	tokens keyed[atPlugs, string]
 
@@ -62,23 +64,32 @@ func plugToken(id heddle.EndpointID) string {
 // plug has a NIC plugged in, and returns it once the kernel has found it.
 func (p *plugs) plug(ctx context.Context, order nic.Order) (heddle.NIC, nic.Card, error) {
 	defer p.tokens.Lock(order.Token)()
+	n, card, err := p.plugInTurn(ctx, order)
+	if err != nil {
+		p.takeOut(context.WithoutCancel(ctx), order.Token, p.wantedMAC(order.Token))
+	}
+	return n, card, err
+}
+
+// plugInTurn is plug without undoing what has failed. Its time begins when it is its turn.
+func (p *plugs) plugInTurn(ctx context.Context, order nic.Order) (n heddle.NIC, card nic.Card, err error) {
+	left := p.leftMAC(order.Token) != "" // it may have come home under another name
+	p.want(order.Token, order.MAC)
+	end, err := p.plugging.take(ctx)
+	if err != nil {
+		return n, card, err
+	}
+	defer end()
 	ctx, cancel := context.WithTimeout(ctx, plugTime)
 	defer cancel()
-	var err error
-	if p.leftMAC(order.Token) != "" { // it may have come home under another name
+	if left {
 		err = p.provider.Unplug(ctx, order.Token)
 	}
-	p.want(order.Token, order.MAC)
-	var card nic.Card
 	if err == nil {
 		card, err = p.order(ctx, order)
 	}
-	var n heddle.NIC
 	if err == nil {
 		n, err = p.await(ctx, card)
-	}
-	if err != nil {
-		p.takeOut(context.WithoutCancel(ctx), order.Token, p.wantedMAC(order.Token))
 	}
 	return n, card, err
 }
@@ -178,6 +189,11 @@ func (p *plugs) takeOutDropped(ctx context.Context, token string) {
 func (p *plugs) unplug(ctx context.Context, token string) error {
 	ctx, cancel := context.WithTimeout(ctx, unplugTime)
 	defer cancel()
+	end, err := p.unplugging.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
 	if err := p.provider.Unplug(ctx, token); err != nil {
 		return err
 	}
@@ -185,7 +201,7 @@ func (p *plugs) unplug(ctx context.Context, token string) error {
 	if mac == "" {
 		return nil
 	}
-	_, err := p.holds.freeOnce(mac, func() {
+	_, err = p.holds.freeOnce(mac, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		delete(p.left, token)

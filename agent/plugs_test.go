@@ -21,8 +21,10 @@ type cloud struct {
 	NICs
 	cards map[string]nic.Card
 	// calls are what was asked, in order. away is why nothing is answered.
-	calls   []string
-	away    error
+	calls []string
+	away  error
+	// chooses is the MAC address that each NIC gets, if the provider chooses it.
+	chooses heddle.MAC
 	ordered nic.Order
 	// strange are interfaces that have a NIC's MAC address, and are another one.
 	strange []heddle.MAC
@@ -43,6 +45,12 @@ func (c *cloud) Plug(_ context.Context, o nic.Order) (nic.Card, error) {
 	c.ordered = o
 	if err := c.ask("plug " + o.Token); err != nil {
 		return nic.Card{}, err
+	}
+	if c.chooses != "" && o.Chosen != nil {
+		if err := o.Chosen(c.chooses); err != nil {
+			return nic.Card{}, err
+		}
+		o.MAC = c.chooses
 	}
 	card, known := c.cards[o.Token]
 	if known && card.Network != o.Network {
@@ -122,7 +130,7 @@ func newPlugs(t *testing.T) (*plugs, *cloud) {
 	t.Cleanup(func() { ledger.close() })
 	records := newRecords(newWantedObjects(), newNameTables())
 	host := &hostView{kernel: c}
-	p := &plugs{provider: c, kernel: c, host: host, lookout: newLookout(host), log: log, records: records, ledger: ledger, modes: modes{direct{}},
+	p := &plugs{provider: c, kernel: c, host: host, lookout: newLookout(host), plugging: newTurns(), unplugging: newTurns(), log: log, records: records, ledger: ledger, modes: modes{direct{}},
 		networks: newRegister(newWantedObjects(), reporter{}, nil), soon: make(chan struct{}, 1),
 		wanted: map[string]heddle.MAC{}, left: map[string]heddle.MAC{}, warm: map[string][]nic.Card{}}
 	p.putBack = func(_ context.Context, id heddle.EndpointID, card nic.Card) error {
