@@ -64,6 +64,12 @@ func plugToken(id heddle.EndpointID) string {
 // plug has a NIC plugged in, and returns it once the kernel has found it.
 func (p *plugs) plug(ctx context.Context, order nic.Order) (heddle.NIC, nic.Card, error) {
 	defer p.tokens.Lock(order.Token)()
+	if p.leftMAC(order.Token) != "" { // it may have come home under another name
+		if err := p.unplug(ctx, order.Token); err != nil {
+			return heddle.NIC{}, nic.Card{}, err
+		}
+	}
+	p.want(order.Token, order.MAC)
 	n, card, err := p.plugInTurn(ctx, order)
 	if err != nil {
 		p.takeOut(context.WithoutCancel(ctx), order.Token, p.wantedMAC(order.Token))
@@ -73,8 +79,6 @@ func (p *plugs) plug(ctx context.Context, order nic.Order) (heddle.NIC, nic.Card
 
 // plugInTurn is plug without undoing what has failed. Its time begins when it is its turn.
 func (p *plugs) plugInTurn(ctx context.Context, order nic.Order) (n heddle.NIC, card nic.Card, err error) {
-	left := p.leftMAC(order.Token) != "" // it may have come home under another name
-	p.want(order.Token, order.MAC)
 	end, err := p.plugging.take(ctx)
 	if err != nil {
 		return n, card, err
@@ -82,13 +86,7 @@ func (p *plugs) plugInTurn(ctx context.Context, order nic.Order) (n heddle.NIC, 
 	defer end()
 	ctx, cancel := context.WithTimeout(ctx, plugTime)
 	defer cancel()
-	if left {
-		err = p.provider.Unplug(ctx, order.Token)
-	}
-	if err == nil {
-		card, err = p.order(ctx, order)
-	}
-	if err == nil {
+	if card, err = p.order(ctx, order); err == nil {
 		n, err = p.await(ctx, card)
 	}
 	return n, card, err

@@ -21,7 +21,7 @@ const plugsEvery, plugsAgain = 10 * time.Second, 2 * time.Second
 // follow asks the provider again and again what there is. It has taken out what nobody wants, and keeps warm NICs. If records
 // of endpoints are lost, it leaves all as it is: their containers have NICs, too.
 func (p *plugs) follow(ctx context.Context) {
-	told := ""
+	told, again := "", plugsAgain
 	for ctx.Err() == nil {
 		lost, err := p.ledger.unclaimed()
 		if err == nil && !lost && p.provider != nil {
@@ -29,7 +29,10 @@ func (p *plugs) follow(ctx context.Context) {
 		}
 		now, wait := "", plugsEvery
 		if err != nil && ctx.Err() == nil {
-			now, wait = err.Error(), plugsAgain
+			now, wait = err.Error(), again
+			again = min(2*again, plugsEvery) // what does not succeed is asked for less and less often
+		} else {
+			again = plugsAgain
 		}
 		if p.anyMoving() {
 			wait = plugsAgain

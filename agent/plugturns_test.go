@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -96,6 +97,26 @@ func TestPlugChosen(t *testing.T) {
 	if got := kept(); len(got) > 0 || len(c.cards) > 0 {
 		t.Errorf("managers are kept off %v, NICs %v", got, c.cards)
 	}
+	// one that was left when the provider was away is taken out before the next one of that ID is ordered
+	if _, _, err := p.forEndpoint(t.Context(), "id", "lan", req); err != nil {
+		t.Fatal(err)
+	}
+	c.away = errors.New("away")
+	p.giveBack(card.Token, c.chooses)
+	if _, _, err := p.forEndpoint(t.Context(), "id", "lan", req); err == nil || p.leftMAC(card.Token) != c.chooses || p.wants(card.Token) {
+		t.Errorf("%v; left is %q", err, p.leftMAC(card.Token))
+	}
+	c.away, c.chooses = nil, "0a:00:00:00:00:08"
+	if _, _, err := p.forEndpoint(t.Context(), "id", "lan", req); err != nil || !slices.Equal(kept(), []string{"0a-00-00-00-00-08"}) {
+		t.Errorf("%v; managers are kept off %v", err, kept())
+	}
+	p.giveBack(card.Token, c.chooses)
+	// one that waits is kept from managers again by an agent that starts
+	p.networks.put(&network{Network: heddle.Network{ID: "id", Name: "net", Mode: "direct", Options: map[string]string{"plug": "lan", "warm": "x"}}})
+	if !p.adopt(nic.Card{Token: "w-1", Network: "lan", MAC: plugMAC, Plugged: true}) || !slices.Equal(kept(), []string{"0a-00-00-00-00-01"}) {
+		t.Errorf("managers are kept off %v", kept())
+	}
+	p.warm = map[string][]nic.Card{}
 	req.MAC = "0a:00:00:00:00:09"
 	if _, card, err := p.forEndpoint(t.Context(), "id", "lan", req); err != nil || card.MAC != req.MAC {
 		t.Errorf("%+v, %v", card, err)

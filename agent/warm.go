@@ -57,6 +57,12 @@ func (p *plugs) adopt(c nic.Card) bool {
 		return false
 	}
 	networks := p.warmNetworks()
+	if !slices.ContainsFunc(networks, func(n warmNetwork) bool { return n.on == c.Network }) {
+		return false
+	}
+	if err := p.holds.keepOff(heddle.NIC{MAC: c.MAC}); err != nil { // the files of a NIC of no endpoint were removed at the start
+		return false
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, n := range networks {

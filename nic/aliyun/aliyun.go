@@ -5,8 +5,8 @@ package aliyun
 
 import (
 	"context"
+	"crypto/x509"
 	"maps"
-	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -18,18 +18,21 @@ import (
 // Provider implements nic.Provider. It asks what this machine is when it is first needed, so that an agent starts without the
 // cloud, too.
 type Provider struct {
-	config Config
-	meta   *metadata
+	config      Config
+	authorities *x509.CertPool
+	meta        *metadata
+	role        *role
 
-	// starting is held while api and me are made.
-	starting sync.Mutex
+	// starting holds one value while api and me are made; they do not change after that.
+	starting chan struct{}
 	api      *api
 	me       instance
 
 	mu       sync.Mutex
-	gateways map[heddle.MAC][]netip.Addr // of NICs that are attached
-	switches map[string]vSwitch          // by ID
-	limit    int                         // how many NICs an instance of this type may have; 0 if it is not known yet
+	switches map[string]vSwitch // by ID
+	kind     *kind              // nil if it is not known yet
+	// making are tokens whose NICs are being made, or may not be listed yet.
+	making map[string]bool
 }
 
 var _ nic.Provider = (*Provider)(nil)
@@ -37,19 +40,25 @@ var _ nic.Provider = (*Provider)(nil)
 // Open returns the provider of a file; it does not ask anything yet. Its errors are of code heddle.BadArgument.
 func Open(file string) (*Provider, error) {
 	c, err := readConfig(file)
-	if err == nil {
-		_, err = c.pool()
-	}
 	if err != nil {
 		return nil, err
 	}
-	return &Provider{config: c, meta: newMetadata(), gateways: map[heddle.MAC][]netip.Addr{}, switches: map[string]vSwitch{}}, nil
+	authorities, err := c.authorities()
+	if err != nil {
+		return nil, err
+	}
+	m := newMetadata()
+	return &Provider{config: c, authorities: authorities, meta: m, role: newRole(m), starting: make(chan struct{}, 1), switches: map[string]vSwitch{}, making: map[string]bool{}}, nil
 }
 
 // start finds out what this machine is.
 func (p *Provider) start(ctx context.Context) error {
-	p.starting.Lock()
-	defer p.starting.Unlock()
+	select {
+	case p.starting <- struct{}{}:
+		defer func() { <-p.starting }()
+	case <-ctx.Done():
+		return heddle.Wrap(heddle.Waited, "wait for", "the metadata service", context.Cause(ctx), "try again")
+	}
 	if p.api != nil {
 		return nil
 	}
@@ -57,7 +66,7 @@ func (p *Provider) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a, err := newAPI(p.config, me.region)
+	a, err := newAPI(p.config, p.authorities, me.region, p.role)
 	if err != nil {
 		return err
 	}
@@ -67,15 +76,7 @@ func (p *Provider) start(ctx context.Context) error {
 
 // ours asks for the NICs that were ordered for this machine; with a token, for those of the token.
 func (p *Provider) ours(ctx context.Context, token string) ([]eni, error) {
-	if id, is := strings.CutPrefix(token, spare); is {
-		all, err := p.api.find(ctx, token, map[string]any{"NetworkInterfaceId": []string{id}})
-		return slices.DeleteFunc(all, func(e eni) bool { return e.tag(tagMachine) != p.me.id }), err
-	}
-	tags := []string{tagMachine, p.me.id}
-	if token != "" {
-		tags = append(tags, tagToken, token)
-	}
-	return p.api.find(ctx, p.me.id, tagged(tags...))
+	return p.api.find(ctx, p.me.id, filter{machine: p.me.id, token: token})
 }
 
 // Unplug implements nic.Provider.
@@ -86,7 +87,7 @@ func (p *Provider) Unplug(ctx context.Context, token string) error {
 	if err := p.start(ctx); err != nil {
 		return err
 	}
-	all, err := p.ours(ctx, token)
+	all, err := p.unwanted(ctx, token)
 	if err != nil {
 		return err
 	}
@@ -94,11 +95,26 @@ func (p *Provider) Unplug(ctx context.Context, token string) error {
 		if _, err := p.drive(ctx, e.ID, gone); err != nil {
 			return err
 		}
-		p.mu.Lock()
-		delete(p.gateways, e.mac())
-		p.mu.Unlock()
 	}
+	p.made(token)
 	return nil
+}
+
+// unwanted are the NICs of a token that nobody wants any more. A spare one is looked at again: it may be the one that counts by now.
+func (p *Provider) unwanted(ctx context.Context, token string) ([]eni, error) {
+	id, isSpare := strings.CutPrefix(token, spare)
+	if !isSpare {
+		return p.ours(ctx, token)
+	}
+	all, err := p.ours(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	e, still := byToken(all, p.me.id)[spare+id]
+	if !still {
+		return nil, nil
+	}
+	return []eni{e}, nil
 }
 
 // List implements nic.Provider.

@@ -3,7 +3,9 @@ package aliyun
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,7 +48,7 @@ func TestPlug(t *testing.T) {
 			t.Errorf("%+v, %v", all, err)
 		}
 	}
-	if offer, err := p.Describe(t.Context()); err != nil || offer.Machine != me || offer.Slots != 3 || offer.Free != 2 || !slices.Equal(offer.Networks, []string{"gone", "lan"}) {
+	if offer, err := p.Describe(t.Context()); err != nil || offer.Machine != me || offer.Slots != 3 || offer.Free != 2 || !slices.Equal(offer.Networks, []string{"gone", "lan", "same"}) {
 		t.Errorf("%+v, %v", offer, err)
 	}
 	o.Chosen = nil
@@ -80,7 +82,7 @@ func TestFaults(t *testing.T) {
 			v.Free = 0
 			o.VSwitches["vsw-1"] = v
 		}, order: order("e-1"), code: heddle.PoolExhausted},
-		{name: "no room", change: func(o *cloud.Options) { o.NICs = 1 }, order: order("e-1"), code: heddle.NoSlot, left: 1},
+		{name: "no room", change: func(o *cloud.Options) { o.NICs = 1 }, order: order("e-1"), code: heddle.NoSlot},
 		{name: "no vSwitch", order: nic.Order{Token: "e-1", Network: "gone"}, code: heddle.BadArgument},
 		{name: "no network", order: nic.Order{Token: "e-1", Network: "other"}, code: heddle.NICNotGranted},
 		{name: "a MAC address", order: nic.Order{Token: "e-1", Network: "lan", MAC: "0a:00:00:00:00:99"}, code: heddle.BadOption},
@@ -115,6 +117,8 @@ func TestLost(t *testing.T) {
 	}
 	c.Set(cloud.Faults{})
 	_, err := p.vSwitch(t.Context(), "vsw-1")
+	cell.Must(t, err)
+	_, err = p.kindOf(t.Context())
 	cell.Must(t, err)
 	go func() {
 		for c.Calls("CreateNetworkInterface") < 2 {
@@ -186,6 +190,110 @@ func TestTwins(t *testing.T) {
 	cell.Must(t, p.Unplug(t.Context(), "e-1"))
 	if got := c.IDs(); !slices.Equal(got, []string{"eni-4", "eni-5", "eni-6"}) {
 		t.Error(got)
+	}
+}
+
+// TestSpare: as long as none of several NICs with one token is attached, none is spare: one may be about to be.
+func TestSpare(t *testing.T) {
+	c, p, _ := newCloud(t, nil)
+	tags := [][2]string{{tagMachine, me}, {tagToken, "e-1"}, {tagNetwork, "lan"}}
+	c.Put("eni-1", available, "", tags...)
+	c.Put("eni-2", available, "", tags...)
+	if all, err := p.List(t.Context()); err != nil || len(all) != 1 || all[0].Token != "e-1" || all[0].Plugged {
+		t.Errorf("%+v, %v", all, err)
+	}
+	for _, token := range []string{"x-eni-1", "x-eni-2"} {
+		cell.Must(t, p.Unplug(t.Context(), token))
+	}
+	if got := c.IDs(); len(got) != 2 {
+		t.Error(got)
+	}
+	card, err := p.Plug(t.Context(), order("e-1"))
+	if err != nil || len(c.IDs()) != 2 {
+		t.Errorf("%+v, %v, NICs %v", card, err, c.IDs())
+	}
+	all, err := p.List(t.Context())
+	if err != nil || len(all) != 2 || all[0].MAC != card.MAC || !strings.HasPrefix(all[1].Token, spare) {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+// TestAnswers: what is none of ours is left alone, also if the cloud answers something else than was asked.
+func TestAnswers(t *testing.T) {
+	c, p, _ := newCloud(t, nil)
+	c.Put("eni-foreign", available, "")
+	c.Put("eni-other", inUse, "i-other", [][2]string{{tagMachine, "i-other"}, {tagToken, "e-1"}, {tagNetwork, "lan"}}...)
+	c.Set(cloud.Faults{Unfiltered: true})
+	card, err := p.Plug(t.Context(), order("e-1"))
+	if err != nil || card.MAC == "0a:00:00:00:00:01" {
+		t.Errorf("%+v, %v", card, err)
+	}
+	if all, err := p.List(t.Context()); err != nil || len(all) != 1 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	for _, token := range []string{"e-1", "x-eni-foreign", "x-eni-other", "x-eni-primary"} {
+		cell.Must(t, p.Unplug(t.Context(), token))
+	}
+	if got := c.IDs(); !slices.Equal(got, []string{"eni-foreign", "eni-other"}) {
+		t.Error(got)
+	}
+	if _, err := p.drive(t.Context(), "eni-foreign", gone); heddle.NotPlugged.In(err) == nil {
+		t.Error(err)
+	}
+}
+
+// TestAsked: an order may ask for addresses. A network has IPv6 addresses if the type of the instance can have them. No more NICs are made than
+// the configuration allows.
+func TestAsked(t *testing.T) {
+	_, p, open := newCloud(t, nil)
+	o := order("e-1")
+	o.IPs = []netip.Addr{netip.MustParseAddr("192.0.2.77"), netip.MustParseAddr("2001:db8::77")}
+	card, err := p.Plug(t.Context(), o)
+	if err != nil || len(card.Addrs) != 2 || card.Addrs[0].Addr() != o.IPs[0] || card.Addrs[1].Addr() != o.IPs[1] {
+		t.Errorf("%+v, %v", card, err)
+	}
+	o.Network = "same"
+	if _, err := p.Plug(t.Context(), o); heddle.EndpointDiffers.In(err) == nil {
+		t.Error(err)
+	}
+	p.config.Most = 1
+	if _, err := p.Plug(t.Context(), order("e-2")); heddle.NoSlot.In(err) == nil {
+		t.Error(err)
+	}
+	plain := open()
+	plain.kind = &kind{EniQuantity: 4}
+	if card, err := plain.Plug(t.Context(), order("e-3")); err != nil || len(card.Addrs) != 1 {
+		t.Errorf("%+v, %v", card, err)
+	}
+}
+
+// TestSessions: a session with the metadata service that it does not know any more is begun anew. Without a role nothing is asked of the API.
+func TestSessions(t *testing.T) {
+	c, p, _ := newCloud(t, nil)
+	for range 2 {
+		if _, err := p.meta.instance(t.Context()); err != nil {
+			t.Error(err)
+		}
+		c.Forget()
+	}
+	cell.Must(t, p.role.refresh(t.Context()))
+	if !p.role.fresh() {
+		t.Error("credentials of six hours are to be renewed")
+	}
+	p.role.until = time.Now()
+	c.NoRole()
+	if _, err := p.List(t.Context()); heddle.NICNotGranted.In(err) == nil || !strings.Contains(err.Error(), "has no role") || c.Calls("DescribeNetworkInterfaces") > 0 {
+		t.Error(err)
+	}
+}
+
+// TestConflict: a NIC, or an instance, that is just changing is asked again.
+func TestConflict(t *testing.T) {
+	c, p, _ := newCloud(t, nil)
+	c.Set(cloud.Faults{Refuse: map[string]string{"CreateNetworkInterface": "Operation.Conflict", "AttachNetworkInterface": "InvalidOperation.InvalidEcsState"}})
+	time.AfterFunc(time.Second, func() { c.Set(cloud.Faults{}) })
+	if _, err := p.Plug(t.Context(), order("e-1")); err != nil {
+		t.Error(err)
 	}
 }
 

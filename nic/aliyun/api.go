@@ -3,25 +3,27 @@ package aliyun
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"sync"
 	"time"
 
 	openapi "github.com/alibabacloud-go/darabonba-openapi/v2/client"
 	openapimodels "github.com/alibabacloud-go/darabonba-openapi/v2/models"
 	openapiutil "github.com/alibabacloud-go/darabonba-openapi/v2/utils"
 	"github.com/alibabacloud-go/tea/dara"
-	"github.com/aliyun/credentials-go/credentials"
 	"github.com/cenkalti/backoff/v5"
 	"golang.org/x/time/rate"
+
+	"github.com/heddle-network/heddle"
 )
 
 // api calls actions of the cloud. It keeps within budgets, and asks again what was refused only for now.
 type api struct {
 	ecs, vpc *openapi.Client
+	role     *role
 	region   string
 	budgets  map[budget]*rate.Limiter
 }
@@ -37,50 +39,27 @@ const (
 	maxAnswer = 16 << 20
 )
 
-// newAPI returns the API of a region. Credentials are taken from where the cloud's own tools take them: the environment, root's
-// files, or the RAM role of this instance.
-func newAPI(c Config, region string) (*api, error) {
-	pool, err := c.pool()
-	if err != nil {
-		return nil, err
-	}
-	chain, err := credentials.NewCredential(nil)
-	if err != nil {
-		return nil, refused("find credentials for", "Alibaba Cloud", err)
-	}
-	a := &api{region: region, budgets: newBudgets()}
-	transport := &transport{http.Client{Timeout: callTime, Transport: &http.Transport{Proxy: http.ProxyFromEnvironment,
-		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}, MaxIdleConnsPerHost: 8, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true},
+// newAPI returns the API of a region. authorities vouch for it; nil are the system's.
+func newAPI(c Config, authorities *x509.CertPool, region string, r *role) (a *api, err error) {
+	a = &api{region: region, role: r, budgets: newBudgets()}
+	by := &transport{http.Client{Timeout: callTime, Transport: &http.Transport{Proxy: http.ProxyFromEnvironment,
+		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: authorities}, MaxIdleConnsPerHost: 8, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
-	creds := &oneByOne{Credential: chain}
-	for _, x := range []struct {
-		host string
-		into **openapi.Client
-		name string
-	}{{c.ECS, &a.ecs, "ecs"}, {c.VPC, &a.vpc, "vpc"}} {
-		if x.host == "" {
-			x.host = fmt.Sprintf("%s.%s.aliyuncs.com", x.name, region)
+	client := func(product, host string) (*openapi.Client, error) {
+		if host == "" {
+			host = fmt.Sprintf("%s.%s.aliyuncs.com", product, region)
 		}
-		*x.into, err = openapi.NewClient(&openapimodels.Config{Credential: creds, Endpoint: &x.host, RegionId: &region, Protocol: dara.String("https"),
-			HttpClient: transport})
+		made, err := openapi.NewClient(&openapimodels.Config{Credential: r, Endpoint: &host, RegionId: &region, Protocol: dara.String("https"), HttpClient: by})
 		if err != nil {
-			return nil, refused("call API of", "Alibaba Cloud", err)
+			return nil, refused("call API of", host, err)
 		}
-		(*x.into).DisableSDKError = dara.Bool(true) // its errors have types then
+		made.DisableSDKError = dara.Bool(true) // its errors have types then
+		return made, nil
 	}
-	return a, nil
-}
-
-// oneByOne has the library look for credentials once at a time, as it asks.
-type oneByOne struct {
-	credentials.Credential
-	mu sync.Mutex
-}
-
-func (o *oneByOne) GetCredential() (*credentials.CredentialModel, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.Credential.GetCredential()
+	if a.ecs, err = client("ecs", c.ECS); err == nil {
+		a.vpc, err = client("vpc", c.VPC)
+	}
+	return a, err
 }
 
 // transport is what the library's requests go by. An answer that is longer than any that is wanted is cut off.
@@ -122,13 +101,16 @@ func (a *api) call(ctx context.Context, act action, object string, params map[st
 	pause, began := pauses(), time.Now()
 	for {
 		if err := a.budgets[act.budget].Wait(ctx); err != nil {
-			return refused(act.name, object, err)
+			return heddle.Wrap(heddle.Waited, act.name, object, err, "try again: this machine has called the API very often")
+		}
+		if err := a.role.refresh(ctx); err != nil {
+			return err
 		}
 		err := a.once(ctx, act, params, into)
 		if err == nil {
 			return nil
 		}
-		again := throttled(err) || away(err) && time.Since(began) < awayTime
+		again := throttled(err) || (away(err) || act == createNIC && changing(err)) && time.Since(began) < awayTime
 		if !again || !wait(ctx, pause.NextBackOff()) {
 			return refused(act.name, object, err)
 		}

@@ -3,6 +3,7 @@ package aliyun
 import (
 	"crypto/x509"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"regexp"
@@ -30,18 +31,15 @@ type Config struct {
 type Network struct {
 	VSwitch        string   `yaml:"vswitch"`
 	SecurityGroups []string `yaml:"securityGroups"`
-	// MTU of its NICs in bytes; 0 is 1500.
-	MTU int `yaml:"mtu"`
 }
 
 const (
-	defaultMTU = 1500
-	// minMTU is IPv6's (RFC 8200, 5), maxMTU that of the cloud's jumbo frames.
-	minMTU, maxMTU = 1280, 8500
 	// maxGroups is how many security groups a NIC can have.
 	maxGroups = 10
 	// maxNICs and maxNetworks bound the configuration; no type of instance has more NICs.
 	maxNICs, maxNetworks = 256, 256
+	// maxConfig bounds a file in bytes.
+	maxConfig = 1 << 20
 )
 
 var (
@@ -55,7 +53,7 @@ func readConfig(file string) (Config, error) {
 	bad := func(err error) error {
 		return heddle.Wrap(heddle.BadArgument, "read configuration of cloud's NICs", file, err, "correct the file; docs/guides/cloud-nics.md describes it")
 	}
-	text, err := os.ReadFile(file)
+	text, err := readOwn(file)
 	if err != nil {
 		return Config{}, bad(err)
 	}
@@ -79,7 +77,6 @@ func (c Config) check() (keys []string, why string) {
 	if n := len(c.Networks); n == 0 || n > maxNetworks {
 		return []string{"networks"}, fmt.Sprintf("it has %s; give 1 to %d", heddle.Count(n, "network"), maxNetworks)
 	}
-	owner := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(c.Networks)) {
 		n, at := c.Networks[name], []string{"networks", name}
 		if err := heddle.CheckNetworkName(name); err != nil {
@@ -88,10 +85,6 @@ func (c Config) check() (keys []string, why string) {
 		if below, why := n.check(); why != "" {
 			return append(at, below...), why
 		}
-		if other := owner[n.VSwitch]; other != "" {
-			return append(at, "vswitch"), fmt.Sprintf("network %s has the same vSwitch; give each network its own", other)
-		}
-		owner[n.VSwitch] = name
 	}
 	if c.Most < 0 || c.Most > maxNICs {
 		return []string{"nics"}, fmt.Sprintf("%d is no number of NICs; give 1 to %d, or leave it out", c.Most, maxNICs)
@@ -110,8 +103,6 @@ func (n Network) check() (keys []string, why string) {
 		return []string{"vswitch"}, fmt.Sprintf("%q is no ID of a vSwitch; give one such as vsw-bp1s5fnvk4gn2tws0", heddle.Clip(n.VSwitch))
 	case len(n.SecurityGroups) == 0 || len(n.SecurityGroups) > maxGroups:
 		return []string{"securityGroups"}, fmt.Sprintf("there are %s; give 1 to %d", heddle.Count(len(n.SecurityGroups), "security group"), maxGroups)
-	case n.MTU != 0 && (n.MTU < minMTU || n.MTU > maxMTU):
-		return []string{"mtu"}, fmt.Sprintf("%d is no MTU; give %d to %d bytes", n.MTU, minMTU, maxMTU)
 	}
 	for i, g := range n.SecurityGroups {
 		at := []string{"securityGroups", strconv.Itoa(i + 1)}
@@ -125,12 +116,29 @@ func (n Network) check() (keys []string, why string) {
 	return nil, ""
 }
 
-// pool returns who vouches for the API; nil is the system's.
-func (c Config) pool() (*x509.CertPool, error) {
+// readOwn reads a file that nobody else can write: who can write it can have the instance's credentials sent to a server of his own.
+func readOwn(file string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.Mode().Perm()&0o022 != 0 {
+		return nil, fmt.Errorf("others than its owner can write it (mode %04o); 'chmod go-w' it", info.Mode().Perm())
+	}
+	return io.ReadAll(io.LimitReader(f, maxConfig))
+}
+
+// authorities returns who vouches for the API; nil is the system's.
+func (c Config) authorities() (*x509.CertPool, error) {
 	if c.CA == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(c.CA)
+	text, err := readOwn(c.CA)
 	pool := x509.NewCertPool()
 	if err == nil && !pool.AppendCertsFromPEM(text) {
 		err = fmt.Errorf("it has no certificate in PEM form")

@@ -19,7 +19,7 @@ import (
 // TestCycles orders and deletes NICs while the cloud misbehaves in one way after the other, and orders are cut off at any moment, as by a killed
 // agent. No two orders get one NIC. When the cloud is well again, and strays were taken out as an agent does, none is left.
 func TestCycles(t *testing.T) {
-	seed, workers, cycles := uint64(1), 12, 2
+	seed, workers, cycles := uint64(1), 12, 1
 	if soak.On() {
 		seed, workers, cycles = rand.Uint64(), 20, 25
 	}

@@ -81,32 +81,44 @@ func (e eni) addrs() (all []netip.Addr) {
 // the cloud listed the first. Its ID in the cloud follows. No endpoint has such a token, so the agent has it taken out.
 const spare = "x-"
 
-// byToken returns the NICs by their tokens. Of two with one token, that counts which is in the machine, or else the newer one.
+// has reports whether the machine has the NIC, or is about to get it.
+func (e eni) isWith(machine string) bool {
+	return e.InstanceID == machine && (e.Status == inUse || e.Status == attaching)
+}
+
+// byToken returns the NICs by their tokens. Of several with one token that counts which is with the machine, and the others are spare. As long as none
+// is, it is the newest, and none is spare: an order may be about to attach any of them.
 func byToken(all []eni, machine string) map[string]eni {
 	found := map[string]eni{}
 	slices.SortFunc(all, func(a, b eni) int {
-		return cmp.Or(-cmp.Compare(boolInt(a.InstanceID == machine), boolInt(b.InstanceID == machine)), -strings.Compare(a.Created, b.Created), strings.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(rank(b, machine), rank(a, machine)), strings.Compare(b.Created, a.Created), strings.Compare(a.ID, b.ID))
 	})
 	for _, e := range all {
 		token := e.tag(tagToken)
-		if _, is := found[token]; is || nic.CheckToken(token) != nil || strings.HasPrefix(token, spare) {
-			token = spare + e.ID
+		first, is := found[token]
+		switch {
+		case nic.CheckToken(token) != nil || strings.HasPrefix(token, spare): // no agent made it
+			found[spare+e.ID] = e
+		case !is:
+			found[token] = e
+		case first.isWith(machine) && e.Status == available:
+			found[spare+e.ID] = e
 		}
-		found[token] = e
 	}
 	return found
 }
 
-func boolInt(b bool) int {
-	if b {
+// rank says which of several NICs with one token counts.
+func rank(e eni, machine string) int {
+	if e.isWith(machine) {
 		return 1
 	}
 	return 0
 }
 
-// find asks for NICs with all the parameters. Those that are being deleted are not among them.
-func (a *api) find(ctx context.Context, object string, params map[string]any) (all []eni, err error) {
-	params["MaxResults"] = 100
+// find asks for NICs that a filter picks. Those that are being deleted are not among them.
+func (a *api) find(ctx context.Context, object string, f filter) (all []eni, err error) {
+	params := f.params()
 	for {
 		var page struct {
 			NextToken            string
@@ -118,25 +130,56 @@ func (a *api) find(ctx context.Context, object string, params map[string]any) (a
 			return nil, err
 		}
 		for _, e := range page.NetworkInterfaceSets.NetworkInterfaceSet {
-			if e.Status != deleting {
+			if e.Status != deleting && f.picks(e) {
 				all = append(all, e)
 			}
 		}
-		if page.NextToken == "" {
+		switch {
+		case page.NextToken == "" || page.NextToken == params["NextToken"] || len(page.NetworkInterfaceSets.NetworkInterfaceSet) == 0:
 			return all, nil
-		}
-		if len(all) > maxNICs*4 {
+		case len(all) > maxNICs*4:
 			return nil, refused(describeNICs.name, object, fmt.Errorf("it lists more than %d NICs", len(all)))
 		}
 		params["NextToken"] = page.NextToken
 	}
 }
 
-// tagged are parameters that find or make NICs with tags.
-func tagged(tags ...string) map[string]any {
-	var list []map[string]any
+// filter picks NICs; what is empty picks all.
+type filter struct{ id, instance, machine, token string }
+
+// params are a filter as the API takes it.
+func (f filter) params() map[string]any {
+	params := map[string]any{"MaxResults": 100}
+	if f.id != "" {
+		params["NetworkInterfaceId"] = []string{f.id}
+	}
+	if f.instance != "" {
+		params["InstanceId"] = f.instance
+	}
+	tags := []string{}
+	if f.machine != "" {
+		tags = append(tags, tagMachine, f.machine)
+	}
+	if f.token != "" {
+		tags = append(tags, tagToken, f.token)
+	}
+	if len(tags) > 0 {
+		params["Tag"] = tagList(tags...)
+	}
+	return params
+}
+
+// picks reports whether the filter picks a NIC. What an API answers is looked at again: NICs that are none of ours are detached and deleted
+// by nobody's mistake.
+func (f filter) picks(e eni) bool {
+	return (f.id == "" || e.ID == f.id) && (f.instance == "" || e.InstanceID == f.instance) &&
+		(f.machine == "" || e.tag(tagMachine) == f.machine) && (f.token == "" || e.tag(tagToken) == f.token)
+}
+
+// tagList are tags, each a key and a value, as the API takes them.
+func tagList(tags ...string) (list []map[string]any) {
 	for i := 0; i < len(tags); i += 2 {
 		list = append(list, map[string]any{"Key": tags[i], "Value": tags[i+1]})
 	}
-	return map[string]any{"Tag": list}
+	return list
 }

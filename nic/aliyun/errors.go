@@ -44,7 +44,7 @@ func away(err error) bool {
 // changing reports whether the API refused a call since the NIC, or the instance, is just changing.
 func changing(err error) bool {
 	switch codeOf(err) {
-	case "InvalidOperation.InvalidEniState", "InvalidOperation.Conflict", "Operation.Conflict", "OperationConflict", "IncorrectInstanceStatus", "IncorrectEniStatus":
+	case "InvalidOperation.InvalidEniState", "InvalidOperation.InvalidEcsState", "Operation.Conflict", "IncorrectInstanceStatus":
 		return true
 	}
 	return false
@@ -59,30 +59,43 @@ func noSuch(err error) bool {
 	return false
 }
 
-// known are codes of the API that a person can do something about.
-var known = map[string]struct {
+const (
+	noAddress = "name an address of the vSwitch, or leave it out"
+	noSlot    = "detach endpoints, or use a type of instance that may have more NICs"
+)
+
+// remedies are for codes of the API that a person can do something about.
+var remedies = map[string]struct {
 	code   heddle.Code
 	remedy string
 }{
-	"InvalidVSwitchId.IpNotEnough":       {heddle.PoolExhausted, "detach endpoints, or name another vSwitch in the file of --nic-cloud"},
-	"EniPerInstanceLimitExceeded":        {heddle.NoSlot, "detach endpoints, or use a type of instance that may have more NICs"},
-	"InvalidOperation.EniCountExceeded":  {heddle.NoSlot, "detach endpoints, or use a type of instance that may have more NICs"},
-	"QuotaExceeded.PrivateIpAddress":     {heddle.NICNotGranted, "ask the cloud for a larger quota of addresses, or detach endpoints"},
-	"InvalidOperation.Ipv4CountExceeded": {heddle.NICNotGranted, "detach endpoints, or use a type of instance that may have more addresses"},
-	"InvalidIp.Address":                  {heddle.BadAddress, "name an address of the vSwitch, or leave it out"},
-	"InvalidIp.IpAssigned":               {heddle.AddressTaken, "name another address, or leave it out"},
-	"InvalidVSwitchId.NotFound":          {heddle.BadArgument, "correct the vSwitch in the file of --nic-cloud"},
-	"InvalidSecurityGroupId.NotFound":    {heddle.BadArgument, "correct the security groups in the file of --nic-cloud"},
-	"Forbidden.RAM":                      {heddle.NICNotGranted, "give the instance's RAM role the right to this action; docs/guides/cloud-nics.md lists all"},
+	"InvalidVSwitchId.IpNotEnough":              {heddle.PoolExhausted, "detach endpoints, or name another vSwitch in the file of --nic-cloud"},
+	"InvalidVSwitchId.IpInvalid":                {heddle.BadAddress, noAddress},
+	"EniPerInstanceLimitExceeded":               {heddle.NoSlot, noSlot},
+	"MaxEniCountExceeded":                       {heddle.NICNotGranted, "ask the cloud for a larger quota of NICs, or detach endpoints"},
+	"SecurityGroupInstanceLimitExceed":          {heddle.NICNotGranted, "name another security group in the file of --nic-cloud: this one has as many members as it may have"},
+	"QuotaExceeded.PrivateIpAddress":            {heddle.NICNotGranted, "ask the cloud for a larger quota of addresses, or detach endpoints"},
+	"InvalidOperation.Ipv4CountExceeded":        {heddle.NICNotGranted, "detach endpoints, or use a type of instance that may have more addresses"},
+	"InvalidOperation.AvailabilityZoneMismatch": {heddle.BadArgument, "name a vSwitch of the instance's zone in the file of --nic-cloud"},
+	"InvalidOperation.VpcMismatch":              {heddle.BadArgument, "name a vSwitch of the instance's VPC in the file of --nic-cloud"},
+	"InvalidIp.Address":                         {heddle.BadAddress, noAddress},
+	"InvalidIp.IpAssigned":                      {heddle.AddressTaken, "name another address, or leave it out"},
+	"InvalidIp.IpRepeated":                      {heddle.AddressTaken, "name another address, or leave it out"},
+	"InvalidPrivateIpAddress.Duplicated":        {heddle.AddressTaken, "name another address, or leave it out"},
+	"InvalidVSwitchId.NotFound":                 {heddle.BadArgument, "correct the vSwitch in the file of --nic-cloud"},
+	"InvalidSecurityGroupId.NotFound":           {heddle.BadArgument, "correct the security groups in the file of --nic-cloud"},
+	"Forbidden.RAM":                             {heddle.NICNotGranted, "give the instance's RAM role the right to this action; docs/guides/cloud-nics.md lists all"},
+	"InvalidSecurityToken.Expired":              {heddle.NICNotGranted, "look whether the machine's clock is right"},
+	"IllegalTimestamp":                          {heddle.NICNotGranted, "look whether the machine's clock is right"},
 }
 
 // refused is an error of a call as one of ours.
 func refused(op, object string, err error) error {
 	code, remedy := heddle.NotPlugged, "look at the NIC in the cloud's console, and try again"
-	switch k, is := known[codeOf(err)]; {
+	switch k, is := remedies[codeOf(err)]; {
 	case is:
 		code, remedy = k.code, k.remedy
-	case errors.Is(err, context.DeadlineExceeded) || throttled(err):
+	case errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || throttled(err):
 		code, remedy = heddle.Waited, "try again: the cloud is slow, or is asked too often"
 	case strings.HasPrefix(codeOf(err), "Forbidden") || strings.HasPrefix(codeOf(err), "InvalidAccessKeyId") || codeOf(err) == "SignatureDoesNotMatch":
 		code, remedy = heddle.NICNotGranted, "correct the credentials, or the rights of the RAM role"

@@ -28,8 +28,7 @@ func newCloud(t *testing.T, change func(*cloud.Options)) (c *cloud.Cloud, p *Pro
 	t.Helper()
 	cell.Need(t)
 	o := cloud.Options{Instance: me, Type: "ecs.local.large", NICs: 4, VSwitches: map[string]cloud.VSwitch{"vsw-1": {
-		V4: netip.MustParsePrefix(fourth), V6: netip.MustParsePrefix("2001:db8::/64"), Free: 100,
-		Gateways: []netip.Addr{netip.MustParseAddr("192.0.2.253"), netip.MustParseAddr("2001:db8::fffd")}}}}
+		V4: netip.MustParsePrefix(fourth), V6: netip.MustParsePrefix("2001:db8::/64"), Free: 100}}, IPv6s: 1}
 	if change != nil {
 		change(&o)
 	}
@@ -47,7 +46,7 @@ func newCloud(t *testing.T, change func(*cloud.Options)) (c *cloud.Cloud, p *Pro
 	cell.Must(t, os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: api.Certificate().Raw}), 0o600))
 	file := filepath.Join(dir, "cloud.yaml")
 	host := strings.TrimPrefix(api.URL, "https://")
-	cell.Must(t, os.WriteFile(file, []byte("aliyun:\n  networks:\n    lan: {vswitch: vsw-1, securityGroups: [sg-1]}\n    gone: {vswitch: vsw-2, securityGroups: [sg-1]}\n"+
+	cell.Must(t, os.WriteFile(file, []byte("aliyun:\n  networks:\n    lan: {vswitch: vsw-1, securityGroups: [sg-1]}\n    gone: {vswitch: vsw-2, securityGroups: [sg-1]}\n    same: {vswitch: vsw-1, securityGroups: [sg-2]}\n"+
 		"  ecs: "+host+"\n  vpc: "+host+"\n  ca: "+ca+"\n"), 0o600))
 	open = func() *Provider {
 		t.Helper()

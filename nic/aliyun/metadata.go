@@ -114,26 +114,3 @@ func (m *metadata) instance(ctx context.Context) (i instance, err error) {
 	}
 	return i, nil
 }
-
-// gateways asks for the gateways of a NIC that is attached. The service knows it some time after the API does.
-func (m *metadata) gateways(ctx context.Context, mac heddle.MAC) (all []netip.Addr, err error) {
-	of := "network/interfaces/macs/" + string(mac) + "/"
-	for _, item := range []string{"gateway", "ipv6-gateway"} {
-		text, err := m.get(ctx, of+item)
-		if item == "ipv6-gateway" && errors.Is(err, errNoMetadata) {
-			continue // the NIC has no IPv6 address
-		}
-		if err != nil {
-			return nil, err
-		}
-		if text == "" {
-			continue
-		}
-		a, err := netip.ParseAddr(text)
-		if err != nil {
-			return nil, heddle.Wrap(heddle.NICServiceDown, "ask metadata service", of+item, err, "try again")
-		}
-		all = append(all, a)
-	}
-	return all, nil
-}

@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"slices"
 
+	"go4.org/netipx"
+
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/nic"
 )
@@ -16,13 +18,19 @@ type vSwitch struct {
 	v4, v6 netip.Prefix // v6 is the zero value if it has none
 }
 
-// subnet is the vSwitch's subnet that has an address.
+// subnet is the vSwitch's subnet that has an address; the zero value if none has.
 func (v vSwitch) subnet(a netip.Addr) netip.Prefix {
-	if v.v6.Contains(a) {
-		return v.v6
+	for _, s := range []netip.Prefix{v.v4, v.v6} {
+		if s.Contains(a) {
+			return s
+		}
 	}
-	return v.v4
+	return netip.Prefix{}
 }
+
+// gateway is the router of a vSwitch's subnet: its third address from the end (Alibaba Cloud, "vSwitch": the last three are the system's; so does
+// Terway).
+func gateway(subnet netip.Prefix) netip.Addr { return netipx.PrefixLastIP(subnet).Prev().Prev() }
 
 // vSwitch asks for a vSwitch, if that has not been done.
 func (p *Provider) vSwitch(ctx context.Context, id string) (v vSwitch, err error) {
@@ -50,7 +58,7 @@ func (p *Provider) vSwitch(ctx context.Context, id string) (v vSwitch, err error
 		v.v6, err = netip.ParsePrefix(x.Ipv6CidrBlock)
 	}
 	if err != nil {
-		return v, refused(describeVSw.name, id, err)
+		return v, heddle.Wrap(heddle.NotPlugged, describeVSw.name, id, err, "look at the vSwitch in the cloud's console")
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -58,34 +66,33 @@ func (p *Provider) vSwitch(ctx context.Context, id string) (v vSwitch, err error
 	return v, nil
 }
 
-// mtu of the network's NICs in bytes.
-func (n Network) mtu() int {
-	if n.MTU == 0 {
-		return defaultMTU
-	}
-	return n.MTU
-}
-
 // Describe implements nic.Provider.
 func (p *Provider) Describe(ctx context.Context) (nic.Offer, error) {
 	if err := p.start(ctx); err != nil {
 		return nic.Offer{}, err
 	}
-	limit, err := p.mostNICs(ctx)
-	if err != nil {
-		return nic.Offer{}, err
-	}
-	attached, err := p.api.find(ctx, p.me.id, map[string]any{"InstanceId": p.me.id})
-	if err != nil {
-		return nic.Offer{}, err
-	}
 	o := nic.Offer{Machine: p.me.id, Networks: slices.Sorted(maps.Keys(p.config.Networks))}
-	o.Slots, o.Free = room(limit, p.config.Most, p.me.id, attached)
-	return o, nil
+	var err error
+	o.Slots, o.Free, err = p.room(ctx)
+	return o, err
 }
 
-// room returns how many NICs the agent may have, and how many more it can have now. limit is the machine's, with its primary NIC; most is the
-// configuration's, or 0. NICs that others have attached take room, too.
+// room returns how many NICs the agent may have, and how many more it can have now.
+func (p *Provider) room(ctx context.Context) (slots, free int, err error) {
+	k, err := p.kindOf(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	attached, err := p.api.find(ctx, p.me.id, filter{instance: p.me.id})
+	if err != nil {
+		return 0, 0, err
+	}
+	slots, free = room(k.EniQuantity, p.config.Most, p.me.id, attached)
+	return slots, free, nil
+}
+
+// room is Provider.room. limit is the machine's, with its primary NIC; most is the configuration's, or 0. NICs that others have attached take
+// room, too.
 func room(limit, most int, machine string, attached []eni) (slots, free int) {
 	own := 0
 	for _, e := range attached {
@@ -100,28 +107,32 @@ func room(limit, most int, machine string, attached []eni) (slots, free int) {
 	return slots, max(0, slots-own)
 }
 
-// mostNICs is how many NICs an instance of this type may have.
-func (p *Provider) mostNICs(ctx context.Context) (int, error) {
+// kind is what a type of instance may have.
+type kind struct {
+	EniQuantity            int // NICs
+	EniIpv6AddressQuantity int // IPv6 addresses of a NIC
+}
+
+// kindOf asks what this machine may have, if that has not been done.
+func (p *Provider) kindOf(ctx context.Context) (kind, error) {
 	p.mu.Lock()
-	limit := p.limit
+	known := p.kind
 	p.mu.Unlock()
-	if limit > 0 {
-		return limit, nil
+	if known != nil {
+		return *known, nil
 	}
 	var answer struct {
-		InstanceTypes struct {
-			InstanceType []struct{ EniQuantity int }
-		}
+		InstanceTypes struct{ InstanceType []kind }
 	}
 	err := p.api.call(ctx, describeTypes, p.me.kind, map[string]any{"InstanceTypes": []string{p.me.kind}}, &answer)
 	if err == nil && len(answer.InstanceTypes.InstanceType) != 1 {
-		err = refused(describeTypes.name, p.me.kind, fmt.Errorf("the API describes %d types of that name", len(answer.InstanceTypes.InstanceType)))
+		err = heddle.Errorf(heddle.NotPlugged, describeTypes.name, p.me.kind, fmt.Sprintf("the API describes %d types of that name", len(answer.InstanceTypes.InstanceType)), "try again")
 	}
 	if err != nil {
-		return 0, err
+		return kind{}, err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.limit = answer.InstanceTypes.InstanceType[0].EniQuantity
-	return p.limit, nil
+	p.kind = &answer.InstanceTypes.InstanceType[0]
+	return *p.kind, nil
 }

@@ -3,13 +3,16 @@ package aliyun
 import (
 	"context"
 	"crypto/rand"
-	"errors"
+	"fmt"
 	"net/netip"
 	"slices"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/nic"
 )
+
+// mtu of the cloud's NICs in bytes.
+const mtu = 1500
 
 // Plug implements nic.Provider. The cloud chooses MAC addresses: an order that wants a certain one is refused, unless the NIC is there
 // already and has it.
@@ -27,7 +30,7 @@ func (p *Provider) Plug(ctx context.Context, o nic.Order) (nic.Card, error) {
 	if err := p.start(ctx); err != nil {
 		return nic.Card{}, err
 	}
-	all, err := p.ours(ctx, o.Token)
+	all, err := p.ours(ctx, "")
 	if err != nil {
 		return nic.Card{}, err
 	}
@@ -38,7 +41,7 @@ func (p *Provider) Plug(ctx context.Context, o nic.Order) (nic.Card, error) {
 	case o.MAC != "" && o.Chosen == nil:
 		err = heddle.Errorf(heddle.BadOption, "plug NIC", o.Token, "Alibaba Cloud chooses the MAC addresses of its NICs", "leave --mac out")
 	default:
-		e, err = p.create(ctx, where, o)
+		e, err = p.createIfRoom(ctx, all, where, o)
 	}
 	if err == nil && o.Chosen != nil {
 		err = o.Chosen(e.mac())
@@ -49,7 +52,49 @@ func (p *Provider) Plug(ctx context.Context, o nic.Order) (nic.Card, error) {
 	if err != nil {
 		return nic.Card{}, err
 	}
-	return p.card(ctx, o.Token, e)
+	p.made(o.Token)
+	card, err := p.card(ctx, o.Token, e)
+	if err == nil {
+		err = card.Check(o.Token, o.Network)
+	}
+	if err != nil {
+		return nic.Card{}, heddle.Wrap(heddle.NotPlugged, "plug NIC", o.Token, fmt.Errorf("what the cloud says of it cannot be used: %w", err), "look at the NIC in the cloud's console")
+	}
+	return card, nil
+}
+
+// createIfRoom makes a NIC if the machine may have one more. all are those that it has. NICs that are made at the same time count, too.
+func (p *Provider) createIfRoom(ctx context.Context, all []eni, where Network, o nic.Order) (e eni, err error) {
+	slots, _, err := p.room(ctx)
+	if err != nil {
+		return e, err
+	}
+	p.mu.Lock()
+	p.making[o.Token] = true
+	tokens := map[string]bool{}
+	for t := range p.making {
+		tokens[t] = true
+	}
+	p.mu.Unlock()
+	for _, x := range all {
+		tokens[x.tag(tagToken)] = true
+	}
+	if len(tokens) > slots {
+		p.made(o.Token)
+		return e, heddle.Errorf(heddle.NoSlot, "plug NIC", o.Token, fmt.Sprintf("the instance may have %s for containers, and has them", heddle.Count(slots, "NIC")), noSlot)
+	}
+	e, err = p.create(ctx, where, o)
+	if err != nil {
+		p.made(o.Token) // an answer may be lost: the NIC is listed then
+	}
+	return e, err
+}
+
+// made notes that the NIC of a token is listed if it is there.
+func (p *Provider) made(token string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.making, token)
 }
 
 // create makes a NIC, which is attached to no instance yet.
@@ -58,12 +103,14 @@ func (p *Provider) create(ctx context.Context, where Network, o nic.Order) (e en
 	if err != nil {
 		return e, err
 	}
-	params := tagged(tagMachine, p.me.id, tagToken, o.Token, tagNetwork, o.Network)
-	params["VSwitchId"], params["SecurityGroupIds"] = where.VSwitch, where.SecurityGroups
-	params["NetworkInterfaceName"], params["Description"] = "heddle-"+o.Token, "a container's NIC of "+p.me.id+"; see heddle(1)"
-	// The same call, tried again, makes one NIC only.
-	params["ClientToken"] = rand.Text()
-	if at.v6.IsValid() {
+	k, err := p.kindOf(ctx)
+	if err != nil {
+		return e, err
+	}
+	params := map[string]any{"Tag": tagList(tagMachine, p.me.id, tagToken, o.Token, tagNetwork, o.Network), "VSwitchId": where.VSwitch, "SecurityGroupIds": where.SecurityGroups,
+		"NetworkInterfaceName": "heddle-" + o.Token, "Description": "a container's NIC of " + p.me.id + "; see heddle(1)",
+		"ClientToken": rand.Text()} // the same call, tried again, makes one NIC only
+	if at.v6.IsValid() && k.EniIpv6AddressQuantity > 0 {
 		params["Ipv6AddressCount"] = 1
 	}
 	for _, a := range o.IPs {
@@ -74,8 +121,14 @@ func (p *Provider) create(ctx context.Context, where Network, o nic.Order) (e en
 		delete(params, "Ipv6AddressCount")
 		params["Ipv6Address"] = []string{a.String()}
 	}
-	err = p.api.call(ctx, createNIC, o.Token+" on "+where.VSwitch, params, &e)
-	return e, err
+	object := o.Token + " on " + where.VSwitch
+	if err := p.api.call(ctx, createNIC, object, params, &e); err != nil {
+		return e, err
+	}
+	if e.ID == "" || e.mac() == "" {
+		return e, heddle.Errorf(heddle.NotPlugged, createNIC.name, object, "the answer names no NIC", "try again")
+	}
+	return e, nil
 }
 
 // fits returns an error if a NIC is not what is ordered now.
@@ -99,42 +152,16 @@ func fits(e eni, o nic.Order) error {
 }
 
 // card is a NIC as the agent sees it.
-func (p *Provider) card(ctx context.Context, token string, e eni) (c nic.Card, err error) {
+func (p *Provider) card(ctx context.Context, token string, e eni) (nic.Card, error) {
 	at, err := p.vSwitch(ctx, e.VSwitchID)
 	if err != nil {
-		return c, err
+		return nic.Card{}, err
 	}
-	network := e.tag(tagNetwork)
-	c = nic.Card{Token: token, Network: network, MAC: e.mac(), MTU: p.config.Networks[network].mtu(), Closed: closed, Plugged: e.Status == inUse && e.InstanceID == p.me.id}
+	c := nic.Card{Token: token, Network: e.tag(tagNetwork), MAC: e.mac(), MTU: mtu, Closed: closed, Plugged: e.Status == inUse && e.InstanceID == p.me.id}
 	for _, a := range e.addrs() {
 		if subnet := at.subnet(a); subnet.IsValid() {
-			c.Addrs = append(c.Addrs, netip.PrefixFrom(a, subnet.Bits()))
+			c.Addrs, c.Gateways = append(c.Addrs, netip.PrefixFrom(a, subnet.Bits())), append(c.Gateways, gateway(subnet))
 		}
 	}
-	if c.Plugged {
-		c.Gateways, err = p.gatewaysOf(ctx, c)
-	}
-	return c, err
-}
-
-// gatewaysOf asks for the gateways of a NIC that is plugged in. The metadata service may not have it yet.
-func (p *Provider) gatewaysOf(ctx context.Context, c nic.Card) ([]netip.Addr, error) {
-	p.mu.Lock()
-	known, is := p.gateways[c.MAC]
-	p.mu.Unlock()
-	if is {
-		return known, nil
-	}
-	for pauses := pauses(); ; {
-		all, err := p.meta.gateways(ctx, c.MAC)
-		if err == nil {
-			p.mu.Lock()
-			p.gateways[c.MAC] = all
-			p.mu.Unlock()
-			return all, nil
-		}
-		if !errors.Is(err, errNoMetadata) || !wait(ctx, pauses.NextBackOff()) {
-			return nil, err
-		}
-	}
+	return c, nil
 }

@@ -23,6 +23,10 @@ func TestNext(t *testing.T) {
 		{"Linked", "", pause, pause}, // one that is not known
 	} {
 		e := eni{Status: x.status, InstanceID: x.instance}
+		if next(e, me, gone) != refuse {
+			t.Errorf("one without our tag, which is %s, is not left alone", x.status)
+		}
+		e.Tags.Tag = []tag{{tagMachine, me}}
 		if a, b := next(e, me, plugged), next(e, me, gone); a != x.plugged || b != x.gone {
 			t.Errorf("%s of %q: %d to plug, %d to unplug", x.status, x.instance, a, b)
 		}
@@ -61,14 +65,12 @@ func TestConfig(t *testing.T) {
 		strings.Replace(good, "lan", "l n", 1):   "no name of a network",
 		strings.Replace(good, "vsw-1", "1", 1):   "line 3, aliyun.networks.lan.vswitch",
 		strings.Replace(good, "[sg-1]", "[]", 1): "0 security groups",
-		strings.Replace(good, "[sg-1]", "[sg-1, s]", 1):              "securityGroups.2",
-		strings.Replace(good, "[sg-1]", "[sg-1, sg-1]", 1):           "given twice",
-		strings.Replace(good, "]}", "], mtu: 9}", 1):                 "no MTU",
-		good + "    dmz: {vswitch: vsw-1, securityGroups: [sg-1]}\n": "the same vSwitch",
-		good + "  nics: -1\n":                                        "no number of NICs",
-		good + "  ecs: https://example.com/\n":                       "no host",
-		good + "  ca: /nowhere\n":                                    "read certificates",
-		good + "  nic: 1\n":                                          "unknown key",
+		strings.Replace(good, "[sg-1]", "[sg-1, s]", 1):    "securityGroups.2",
+		strings.Replace(good, "[sg-1]", "[sg-1, sg-1]", 1): "given twice",
+		good + "  nics: -1\n":                              "no number of NICs",
+		good + "  ecs: https://example.com/\n":             "no host",
+		good + "  ca: /nowhere\n":                          "read certificates",
+		good + "  nic: 1\n":                                "unknown key",
 	} {
 		file := filepath.Join(t.TempDir(), "cloud.yaml")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -77,6 +79,19 @@ func TestConfig(t *testing.T) {
 		if _, err := Open(file); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
 		}
+	}
+	file := filepath.Join(t.TempDir(), "cloud.yaml")
+	if err := os.WriteFile(file, []byte(good), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(file); err != nil {
+		t.Error(err)
+	}
+	if err := os.Chmod(file, 0o622); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(file); err == nil || !strings.Contains(err.Error(), "others than its owner can write it") {
+		t.Error(err)
 	}
 	if _, err := Open("/nowhere"); err == nil {
 		t.Error("a file that is not there is read")

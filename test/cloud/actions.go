@@ -1,6 +1,7 @@
 package cloud
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -56,6 +57,7 @@ func (c *Cloud) create(ctx context.Context, q query) (any, error) {
 	if id := c.made[q["ClientToken"]]; id != "" {
 		return describe(c.nics[id].now()), nil
 	}
+	token := cmp.Or(q["ClientToken"], fmt.Sprint("none ", c.last))
 	v, is := c.VSwitches[q["VSwitchId"]]
 	switch {
 	case !is:
@@ -79,13 +81,13 @@ func (c *Cloud) create(ctx context.Context, q query) (any, error) {
 	c.last++
 	s := state{ID: fmt.Sprintf("eni-local%d", c.last), Status: "Creating", VSwitch: q["VSwitchId"], Type: "Secondary", Tags: q.tags(),
 		Created: time.Now().UTC().Format(time.RFC3339Nano)}
-	if err := c.makeLocked(ctx, v, &s, want); err != nil {
+	if err := c.makeLocked(ctx, v, &s, want, q["Ipv6AddressCount"] != ""); err != nil {
 		return nil, fail("InvalidIp.IpAssigned")
 	}
 	v.Free--
 	c.VSwitches[s.VSwitch] = v
 	c.putLocked(s)
-	c.made[q["ClientToken"]] = s.ID
+	c.made[token] = s.ID
 	c.become(s.ID, "Available", "", c.faults.Delay, nil)
 	return describe(s), nil
 }
@@ -187,8 +189,8 @@ func (c *Cloud) describe(_ context.Context, q query) (any, error) {
 	next, seen := "", 0
 	for _, id := range slices.Sorted(maps.Keys(c.nics)) {
 		s := c.nics[id].before(time.Now().Add(-c.faults.Lag))
-		if s.Status == "" || len(ids) > 0 && !slices.Contains(ids, id) || q["InstanceId"] != "" && s.Instance != q["InstanceId"] ||
-			slices.ContainsFunc(tags, func(t [2]string) bool { return !slices.Contains(s.Tags, t) }) {
+		if s.Status == "" || !c.faults.Unfiltered && (len(ids) > 0 && !slices.Contains(ids, id) || q["InstanceId"] != "" && s.Instance != q["InstanceId"] ||
+			slices.ContainsFunc(tags, func(t [2]string) bool { return !slices.Contains(s.Tags, t) })) {
 			continue
 		}
 		seen++
@@ -224,7 +226,7 @@ func describe(s state) map[string]any {
 func (c *Cloud) describeTypes(_ context.Context, q query) (any, error) {
 	var all []any
 	if slices.Contains(q.list("InstanceTypes"), c.Type) {
-		all = append(all, map[string]any{"InstanceTypeId": c.Type, "EniQuantity": c.NICs})
+		all = append(all, map[string]any{"InstanceTypeId": c.Type, "EniQuantity": c.NICs, "EniIpv6AddressQuantity": c.IPv6s})
 	}
 	return map[string]any{"InstanceTypes": map[string]any{"InstanceType": all}}, nil
 }

@@ -31,6 +31,7 @@ type Options struct {
 	// Instance is the ID of the instance that asks, Type its type, NICs how many NICs that type may have, with the primary one.
 	Instance, Type string
 	NICs           int
+	IPv6s          int                // addresses that a NIC of that type may have
 	VSwitches      map[string]VSwitch // by ID
 	// Ports and Machine make real NICs; nil if there are none.
 	Ports   service.Ports   `json:"-"`
@@ -40,9 +41,8 @@ type Options struct {
 // VSwitch is a subnet.
 type VSwitch struct {
 	// Network is that of the hypervisor's agent, if there is one.
-	Network  string
-	V4, V6   netip.Prefix
-	Gateways []netip.Addr
+	Network string
+	V4, V6  netip.Prefix
 	// Free is how many addresses are left.
 	Free int
 }
@@ -55,6 +55,8 @@ type Faults struct {
 	Throttled int
 	// Away has each request fail; Lost has each do its work, and fail then.
 	Away, Lost bool
+	// Unfiltered has all NICs described, whatever was asked.
+	Unfiltered bool
 	// Stuck has NICs stay in Detaching.
 	Stuck bool
 	// Refuse has an action answered with a code.
@@ -68,9 +70,11 @@ type Cloud struct {
 	mu     sync.Mutex
 	faults Faults
 	nics   map[string]*history // by ID
-	last   int                 // the number of the newest NIC
-	made   map[string]string   // the IDs of NICs by client token
-	calls  map[string]int      // by action
+	noRole bool
+	forgot int               // how often sessions were forgotten
+	last   int               // the number of the newest NIC
+	made   map[string]string // the IDs of NICs by client token
+	calls  map[string]int    // by action
 }
 
 // state is a NIC at a time. The zero Status is none: it is deleted.
@@ -183,7 +187,7 @@ func (c *Cloud) become(id, status, instance string, delay time.Duration, do func
 }
 
 // makeLocked gives a new NIC its addresses: those of a real port, or the next ones.
-func (c *Cloud) makeLocked(ctx context.Context, v VSwitch, s *state, want []netip.Addr) error {
+func (c *Cloud) makeLocked(ctx context.Context, v VSwitch, s *state, want []netip.Addr, v6 bool) error {
 	if c.Ports != nil {
 		port, err := c.Ports.Make(ctx, c.Instance, nic.Order{Token: s.ID, Network: v.Network, IPs: want})
 		if err != nil {
@@ -197,7 +201,7 @@ func (c *Cloud) makeLocked(ctx context.Context, v VSwitch, s *state, want []neti
 	}
 	s.MAC, s.Addrs = c.macLocked(), want
 	for _, p := range []netip.Prefix{v.V4, v.V6} {
-		if !p.IsValid() || slices.ContainsFunc(want, p.Contains) {
+		if !p.IsValid() || slices.ContainsFunc(want, p.Contains) || p == v.V6 && !v6 {
 			continue
 		}
 		a := p.Addr()

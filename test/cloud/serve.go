@@ -3,6 +3,7 @@ package cloud
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -88,7 +89,6 @@ func signed(r *http.Request, q query) bool {
 
 // Metadata answers as the metadata service does, to those that have asked for a token.
 func (c *Cloud) Metadata() http.Handler {
-	const token = "a token of the local cloud"
 	items := map[string]func() string{
 		"instance-id":               func() string { return c.Instance },
 		"instance/instance-type":    func() string { return c.Type },
@@ -102,42 +102,50 @@ func (c *Cloud) Metadata() http.Handler {
 		},
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("PUT /latest/api/token", func(w http.ResponseWriter, r *http.Request) { w.Write([]byte(token)) })
+	mux.HandleFunc("PUT /latest/api/token", func(w http.ResponseWriter, r *http.Request) { c.answer(w, c.token()) })
 	mux.HandleFunc("GET /latest/meta-data/", func(w http.ResponseWriter, r *http.Request) {
 		item := strings.TrimPrefix(r.URL.Path, "/latest/meta-data/")
 		text, is := "", false
-		if f := items[item]; f != nil {
+		if f := items[item]; f != nil && !(c.roleless() && strings.HasPrefix(item, "ram/")) {
 			text, is = f(), true
-		} else if rest, of := strings.CutPrefix(item, "network/interfaces/macs/"); of {
-			mac, what, _ := strings.Cut(rest, "/")
-			text, is = c.ofNIC(mac, what)
 		}
 		switch {
-		case r.Header.Get("X-aliyun-ecs-metadata-token") != token:
+		case r.Header.Get("X-aliyun-ecs-metadata-token") != c.token():
 			http.Error(w, "401", http.StatusUnauthorized)
 		case !is:
 			http.NotFound(w, r)
 		default:
-			w.Write([]byte(text))
+			c.answer(w, text)
 		}
 	})
 	return mux
 }
 
-// ofNIC is an item of a NIC that is attached. It lags behind, as the API does.
-func (c *Cloud) ofNIC(mac, what string) (text string, is bool) {
+func (*Cloud) answer(w http.ResponseWriter, text string) { w.Write([]byte(text)) }
+
+// token is what the metadata service asks for. Forget makes it another one.
+func (c *Cloud) token() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, h := range c.nics {
-		s := h.before(time.Now().Add(-c.faults.Lag))
-		if string(s.MAC) != mac || s.Status != "InUse" {
-			continue
-		}
-		for _, g := range c.VSwitches[s.VSwitch].Gateways {
-			if g.Is4() == (what == "gateway") {
-				return g.String(), true
-			}
-		}
-	}
-	return "", false
+	return fmt.Sprint("token ", c.forgot)
+}
+
+// NoRole takes the RAM role from the instance.
+func (c *Cloud) NoRole() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.noRole = true
+}
+
+func (c *Cloud) roleless() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.noRole
+}
+
+// Forget ends the sessions with the metadata service.
+func (c *Cloud) Forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.forgot++
 }

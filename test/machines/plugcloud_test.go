@@ -44,8 +44,10 @@ func (p *plugged) startCloud(t *testing.T) *localCloud {
 	p.stop()
 	p.other.KillAgent(t)
 	place := cloud.Place{API: netip.MustParseAddrPort("172.31.240.11:7443"), Dir: "/run/heddle", Socket: "/run/heddle/heddle.sock", QMP: "/run/qmp/vm2",
-		Options: cloud.Options{Instance: "i-vm2", Type: "ecs.local.large", NICs: 4, VSwitches: map[string]cloud.VSwitch{"vsw-lan": {Network: "lan", Free: 100,
-			V4: netip.MustParsePrefix("10.70.0.0/24"), V6: netip.MustParsePrefix("fd70::/64"), Gateways: []netip.Addr{netip.MustParseAddr("10.70.0.1"), netip.MustParseAddr("fd70::1")}}}}}
+		Options: cloud.Options{Instance: "i-vm2", Type: "ecs.local.large", NICs: 4, VSwitches: map[string]cloud.VSwitch{"vsw-lan": {Network: "vsw", Free: 100,
+			V4: netip.MustParsePrefix("10.72.0.0/24"), V6: netip.MustParsePrefix("fd72::/64")}}, IPv6s: 1}}
+	// a cloud's gateway is the third address from the end
+	p.hv.Heddle(t, "network", "create", "vsw", "--mode", "bridge", "--subnet", "10.72.0.0/24", "--gateway", "10.72.0.253", "--subnet", "fd72::/64", "--gateway", "fd72::ffff:ffff:ffff:fffd")
 	p.hv.Run(t, "ip", "address", "add", cloud.MetadataAddr+"/32", "dev", "lo")
 	self, err := os.Executable()
 	cell.Must(t, err)
@@ -130,7 +132,7 @@ func plugCloud(t *testing.T, p *plugged) {
 	}
 	c.set(cloud.Faults{Delay: 500 * time.Millisecond, Lag: time.Second, Throttled: 2})
 	e := q.attach(t, "c1", "cloud")
-	for _, to := range []string{"10.70.0.1", "fd70::1", "10.70.0.200", "172.31.240.1"} {
+	for _, to := range []string{"10.72.0.253", "fd72::ffff:ffff:ffff:fffd", "172.31.240.1"} {
 		cell.Must(t, q.ping("c1", to))
 	}
 	if status := vm.Heddle(t, "status"); !strings.Contains(status, "machine i-vm2") {
@@ -149,7 +151,7 @@ func plugCloud(t *testing.T, p *plugged) {
 	vm.KillAgent(t)
 	vm.StartAgent(t)
 	vm.Heddle(t, "audit")
-	cell.Must(t, q.ping("c1", "10.70.0.200"))
+	cell.Must(t, q.ping("c1", "10.72.0.253"))
 
 	// the agent is killed while a NIC is ordered
 	vm.Run(t, "ip", "netns", "add", "c2")
@@ -176,9 +178,9 @@ func plugCloud(t *testing.T, p *plugged) {
 	})
 	c.set(cloud.Faults{Away: true})
 	warm := q.attach(t, "c3", "quick")
-	cell.Must(t, q.ping("c3", "10.70.0.200"))
+	cell.Must(t, q.ping("c3", "10.72.0.253"))
 	vm.Heddle(t, "detach", "c1")
-	if q.ping("c1", "10.70.0.200") == nil {
+	if q.ping("c1", "10.72.0.253") == nil {
 		t.Error("c1 has its NIC when it was detached")
 	}
 	vm.Heddle(t, "network", "delete", "cloud")
@@ -186,7 +188,7 @@ func plugCloud(t *testing.T, p *plugged) {
 	c.is(2) // c3's, and one that waits
 	for _, one := range []heddle.Endpoint{e, warm} {
 		if !slices.ContainsFunc(one.Addrs, func(a netip.Prefix) bool {
-			return netip.MustParsePrefix("10.70.0.0/24").Contains(a.Addr()) && a.Bits() == 24
+			return netip.MustParsePrefix("10.72.0.0/24").Contains(a.Addr()) && a.Bits() == 24
 		}) {
 			t.Errorf("the addresses are %v", one.Addrs)
 		}
@@ -211,5 +213,6 @@ func plugCloud(t *testing.T, p *plugged) {
 	vm.KillAgent(t)
 	vm.StartAgent(t, "--nic-grant", "/run/nic.grant")
 	c.stop()
+	p.hv.Heddle(t, "network", "delete", "vsw")
 	p.serve()
 }
