@@ -190,7 +190,7 @@ func (a *Agent) apply(r record, pod kernel.Pod) error {
 func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequest, pod kernel.Pod,
 	earlier []heddle.PortMapping, t *task) (reply heddle.AttachReply, err error) {
 	if giver, ok := n.mode.(heddle.NICGiver); ok && giver.PlugsOn(n.Network) != "" {
-		t.waitFor("a NIC from the hypervisor")
+		t.waitFor("a NIC from its provider")
 	}
 	if n.Shared {
 		t.waitFor("an address from the cluster")
