@@ -34,7 +34,8 @@ func TestPlug(t *testing.T) {
 	card, err := p.Plug(t.Context(), o)
 	cell.Must(t, err)
 	if card.Check("e-1", "lan") != nil || !card.Plugged || card.MAC != told || len(card.Addrs) != 2 || card.Addrs[0].Bits() != 24 || card.Addrs[1].Bits() != 64 ||
-		len(card.Gateways) != 2 || card.MTU != 1500 {
+		!slices.Equal(card.Gateways, []netip.Addr{netip.MustParseAddr("192.0.2.253"), netip.MustParseAddr("2001:db8::ffff:ffff:ffff:fffd")}) ||
+		!slices.Equal(card.Closed, closed) || card.MTU != 1500 {
 		t.Errorf("%+v; told of %s", card, told)
 	}
 	o.Chosen = func(heddle.MAC) error { return nil }
@@ -290,10 +291,20 @@ func TestSessions(t *testing.T) {
 // TestConflict: a NIC, or an instance, that is just changing is asked again.
 func TestConflict(t *testing.T) {
 	c, p, _ := newCloud(t, nil)
-	c.Set(cloud.Faults{Refuse: map[string]string{"CreateNetworkInterface": "Operation.Conflict", "AttachNetworkInterface": "InvalidOperation.InvalidEcsState"}})
-	time.AfterFunc(time.Second, func() { c.Set(cloud.Faults{}) })
-	if _, err := p.Plug(t.Context(), order("e-1")); err != nil {
-		t.Error(err)
+	for action, code := range map[string]string{"CreateNetworkInterface": "Operation.Conflict", "AttachNetworkInterface": "InvalidOperation.InvalidEcsState"} {
+		c.Set(cloud.Faults{Refuse: map[string]string{action: code}})
+		begun := make(chan struct{})
+		go func() {
+			defer close(begun)
+			for before := c.Calls(action); c.Calls(action) == before; {
+				time.Sleep(10 * time.Millisecond)
+			}
+			c.Set(cloud.Faults{})
+		}()
+		if _, err := p.Plug(t.Context(), order("e-"+strings.ToLower(action))); err != nil {
+			t.Error(err)
+		}
+		<-begun
 	}
 }
 
