@@ -40,6 +40,7 @@ require github.com/HdrHistogram/hdrhistogram-go v1.4.0
 require gonum.org/v1/gonum v0.17.0
 
 require (
+	github.com/digitalocean/go-libvirt v0.0.0-20261013170128-efbbdf578ac8
 	github.com/insomniacslk/dhcp v0.0.0-20260901064844-234b97448fae
 	github.com/quic-go/quic-go v0.65.0
 	github.com/tailscale/hujson v0.0.0-20260727124030-b80ff77dac4f
