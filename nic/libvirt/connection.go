@@ -52,8 +52,11 @@ func (d *Domain) on(ctx context.Context, op, object string, do func(*running) er
 // failed makes an error of a call. libvirt's own words become the cause. Without any, libvirtd is away, and nothing is known of the
 // domain: that is another code than that of a domain which does not run.
 func failed(ctx context.Context, op, object string, err error) error {
+	var known *heddle.Error
 	var said golibvirt.Error
 	switch {
+	case errors.As(err, &known):
+		return err
 	case errors.As(err, &said):
 		return heddle.Wrap(heddle.MachineRefused, op, object, err, "look with 'virsh dumpxml' at the domain's devices, and try again")
 	case ctx.Err() != nil:
