@@ -23,7 +23,8 @@ import (
 // startTime limits how long libvirtd takes to listen, on a machine that runs all tests at the same time.
 const startTime = time.Minute
 
-// conf and qemuConf are the daemon's settings. It asks nobody who its callers are, and leaves cgroups and /dev alone.
+// conf and qemuConf are the daemon's settings. It asks nobody who its callers are, leaves cgroups and /dev alone, and leaves QEMU the
+// right to open TAPs itself.
 const (
 	conf = `unix_sock_dir = "%[1]s"
 auth_unix_rw = "none"
@@ -35,6 +36,7 @@ dynamic_ownership = 0
 security_driver = "none"
 namespaces = []
 cgroup_controllers = []
+clear_emulator_capabilities = 0
 stdio_handler = "file"
 `
 )
@@ -44,9 +46,8 @@ stdio_handler = "file"
 const script = `set -e
 cd "$1"
 ip link set lo up
-mount --bind passwd /etc/passwd
-mount --bind group /etc/group
-mount --bind etc /etc/libvirt
+mount -t overlay overlay -o "lowerdir=$1/etc:/etc" /etc
+mount --bind etc/libvirt /etc/libvirt
 for f in lib cache log; do mount --bind var-$f /var/$f; done
 mount --rbind /proc host-proc
 mount -t proc proc /proc
@@ -56,7 +57,7 @@ while read -r line; do eval "$line"; done
 `
 
 const (
-	startLine = "libvirtd -f etc/libvirtd.conf -p run/pid </dev/null >>output 2>&1 & daemon=$!"
+	startLine = "libvirtd -f etc/libvirt/libvirtd.conf -p run/pid </dev/null >>output 2>&1 & daemon=$!"
 	killLine  = "{ kill -9 $daemon; wait $daemon; } 2>/dev/null || true; rm -f libvirt-sock"
 )
 
@@ -87,11 +88,11 @@ func Start(t testing.TB, netns string) *Daemon {
 	d.dir, err = os.MkdirTemp("", "libvirtd") // t.TempDir's names are too long for a socket
 	d.must(err)
 	t.Cleanup(func() { os.RemoveAll(d.dir) })
-	for _, folder := range []string{"etc", "run", "var-lib", "var-cache", "var-log", "host-proc"} {
+	for _, folder := range []string{"etc", "etc/libvirt", "run", "var-lib", "var-cache", "var-log", "host-proc"} {
 		d.must(os.Mkdir(filepath.Join(d.dir, folder), 0o755))
 	}
-	d.write("etc/libvirtd.conf", fmt.Sprintf(conf, d.dir))
-	d.write("etc/qemu.conf", qemuConf)
+	d.write("etc/libvirt/libvirtd.conf", fmt.Sprintf(conf, d.dir))
+	d.write("etc/libvirt/qemu.conf", qemuConf)
 	// libvirtd does not start without the user and the group that Debian's libvirt-daemon-system makes.
 	for file, line := range map[string]string{"passwd": "libvirt-qemu:x:64055:64055::/:/usr/sbin/nologin\n", "group": "libvirt-qemu:x:64055:\n"} {
 		text, err := os.ReadFile("/etc/" + file)
@@ -99,7 +100,7 @@ func Start(t testing.TB, netns string) *Daemon {
 		if !strings.Contains(string(text), "\nlibvirt-qemu:") {
 			text = append(text, line...)
 		}
-		d.write(file, string(text))
+		d.write("etc/"+file, string(text))
 	}
 	d.inside = exec.Command("nsenter", "--net="+netns, "unshare", "--mount", "--pid", "--fork", "--kill-child", "bash", "-c", script, "bash", d.dir)
 	d.inside.Stdout, d.inside.Stderr = os.Stderr, os.Stderr

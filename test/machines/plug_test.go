@@ -15,6 +15,7 @@ import (
 	"github.com/heddle-network/heddle/nic/qmp"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/docker"
+	"github.com/heddle-network/heddle/test/libvirtd"
 	"github.com/heddle-network/heddle/test/vm"
 	"github.com/heddle-network/heddle/test/world"
 )
@@ -23,14 +24,17 @@ import (
 type plugged struct {
 	t             *testing.T
 	hv, vm, other *docker.Host
+	// virt is the libvirtd of which the other machine is a domain; nil if it cannot run here.
+	virt *libvirtd.Daemon
 	// stop ends the service.
 	stop func()
 }
 
+// nicConfig wants how vm2 is plugged.
 const nicConfig = `listen: 172.31.240.11:7950
 machines:
   vm1: {qmp: /run/qmp/vm1, networks: [lan, other], nics: 3}
-  vm2: {qmp: /run/qmp/vm2, networks: [lan], nics: 3}
+  vm2: {%s, networks: [lan], nics: 3}
 `
 
 func raisePlugged(t *testing.T, kernel string) *plugged {
@@ -38,14 +42,24 @@ func raisePlugged(t *testing.T, kernel string) *plugged {
 	machine := func(name string) lab.Node {
 		return lab.Node{Name: name, Machine: kernel, Slots: 4, Agent: lab.Agent{Later: true, Args: []string{"--nic-grant", "/run/nic.grant"}}}
 	}
-	l := raise(t, lab.Topology{Name: "plug", Hosts: []lab.Node{{Name: "hv"}, machine("vm1"), machine("vm2")}})
-	p := &plugged{t: t}
+	topology, p := lab.Topology{Name: "plug", Dir: t.TempDir(), Hosts: []lab.Node{{Name: "hv"}, machine("vm1"), machine("vm2")}}, &plugged{t: t}
+	config := fmt.Sprintf(nicConfig, "qmp: /run/qmp/vm2")
+	var l *lab.Lab
+	if why := libvirtd.Missing(); why == "" {
+		await := asDomain(t, topology.Dir, topology.Name, "hv", "vm2")
+		l = raise(t, topology)
+		p.virt = await()
+		config = fmt.Sprintf(nicConfig, "libvirt: vm2") + "libvirt: " + p.virt.Socket() + "\n"
+	} else {
+		t.Log("vm2 is no domain of libvirt's: ", why)
+		l = raise(t, topology)
+	}
 	for i, h := range []**docker.Host{&p.hv, &p.vm, &p.other} {
 		*h = &docker.Host{Host: l.Hosts[i], Client: client.New(l.Hosts[i].Socket)}
 	}
 	p.hv.Heddle(t, "network", "create", "lan", "--mode", "bridge", "--subnet", "10.70.0.0/24", "--subnet", "fd70::/64")
 	p.hv.Heddle(t, "network", "create", "other", "--mode", "bridge", "--subnet", "10.71.0.0/24", "--internal")
-	p.hv.Run(t, "sh", "-c", "cat >/run/nics.yaml <<'E'\n"+nicConfig+"E\n")
+	p.hv.Run(t, "sh", "-c", "cat >/run/nics.yaml <<'E'\n"+config+"E\n")
 	p.serve()
 	for _, m := range []*docker.Host{p.vm, p.other} {
 		p.hv.Run(t, cell.Build(t, "heddle"), "nic", "grant", "/run/nics.yaml", m.Name(), "--out", "/run/"+m.Name())
@@ -164,6 +178,7 @@ func TestPlug(t *testing.T) {
 	t.Run("warm", func(t *testing.T) { plugWarm(t, p, own) })
 	t.Run("vanished", func(t *testing.T) { plugVanished(t, p, own) })
 	t.Run("mended", func(t *testing.T) { plugMended(t, p, own) })
+	t.Run("libvirt", func(t *testing.T) { plugLibvirt(t, p) })
 	t.Run("moves", func(t *testing.T) { plugMoves(t, p) })
 	t.Run("process", func(t *testing.T) { plugProcess(t, p) })
 	t.Run("cycles", func(t *testing.T) { plugCycles(t, p, own) })

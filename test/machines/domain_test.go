@@ -1,0 +1,135 @@
+package machines_test
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle/lab"
+	"github.com/heddle-network/heddle/lab/boot"
+	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/libvirtd"
+	"github.com/heddle-network/heddle/test/poll"
+)
+
+// instead is what a lab starts for the emulator: on the machine it says with which arguments, and leaves the rest to the test; elsewhere
+// it is the emulator.
+const instead = `#!/bin/sh
+[ "$(cat /proc/sys/kernel/hostname)" = %s ] || exec %s "$@"
+cd %[3]s
+printf '%%s\n' "$@" >%[4]s.part
+mv %[4]s.part %[4]s
+exec sleep infinity
+`
+
+// emulatorXML is the emulator of a domain: QEMU with the TAPs of the lab's machine. libvirt also asks it without any rights what it can.
+const emulatorXML = `#!/bin/sh
+case "$*" in *"-machine none"*) exec %s "$@" ;; esac
+exec nsenter --net=%s/ns/net %[1]s "$@"
+`
+
+// machineFolder is where the emulator of a lab's machine finds its files.
+const machineFolder, argumentsFile = "/run/.machine", "emulator.args"
+
+// asDomain has a machine of the lab that is raised next run as a domain of libvirt's, with the machine's name. Its libvirtd is in the
+// network namespace of host hv. What it returns waits for both.
+func asDomain(t *testing.T, dir, labName, hv, machine string) (await func() *libvirtd.Daemon) {
+	t.Helper()
+	qemu, err := exec.LookPath(boot.QEMU)
+	cell.Must(t, err)
+	programs := t.TempDir()
+	program := func(name, text string) (file string) {
+		file = filepath.Join(programs, name)
+		cell.Must(t, os.WriteFile(file, []byte(text), 0o755))
+		return file
+	}
+	program(boot.QEMU, fmt.Sprintf(instead, machine, qemu, machineFolder+"/folder", argumentsFile))
+	t.Setenv("PATH", programs+":"+os.Getenv("PATH"))
+	started := make(chan *libvirtd.Daemon, 1)
+	go func() {
+		defer close(started)
+		var args []string
+		var l *lab.Lab
+		_, err := poll.Until(time.Minute, 20*time.Millisecond, func() error {
+			text, err := os.ReadFile(filepath.Join(dir, labName, machine, argumentsFile))
+			args = strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+			if err == nil {
+				l, err = lab.Load(dir, labName)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		host, errHV := l.Host(hv)
+		is, errVM := l.Host(machine)
+		if err := errors.Join(errHV, errVM); err != nil {
+			t.Error(err)
+			return
+		}
+		d := libvirtd.Start(t, host.Netns)
+		process := filepath.Join(d.HostProc(), strconv.Itoa(is.Pid))
+		d.Create(domainXML(is, args, process, program("emulator", fmt.Sprintf(emulatorXML, qemu, process))), 0)
+		started <- d
+	}()
+	return func() *libvirtd.Daemon {
+		d, ok := <-started
+		if !ok {
+			t.FailNow()
+		}
+		t.Cleanup(d.Stop) // before the lab ends
+		return d
+	}
+}
+
+// domainXML is a domain as a lab's emulator would be with such arguments. What libvirt has no words for is passed on. process is the
+// folder in /proc of the machine's init, which sees the emulator's files.
+func domainXML(h *lab.Host, args []string, process, emulator string) string {
+	values, slots, more := map[string]string{}, 0, ""
+	for i := 0; i < len(args); i++ {
+		flag := args[i]
+		if flag == "-nodefaults" || flag == "-no-user-config" || flag == "-no-reboot" { // libvirt's own
+			continue
+		}
+		i++
+		value := strings.ReplaceAll(args[i], machineFolder, process+"/root"+machineFolder)
+		switch {
+		case strings.HasPrefix(value, "pcie-root-port,"):
+			slots++
+		case flag == "-serial" || flag == "-cpu" || flag == "-chardev" || flag == "-device" || flag == "-netdev":
+			more += fmt.Sprintf("<qemu:arg value='%s'/><qemu:arg value='%s'/>", flag, escape(value))
+		default:
+			values[flag] = escape(value)
+		}
+	}
+	kind := map[bool]string{true: "qemu", false: "kvm"}[h.Emulated()]
+	var b strings.Builder
+	fmt.Fprintf(&b, "<domain type='%s' xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'><name>%s</name>", kind, h.Name)
+	fmt.Fprintf(&b, "<memory unit='MiB'>%s</memory><memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>", strings.TrimSuffix(values["-m"], "M"))
+	fmt.Fprintf(&b, "<os><type arch='x86_64' machine='q35'>hvm</type><kernel>%s</kernel><initrd>%s</initrd><cmdline>%s</cmdline></os>", values["-kernel"], values["-initrd"], values["-append"])
+	b.WriteString("<features><acpi/>")
+	if h.Emulated() {
+		b.WriteString("<tcg><tb-cache unit='MiB'>192</tb-cache></tcg>")
+	}
+	fmt.Fprintf(&b, "</features><on_reboot>destroy</on_reboot><devices><emulator>%s</emulator><controller type='pci' index='0' model='pcie-root'/>", emulator)
+	for i := range slots {
+		fmt.Fprintf(&b, "<controller type='pci' index='%d' model='pcie-root-port'/>", i+1)
+	}
+	fmt.Fprintf(&b, "<controller type='usb' model='none'/><memballoon model='none'/></devices><qemu:commandline>%s</qemu:commandline></domain>", more)
+	return b.String()
+}
+
+func escape(text string) string {
+	var b bytes.Buffer
+	xml.EscapeText(&b, []byte(text)) // never fails
+	return b.String()
+}
