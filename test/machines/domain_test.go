@@ -27,7 +27,7 @@ const instead = `#!/bin/sh
 cd %[3]s
 printf '%%s\n' "$@" >%[4]s.part
 mv %[4]s.part %[4]s
-exec sleep infinity
+until [ -e %[4]s.failed ]; do sleep 1; done
 `
 
 // emulatorXML is the emulator of a domain: QEMU with the TAPs of the lab's machine. libvirt also asks it without any rights what it can.
@@ -53,13 +53,19 @@ func asDomain(t *testing.T, dir, labName, hv, machine string) (await func() *lib
 	}
 	program(boot.QEMU, fmt.Sprintf(instead, machine, qemu, machineFolder+"/folder", argumentsFile))
 	t.Setenv("PATH", programs+":"+os.Getenv("PATH"))
-	started := make(chan *libvirtd.Daemon, 1)
+	started, said := make(chan *libvirtd.Daemon, 1), filepath.Join(dir, labName, machine, argumentsFile)
 	go func() {
 		defer close(started)
+		failed := true
+		defer func() { // also after t.FailNow
+			if failed {
+				os.WriteFile(said+".failed", nil, 0o600) // so that the lab does not wait
+			}
+		}()
 		var args []string
 		var l *lab.Lab
 		_, err := poll.Until(time.Minute, 20*time.Millisecond, func() error {
-			text, err := os.ReadFile(filepath.Join(dir, labName, machine, argumentsFile))
+			text, err := os.ReadFile(said)
 			args = strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 			if err == nil {
 				l, err = lab.Load(dir, labName)
@@ -79,6 +85,7 @@ func asDomain(t *testing.T, dir, labName, hv, machine string) (await func() *lib
 		d := libvirtd.Start(t, host.Netns)
 		process := filepath.Join(d.HostProc(), strconv.Itoa(is.Pid))
 		d.Create(domainXML(is, args, process, program("emulator", fmt.Sprintf(emulatorXML, qemu, process))), 0)
+		failed = false
 		started <- d
 	}()
 	return func() *libvirtd.Daemon {
@@ -94,7 +101,7 @@ func asDomain(t *testing.T, dir, labName, hv, machine string) (await func() *lib
 // domainXML is a domain as a lab's emulator would be with such arguments. What libvirt has no words for is passed on. process is the
 // folder in /proc of the machine's init, which sees the emulator's files.
 func domainXML(h *lab.Host, args []string, process, emulator string) string {
-	values, slots, more := map[string]string{}, 0, ""
+	values, slots, devices, more := map[string]string{}, 0, 0x10, ""
 	for i := 0; i < len(args); i++ {
 		flag := args[i]
 		if flag == "-nodefaults" || flag == "-no-user-config" || flag == "-no-reboot" { // libvirt's own
@@ -105,6 +112,12 @@ func domainXML(h *lab.Host, args []string, process, emulator string) string {
 		switch {
 		case strings.HasPrefix(value, "pcie-root-port,"):
 			slots++
+			continue
+		case flag == "-device": // where libvirt puts none
+			value += fmt.Sprintf(",bus=pcie.0,addr=%#x", devices)
+			devices++
+		}
+		switch {
 		case flag == "-serial" || flag == "-cpu" || flag == "-chardev" || flag == "-device" || flag == "-netdev":
 			more += fmt.Sprintf("<qemu:arg value='%s'/><qemu:arg value='%s'/>", flag, escape(value))
 		default:
