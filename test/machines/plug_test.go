@@ -167,7 +167,9 @@ func TestPlug(t *testing.T) {
 	vm.SkipOther(t, kernel, "6.12")
 	p := raisePlugged(t, kernel)
 	own := p.devices(t)
-	p.vm.Heddle(t, "network", "create", "fast", "--mode", "direct", "--opt", "plug=lan")
+	for _, m := range []*docker.Host{p.vm, p.other} {
+		m.Heddle(t, "network", "create", "fast", "--mode", "direct", "--opt", "plug=lan")
+	}
 	p.vm.Heddle(t, "network", "create", "apart", "--mode", "direct", "--opt", "plug=other")
 	p.hv.Run(t, "ip", "netns", "add", "beside")
 	p.hv.Heddle(t, "attach", "lan", "--netns", "/run/netns/beside", "--id", "beside", "--ip", "10.70.0.200")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/libvirtd"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -20,8 +21,7 @@ func plugLibvirt(t *testing.T, p *plugged) {
 	swap()
 	defer swap()
 	own := p.devices(t)
-	p.vm.Heddle(t, "network", "create", "virt", "--mode", "direct", "--opt", "plug=lan")
-	e := p.attach(t, "l1", "virt")
+	e := p.attach(t, "l1", "fast")
 	for _, to := range []string{"10.70.0.1", "fd70::1", "10.70.0.200", "172.31.240.1"} {
 		cell.Must(t, p.ping("l1", to))
 	}
@@ -35,43 +35,47 @@ func plugLibvirt(t *testing.T, p *plugged) {
 	p.vm.Heddle(t, "audit")
 	p.virt.Kill()
 	cell.Must(t, p.ping("l1", "10.70.0.200"))
-	out, err := p.vm.TryHeddle(t, "attach", "virt", "--netns", "/run/netns/l1", "--id", "l2", "--ifname", "eth1")
+	out, err := p.vm.TryHeddle(t, "attach", "fast", "--netns", "/run/netns/l1", "--id", "l2", "--ifname", "eth1")
 	if err == nil || !strings.Contains(out, "libvirtd") {
 		t.Errorf("without libvirtd: %v, %s", err, out)
 	}
 	p.virt.Restart()
-	p.attach(t, "l3", "virt")
+	p.attach(t, "l3", "fast")
 	cell.Must(t, p.ping("l3", "10.70.0.200"))
 	p.vm.Heddle(t, "detach", "l3")
 	p.vm.Heddle(t, "detach", "l1")
-	p.serviceKilled(t)
+	for what, victim := range map[string]func(){
+		"the service": func() { p.stop(); p.serve() },
+		"libvirtd":    func() { p.virt.Kill(); p.virt.Restart() },
+	} {
+		p.killedMidway(t, what, victim)
+	}
 	world.Soon(t, "the NICs are gone", func() error {
 		if n := p.devices(t); n != own {
 			return fmt.Errorf("%d devices, %d before", n, own)
 		}
 		return nil
 	})
-	p.vm.Run(t, "sh", "-c", "for n in l1 l3 l4; do ip netns delete $n; done")
-	p.vm.Heddle(t, "network", "delete", "virt")
+	p.vm.Run(t, "sh", "-c", "for n in l1 l3; do ip netns delete $n; done")
 	p.clean(t)
+	if soak.On() {
+		plugCycles(t, p, own)
+	}
 }
 
-// serviceKilled: the service is killed in the middle of a plug and of an unplug. Both happen once it is back.
-func (p *plugged) serviceKilled(t *testing.T) {
+// killedMidway: something is killed in the middle of a plug and of an unplug. Both happen once it is back.
+func (p *plugged) killedMidway(t *testing.T, what string, victim func()) {
 	t.Helper()
 	p.vm.Run(t, "ip", "netns", "add", "l4")
-	for _, words := range []string{"attach virt --netns /run/netns/l4 --id l4", "detach l4"} {
-		for _, after := range []time.Duration{60, 250} { // ms
-			done := make(chan error, 1)
-			go func() {
-				_, err := p.vm.TryHeddle(t, strings.Fields(words)...)
-				done <- err
-			}()
-			time.Sleep(after * time.Millisecond)
-			p.stop()
-			p.serve()
-			t.Logf("%s, with the service killed after %d ms: %v", words, after, <-done)
-		}
+	for _, words := range []string{"attach fast --netns /run/netns/l4 --id l4", "detach l4"} {
+		done := make(chan error, 1)
+		go func() {
+			_, err := p.vm.TryHeddle(t, strings.Fields(words)...)
+			done <- err
+		}()
+		time.Sleep(150 * time.Millisecond)
+		victim()
+		t.Logf("%s, and %s is killed: %v", words, what, <-done)
 		world.Soon(t, words, func() error {
 			_, err := p.vm.TryHeddle(t, strings.Fields(words)...)
 			return err
@@ -80,4 +84,5 @@ func (p *plugged) serviceKilled(t *testing.T) {
 			cell.Must(t, p.ping("l4", "10.70.0.200"))
 		}
 	}
+	p.vm.Run(t, "ip", "netns", "delete", "l4")
 }
