@@ -1,6 +1,7 @@
 package libvirt
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,15 +26,17 @@ type running struct {
 // libvirtd was asked for then may still happen: it works on one change of a domain after the other, and so on this one
 // before a later one.
 func (d *Domain) on(ctx context.Context, op, object string, do func(*running) error) error {
-	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", d.socket)
+	const connect = "connect to libvirtd"
+	socket, err := (&net.Dialer{}).DialContext(ctx, "unix", d.socket)
 	if err != nil {
-		return heddle.Wrap(heddle.NotPlugged, "connect to libvirtd", d.socket, err, daemonRemedy)
+		return failed(ctx, connect, d.socket, err)
 	}
-	defer conn.Close()
+	defer socket.Close()
+	conn := &checked{Conn: socket}
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	l := golibvirt.NewWithDialer(dialers.NewAlreadyConnected(conn))
 	if err := l.ConnectToURI(golibvirt.QEMUSystem); err != nil {
-		return failed(ctx, "connect to libvirtd", d.socket, err)
+		return failed(ctx, connect, d.socket, cmp.Or(conn.err, err))
 	}
 	defer l.Disconnect() // without this farewell libvirtd logs an error
 	domain, err := l.DomainLookupByName(d.name)
