@@ -87,13 +87,6 @@ func noFreeSlot(err error) bool { return says(err, "No more available PCI slots"
 // isLeaving reports whether QEMU says that the guest was asked already.
 func isLeaving(err error) bool { return says(err, "in the process of unplug") }
 
-// hasGone reports whether libvirt says that the device is not there: the guest may have let go of it meanwhile. Not all versions of
-// libvirt have a code for that.
-func hasGone(err error) bool {
-	var said golibvirt.Error
-	return says(err, "no device found with alias") || errors.As(err, &said) && said.Code == uint32(golibvirt.ErrDeviceMissing)
-}
-
 func says(err error, words string) bool {
 	var said golibvirt.Error
 	return errors.As(err, &said) && strings.Contains(said.Message, words)

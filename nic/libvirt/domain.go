@@ -28,7 +28,7 @@ func NewDomain(socket, name string) *Domain { return &Domain{socket, name} }
 
 // Plug plugs a NIC into the first free slot. id is the name of its TAP, in libvirtd's network namespace: libvirtd opens it, gives it to
 // QEMU, and changes neither its addresses nor its state, also not when the NIC goes. The NIC is in the domain that runs, not in its
-// configuration. mtu is in bytes; 0 leaves it to the guest. After an error the NIC may be there. The last argument is for machines
+// configuration. mtu is in bytes; 0 leaves it to the guest. libvirt refuses a second NIC of that id. After an error the NIC may be there. The last argument is for machines
 // that take an open TAP.
 func (d *Domain) Plug(ctx context.Context, id string, mac heddle.MAC, mtu int, _ func() (*os.File, error)) error {
 	const op = "plug NIC"
@@ -48,10 +48,7 @@ func (d *Domain) Plug(ctx context.Context, id string, mac heddle.MAC, mtu int, _
 			return err
 		}
 		all, free := now.slots()
-		switch {
-		case slices.Contains(now.ids(), id):
-			return heddle.Errorf(heddle.MachineRefused, op, id, "a NIC of that id is plugged", "unplug it first, or choose another id")
-		case free == 0:
+		if free == 0 {
 			return noSlot(id, all)
 		}
 		err = r.DomainAttachDeviceFlags(r.domain, text, uint32(golibvirt.DomainAffectLive))
@@ -104,15 +101,19 @@ func (d *Domain) Unplug(ctx context.Context, id string) error {
 		return err
 	}
 	return d.on(ctx, op, id, func(r *running) error {
-		for asked := (time.Time{}); ; {
+		for asked, refused := (time.Time{}), error(nil); ; {
 			now, err := r.describe()
 			if err != nil || !slices.Contains(now.ids(), id) {
 				return err
 			}
+			if refused != nil {
+				return refused
+			}
 			if time.Since(asked) >= askAgain {
 				err := r.DomainDetachDeviceAlias(r.domain, aliasPrefix+id, uint32(golibvirt.DomainAffectLive))
-				if err != nil && !hasGone(err) && !isLeaving(err) {
-					return err
+				if err != nil && !isLeaving(err) {
+					refused = err // unless it has gone meanwhile
+					continue
 				}
 				asked = time.Now()
 			}

@@ -115,6 +115,17 @@ func plugAtOnce(t *testing.T, h *host) {
 		t.Errorf("%d NICs got no slot: %v", without, errs)
 	}
 	slots(t, d, 3, 0)
+	for _, id := range []string{"a", "b", "c", "d"} { // and it is let go of once
+		for range 4 {
+			group.Go(func() {
+				if err := d.Unplug(limit(t), id); err != nil {
+					t.Errorf("unplug %s: %v", id, err)
+				}
+			})
+		}
+	}
+	group.Wait()
+	slots(t, d, 3, 3)
 }
 
 // unplugKept: without a guest nobody lets go of a device.
