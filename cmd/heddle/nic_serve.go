@@ -28,6 +28,7 @@ made and guarded by this host's agent. A machine sees and has only its own NICs.
 FILE says where machines reach the service, and what each may have:
 
   listen: 192.0.2.1:7950   # an address of this host, for the machines
+  libvirt: /run/virt-sock  # libvirtd's socket, if it is not the usual one
   machines:
     web1:
       qmp: /run/web1.qmp   # -qmp unix:PATH,server=on,wait=off
@@ -36,7 +37,6 @@ FILE says where machines reach the service, and what each may have:
     db:
       libvirt: db          # the domain's name in libvirt
       networks: [lan]
-  libvirt: /run/virt-sock  # libvirtd's socket; /var/run/libvirt/libvirt-sock
 
 A machine is QEMU with a socket for the service alone, or a domain of this host's libvirt.
 Machines ask over TLS, each with its grant ('heddle nic grant'). A NIC needs a free PCIe

@@ -91,7 +91,7 @@ var rules = []rule{
 		"the resolver lives without an agent and without a store: all that it knows is in files"},
 	{"resolver/process", []string{module, "golang.org/x/sys"}, "who watches over the resolver needs none of its libraries"},
 	{"resolver/nameservers", []string{"github.com/miekg/dns"}, "agent and resolver read which name servers the host has, and know nothing of each other"},
-	{"nic", []string{module, module + "/door/client", module + "/door/wire", module + "/durable", module + "/frames", module + "/nic", module + "/yamlfile", "golang.org/x/net", "golang.org/x/time"},
+	{"nic", []string{module, module + "/door/client", module + "/door/wire", module + "/durable", module + "/frames", module + "/nic", module + "/yamlfile", "github.com/digitalocean/go-libvirt", "golang.org/x/net", "golang.org/x/time"},
 		"NIC managers are told by files, providers by their own sockets"},
 	{"nic/libvirt", []string{module, "github.com/digitalocean/go-libvirt"}, "a domain is plugged without knowing who asked"},
 	{"nic/ports", []string{module, module + "/door/client", module + "/frames", module + "/nic"}, "ports are made by the agent, which is asked as by every program"},
