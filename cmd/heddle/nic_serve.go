@@ -28,7 +28,7 @@ made and guarded by this host's agent. A machine sees and has only its own NICs.
 FILE says where machines reach the service, and what each may have:
 
   listen: 192.0.2.1:7950   # an address of this host, for the machines
-  libvirt: /run/virt-sock  # libvirtd's socket, if it is not the usual one
+  libvirt: /run/virt-sock  # libvirtd's socket; the usual one
   machines:
     web1:
       qmp: /run/web1.qmp   # -qmp unix:PATH,server=on,wait=off
