@@ -30,14 +30,34 @@ mv %[4]s.part %[4]s
 until [ -e %[4]s.failed ]; do sleep 1; done
 `
 
-// emulatorXML is the emulator of a domain: QEMU with the TAPs of the lab's machine. libvirt also asks it without any rights what it can.
-const emulatorXML = `#!/bin/sh
+// inNamespace is the emulator of a domain: QEMU with the TAPs of the lab's machine. libvirt also asks it without any rights what it can.
+const inNamespace = `#!/bin/sh
 case "$*" in *"-machine none"*) exec %s "$@" ;; esac
 exec nsenter --net=%s/ns/net %[1]s "$@"
 `
 
 // machineFolder is where the emulator of a lab's machine finds its files.
 const machineFolder, argumentsFile = "/run/.machine", "emulator.args"
+
+// raiseDomain makes a lab as raise does. A machine of it is a domain of libvirt's, in the network namespace of host hv, if there is a
+// libvirt; without one, libvirtd is nil, and the machine is as any other.
+func raiseDomain(t *testing.T, topology lab.Topology, hv, machine string) (*lab.Lab, *libvirtd.Daemon) {
+	t.Helper()
+	if why := libvirtd.Missing(); why != "" {
+		t.Logf("%s is no domain of libvirt's: %s", machine, why)
+		return raise(t, topology), nil
+	}
+	await := asDomain(t, topology.Dir, topology.Name, hv, machine)
+	return raise(t, topology), await()
+}
+
+// config is nicConfig, with vm2 as the domain that it may be.
+func (p *plugged) config() string {
+	if p.virt == nil {
+		return nicConfig
+	}
+	return strings.Replace(nicConfig, "qmp: /run/qmp/vm2", "libvirt: vm2", 1) + "libvirt: " + p.virt.Socket() + "\n"
+}
 
 // asDomain has a machine of the lab that is raised next run as a domain of libvirt's, with the machine's name. Its libvirtd is in the
 // network namespace of host hv. What it returns waits for both.
@@ -46,32 +66,18 @@ func asDomain(t *testing.T, dir, labName, hv, machine string) (await func() *lib
 	qemu, err := exec.LookPath(boot.QEMU)
 	cell.Must(t, err)
 	programs := t.TempDir()
-	program := func(name, text string) (file string) {
-		file = filepath.Join(programs, name)
-		cell.Must(t, os.WriteFile(file, []byte(text), 0o755))
-		return file
-	}
-	program(boot.QEMU, fmt.Sprintf(instead, machine, qemu, machineFolder+"/folder", argumentsFile))
+	cell.Must(t, os.WriteFile(filepath.Join(programs, boot.QEMU), fmt.Appendf(nil, instead, machine, qemu, machineFolder+"/folder", argumentsFile), 0o755))
 	t.Setenv("PATH", programs+":"+os.Getenv("PATH"))
-	started, said := make(chan *libvirtd.Daemon, 1), filepath.Join(dir, labName, machine, argumentsFile)
+	started := make(chan *libvirtd.Daemon, 1)
 	go func() {
 		defer close(started)
-		failed := true
+		said, done := filepath.Join(dir, labName, machine, argumentsFile), false
 		defer func() { // also after t.FailNow
-			if failed {
+			if !done {
 				os.WriteFile(said+".failed", nil, 0o600) // so that the lab does not wait
 			}
 		}()
-		var args []string
-		var l *lab.Lab
-		_, err := poll.Until(time.Minute, 20*time.Millisecond, func() error {
-			text, err := os.ReadFile(said)
-			args = strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
-			if err == nil {
-				l, err = lab.Load(dir, labName)
-			}
-			return err
-		})
+		args, l, err := emulated(said, dir, labName)
 		if err != nil {
 			t.Error(err)
 			return
@@ -83,9 +89,10 @@ func asDomain(t *testing.T, dir, labName, hv, machine string) (await func() *lib
 			return
 		}
 		d := libvirtd.Start(t, host.Netns)
-		process := filepath.Join(d.HostProc(), strconv.Itoa(is.Pid))
-		d.Create(domainXML(is, args, process, program("emulator", fmt.Sprintf(emulatorXML, qemu, process))), 0)
-		failed = false
+		process, emulator := filepath.Join(d.HostProc(), strconv.Itoa(is.Pid)), filepath.Join(programs, "emulator")
+		cell.Must(t, os.WriteFile(emulator, fmt.Appendf(nil, inNamespace, qemu, process), 0o755))
+		d.Create(domainXML(is, args, process, emulator), 0)
+		done = true
 		started <- d
 	}()
 	return func() *libvirtd.Daemon {
@@ -96,6 +103,19 @@ func asDomain(t *testing.T, dir, labName, hv, machine string) (await func() *lib
 		t.Cleanup(d.Stop) // before the lab ends
 		return d
 	}
+}
+
+// emulated waits until the lab has started an emulator. It returns the arguments, which are in the file said, and the lab.
+func emulated(said, dir, labName string) (args []string, l *lab.Lab, err error) {
+	_, err = poll.Until(time.Minute, 20*time.Millisecond, func() error {
+		text, err := os.ReadFile(said)
+		if err == nil {
+			args = strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+			l, err = lab.Load(dir, labName)
+		}
+		return err
+	})
+	return args, l, err
 }
 
 // domainXML is a domain as a lab's emulator would be with such arguments. What libvirt has no words for is passed on. process is the

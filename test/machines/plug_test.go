@@ -30,11 +30,10 @@ type plugged struct {
 	stop func()
 }
 
-// nicConfig wants how vm2 is plugged.
 const nicConfig = `listen: 172.31.240.11:7950
 machines:
   vm1: {qmp: /run/qmp/vm1, networks: [lan, other], nics: 3}
-  vm2: {%s, networks: [lan], nics: 3}
+  vm2: {qmp: /run/qmp/vm2, networks: [lan], nics: 3}
 `
 
 func raisePlugged(t *testing.T, kernel string) *plugged {
@@ -42,24 +41,14 @@ func raisePlugged(t *testing.T, kernel string) *plugged {
 	machine := func(name string) lab.Node {
 		return lab.Node{Name: name, Machine: kernel, Slots: 4, Agent: lab.Agent{Later: true, Args: []string{"--nic-grant", "/run/nic.grant"}}}
 	}
-	topology, p := lab.Topology{Name: "plug", Dir: t.TempDir(), Hosts: []lab.Node{{Name: "hv"}, machine("vm1"), machine("vm2")}}, &plugged{t: t}
-	config := fmt.Sprintf(nicConfig, "qmp: /run/qmp/vm2")
-	var l *lab.Lab
-	if why := libvirtd.Missing(); why == "" {
-		await := asDomain(t, topology.Dir, topology.Name, "hv", "vm2")
-		l = raise(t, topology)
-		p.virt = await()
-		config = fmt.Sprintf(nicConfig, "libvirt: vm2") + "libvirt: " + p.virt.Socket() + "\n"
-	} else {
-		t.Log("vm2 is no domain of libvirt's: ", why)
-		l = raise(t, topology)
-	}
+	l, virt := raiseDomain(t, lab.Topology{Name: "plug", Dir: t.TempDir(), Hosts: []lab.Node{{Name: "hv"}, machine("vm1"), machine("vm2")}}, "hv", "vm2")
+	p := &plugged{t: t, virt: virt}
 	for i, h := range []**docker.Host{&p.hv, &p.vm, &p.other} {
 		*h = &docker.Host{Host: l.Hosts[i], Client: client.New(l.Hosts[i].Socket)}
 	}
 	p.hv.Heddle(t, "network", "create", "lan", "--mode", "bridge", "--subnet", "10.70.0.0/24", "--subnet", "fd70::/64")
 	p.hv.Heddle(t, "network", "create", "other", "--mode", "bridge", "--subnet", "10.71.0.0/24", "--internal")
-	p.hv.Run(t, "sh", "-c", "cat >/run/nics.yaml <<'E'\n"+config+"E\n")
+	p.hv.Run(t, "sh", "-c", "cat >/run/nics.yaml <<'E'\n"+p.config()+"E\n")
 	p.serve()
 	for _, m := range []*docker.Host{p.vm, p.other} {
 		p.hv.Run(t, cell.Build(t, "heddle"), "nic", "grant", "/run/nics.yaml", m.Name(), "--out", "/run/"+m.Name())
