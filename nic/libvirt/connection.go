@@ -84,6 +84,9 @@ func (r *running) describe() (description, error) {
 // noFreeSlot reports whether libvirt says that no PCI slot is free. It has no code for that.
 func noFreeSlot(err error) bool { return says(err, "No more available PCI slots") }
 
+// noTAP reports whether libvirt says that its network namespace has no such TAP.
+func noTAP(err error) bool { return says(err, "specified dev doesn't exist") }
+
 // isLeaving reports whether QEMU says that the guest was asked already.
 func isLeaving(err error) bool { return says(err, "in the process of unplug") }
 

@@ -28,8 +28,8 @@ func NewDomain(socket, name string) *Domain { return &Domain{socket, name} }
 
 // Plug plugs a NIC into the first free slot. id is the name of its TAP, in libvirtd's network namespace: libvirtd opens it, gives it to
 // QEMU, and changes neither its addresses nor its state, also not when the NIC goes. The NIC is in the domain that runs, not in its
-// configuration. mtu is in bytes; 0 leaves it to the guest. libvirt refuses a second NIC of that id. After an error the NIC may be there. The last argument is for machines
-// that take an open TAP.
+// configuration. mtu is in bytes; 0 leaves it to the guest. libvirt refuses a second NIC of that id. After an error the NIC may be
+// there. The last argument is for machines that take an open TAP.
 func (d *Domain) Plug(ctx context.Context, id string, mac heddle.MAC, mtu int, _ func() (*os.File, error)) error {
 	const op = "plug NIC"
 	if err := checkID(op, id); err != nil {
@@ -52,8 +52,11 @@ func (d *Domain) Plug(ctx context.Context, id string, mac heddle.MAC, mtu int, _
 			return noSlot(id, all)
 		}
 		err = r.DomainAttachDeviceFlags(r.domain, text, uint32(golibvirt.DomainAffectLive))
-		if noFreeSlot(err) { // another program has taken it meanwhile
+		switch {
+		case noFreeSlot(err): // another program has taken it meanwhile
 			return noSlot(id, all)
+		case noTAP(err):
+			return heddle.Wrap(heddle.MachineRefused, op, id, err, "run libvirtd in the network namespace of this host's agent, which makes the TAP device")
 		}
 		return err
 	})
@@ -91,7 +94,7 @@ func (d *Domain) Slots(ctx context.Context) (all, free int, err error) {
 
 // askAgain is how long Unplug waits for the guest before it asks once more. A guest with native PCIe hot-plug takes two
 // requests within five seconds for a change of mind. lookAgain is how often it looks whether the NIC has gone.
-const askAgain, lookAgain = 10 * time.Second, 100 * time.Millisecond
+const askAgain, lookAgain = 10 * time.Second, 20 * time.Millisecond
 
 // Unplug takes a NIC out. It returns when the guest has let go of it and libvirt has it no more. One that is not there is no error. If
 // the guest keeps it until the context ends, the NIC stays, and a further call asks the guest again.
@@ -103,10 +106,15 @@ func (d *Domain) Unplug(ctx context.Context, id string) error {
 	return d.on(ctx, op, id, func(r *running) error {
 		for asked, refused := (time.Time{}), error(nil); ; {
 			now, err := r.describe()
-			if err != nil || !slices.Contains(now.ids(), id) {
+			switch {
+			case err == nil && !slices.Contains(now.ids(), id):
+				return nil
+			case !asked.IsZero() && ctx.Err() != nil:
+				return heddle.Wrap(heddle.MachineAway, op, id, fmt.Errorf("the guest was asked and has not let go of it: %w", context.Cause(ctx)),
+					"look whether the guest runs and supports hot-plug, and try again")
+			case err != nil:
 				return err
-			}
-			if refused != nil {
+			case refused != nil:
 				return refused
 			}
 			if time.Since(asked) >= askAgain {
@@ -120,8 +128,6 @@ func (d *Domain) Unplug(ctx context.Context, id string) error {
 			select {
 			case <-time.After(lookAgain):
 			case <-ctx.Done():
-				return heddle.Wrap(heddle.MachineAway, op, id, fmt.Errorf("the guest was asked and has not let go of it: %w", context.Cause(ctx)),
-					"look whether the guest runs and supports hot-plug, and try again")
 			}
 		}
 	})

@@ -77,7 +77,10 @@ func plugRefused(t *testing.T, h *host) {
 	must(t, d.Plug(limit(t), "a", mac(1), 1400, nil))
 	refused(t, d.Plug(limit(t), "a", mac(1), 1400, nil), heddle.MachineRefused)
 	refused(t, other.Plug(limit(t), "a", mac(1), 1400, nil), heddle.MachineRefused) // its TAP is open
-	refused(t, other.Plug(limit(t), "none", mac(2), 1400, nil), heddle.MachineRefused)
+	err := other.Plug(limit(t), "none", mac(2), 1400, nil)
+	if refused(t, err, heddle.MachineRefused); !strings.Contains(heddle.RemedyOf(err), "network namespace") {
+		t.Errorf("without a TAP: %v", err)
+	}
 	refused(t, other.Plug(limit(t), "a.b", mac(2), 1400, nil), heddle.BadArgument)
 	refused(t, other.Plug(limit(t), "b", "01:00:00:00:00:01", 1400, nil), heddle.BadMAC)
 	refused(t, other.Unplug(limit(t), ""), heddle.BadArgument)
