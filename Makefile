@@ -7,7 +7,7 @@ DESTDIR  ?=
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.1.0)
 LDFLAGS  := -s -w -X github.com/heddle-network/heddle.Version=$(VERSION) -X main.Version=$(VERSION)
 PACKAGES := nftables iptables iproute2 iputils-ping procps kmod sockperf iperf3 ethtool tcpdump conntrack \
-            qemu-system-x86 zstd xz-utils cpio docker.io ufw busybox-static gcc libc6-dev \
+            qemu-system-x86 libvirt-daemon zstd xz-utils cpio docker.io ufw busybox-static gcc libc6-dev \
             podman crun lxc containerd runc containernetworking-plugins debootstrap lintian e2fsprogs \
             qperf wrk nginx-light openssh-server redis-server redis-tools dovecot-imapd dovecot-submissiond unbound caddy etcd-server etcd-client \
             clang-14 llvm-14 libbpf-dev docker-compose curl ipvsadm \

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/nic/libvirt"
 	"github.com/heddle-network/heddle/nic/ports"
 	"github.com/heddle-network/heddle/nic/qmp"
 	"github.com/heddle-network/heddle/nic/service"
@@ -18,7 +19,7 @@ func newNICServe(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "serve FILE", Args: withArgs("FILE"),
 		Short: "Plug NICs into this hypervisor's machines when they ask",
-		Long: `serve plugs NICs into QEMU machines of this host while they run. The agent inside a
+		Long: `serve plugs NICs into virtual machines of this host while they run. The agent inside a
 machine asks for one when a container is attached to a network that was created there
 with --mode direct --opt plug=NETWORK, and has it taken out again at the detach. Behind
 each NIC is a port, with a TAP device, of one of this host's networks of mode bridge,
@@ -27,16 +28,23 @@ made and guarded by this host's agent. A machine sees and has only its own NICs.
 FILE says where machines reach the service, and what each may have:
 
   listen: 192.0.2.1:7950   # an address of this host, for the machines
+  libvirt: /run/virt-sock  # libvirtd's socket; the usual one
   machines:
     web1:
       qmp: /run/web1.qmp   # -qmp unix:PATH,server=on,wait=off
       networks: [lan]      # networks of this host
       nics: 8              # at most; 16
+    db:
+      libvirt: db          # the domain's name in libvirt
+      networks: [lan]
 
-Machines ask over TLS, each with its grant ('heddle nic grant'). QEMU plugs a NIC into a
-free PCIe root port (-device pcie-root-port,id=slot1,chassis=1): start machines with as
-many as they shall have NICs. The service keeps no record of NICs; ended and started again,
-it goes on. It runs until it is interrupted, in the agent's network namespace.`,
+A machine is QEMU with a socket for the service alone, or a domain of this host's libvirt.
+Machines ask over TLS, each with its grant ('heddle nic grant'). A NIC needs a free PCIe
+root port: start machines with as many as they shall have NICs. QEMU's option is
+-device pcie-root-port,id=slot1,chassis=1, and a domain's XML has
+<controller type='pci' model='pcie-root-port'/>. The service keeps no record of NICs; ended
+and started again, it goes on. It runs until it is interrupted, and libvirtd like the
+service in the agent's network namespace.`,
 		Example: "  heddle nic serve nics.yaml",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := service.ReadConfig(args[0])
@@ -55,13 +63,18 @@ func (s *session) serveNICs(ctx context.Context, c service.Config, dir string) e
 	if err != nil {
 		return err
 	}
-	sockets := map[string]*qmp.Socket{}
+	machines := map[string]service.Machine{}
 	for name, g := range c.Machines {
-		sockets[name] = qmp.NewSocket(g.QMP)
-		defer sockets[name].Close()
+		if g.Libvirt != "" {
+			machines[name] = libvirt.NewDomain(c.LibvirtSocket(), g.Libvirt)
+			continue
+		}
+		socket := qmp.NewSocket(g.QMP)
+		defer socket.Close()
+		machines[name] = socket
 	}
 	log := slog.New(slog.NewTextHandler(s.stderr, nil))
-	machine := func(name string) (service.Machine, error) { return sockets[name], nil }
+	machine := func(name string) (service.Machine, error) { return machines[name], nil }
 	server := service.NewServer(service.New(c, ports.New(s.client()), machine, log), state, log)
 	l, err := net.Listen("tcp", c.Listen)
 	if err != nil {

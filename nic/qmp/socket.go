@@ -53,12 +53,17 @@ func (s *Socket) connected(ctx context.Context) (*Machine, error) {
 	return m, nil
 }
 
-// Plug is Machine.Plug.
-func (s *Socket) Plug(ctx context.Context, id string, mac heddle.MAC, mtu int, tap *os.File) error {
+// Plug is Machine.Plug, with the TAP that open opens.
+func (s *Socket) Plug(ctx context.Context, id string, mac heddle.MAC, mtu int, open func() (*os.File, error)) error {
 	m, err := s.connected(ctx)
 	if err != nil {
 		return err
 	}
+	tap, err := open()
+	if err != nil {
+		return err
+	}
+	defer tap.Close()
 	return m.Plug(ctx, NIC{ID: id, MAC: mac, MTU: mtu, TAP: tap})
 }
 

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/nic"
@@ -22,22 +24,29 @@ const (
 	// maxMachines and maxNetworks bound the lists of the configuration, maxConfig its size in bytes.
 	maxMachines, maxNetworks = 1024, 256
 	maxConfig                = 1 << 20
-	// maxSocket is the longest path of a unix socket in bytes (unix(7)).
-	maxSocket = 107
+	// maxSocket is the longest path of a unix socket in bytes (unix(7)), maxDomain that of a domain's name, which is a
+	// part of file names.
+	maxSocket, maxDomain = 107, 200
+	// libvirtSocket is where the libvirtd of a host listens.
+	libvirtSocket = "/var/run/libvirt/libvirt-sock"
 )
 
 // Config is the file of 'heddle nic serve'.
 type Config struct {
 	// Listen is the IP address and the port at which machines reach the service.
 	Listen string `yaml:"listen"`
+	// Libvirt is the path of the socket of this host's libvirtd; "" is the usual one.
+	Libvirt string `yaml:"libvirt"`
 	// Machines are those that may ask, by name.
 	Machines map[string]Guest `yaml:"machines"`
 }
 
 // Guest is a machine of the configuration.
 type Guest struct {
-	// QMP is the path of the socket by which devices are plugged into it.
-	QMP string `yaml:"qmp"`
+	// QMP is the path of the QEMU socket by which devices are plugged into it, Libvirt the name of the domain that it is. It
+	// has one of them.
+	QMP     string `yaml:"qmp"`
+	Libvirt string `yaml:"libvirt"`
 	// Networks are those of this host on which it may have NICs.
 	Networks []string `yaml:"networks"`
 	// Most is how many NICs it may have at a time; nil is DefaultNICs.
@@ -50,6 +59,14 @@ func (g Guest) NICs() int {
 		return DefaultNICs
 	}
 	return *g.Most
+}
+
+// LibvirtSocket is the path of the socket of this host's libvirtd.
+func (c Config) LibvirtSocket() string {
+	if c.Libvirt == "" {
+		return libvirtSocket
+	}
+	return c.Libvirt
 }
 
 // ReadConfig reads the configuration of a file, and checks it. Its error is of code heddle.BadArgument and names
@@ -94,10 +111,13 @@ func (c Config) check() (keys []string, why string) {
 	if err := remote.CheckAddress(c.Listen); err != nil {
 		return []string{"listen"}, err.Error()
 	}
+	if c.Libvirt != "" && !isSocket(c.Libvirt) {
+		return []string{"libvirt"}, notSocket(c.Libvirt)
+	}
 	if n := len(c.Machines); n == 0 || n > maxMachines {
 		return []string{"machines"}, fmt.Sprintf("it has %s; give 1 to %d", heddle.Count(n, "machine"), maxMachines)
 	}
-	owner := map[string]string{}
+	owner := map[[2]string]string{}
 	for _, name := range slices.Sorted(maps.Keys(c.Machines)) {
 		g, at := c.Machines[name], []string{"machines", name}
 		if err := nic.CheckMachine(name); err != nil {
@@ -106,20 +126,29 @@ func (c Config) check() (keys []string, why string) {
 		if below, why := g.check(); why != "" {
 			return append(at, below...), why
 		}
-		if other := owner[g.QMP]; other != "" {
-			return append(at, "qmp"), fmt.Sprintf("machine %s has the same socket; give each machine its own", other)
+		kind, what := "qmp", "socket"
+		if g.Libvirt != "" {
+			kind, what = "libvirt", "domain"
 		}
-		owner[g.QMP] = name
+		is := [2]string{g.QMP, g.Libvirt}
+		if other := owner[is]; other != "" {
+			return append(at, kind), fmt.Sprintf("machine %s has the same %s; give each machine its own", other, what)
+		}
+		owner[is] = name
 	}
 	return nil, ""
 }
 
 func (g Guest) check() (keys []string, why string) {
 	switch {
-	case g.QMP == "":
-		return []string{"qmp"}, "it is missing; give the path of the machine's QMP socket"
-	case !filepath.IsAbs(g.QMP) || filepath.Clean(g.QMP) != g.QMP || len(g.QMP) > maxSocket:
-		return []string{"qmp"}, fmt.Sprintf("%q is no path of a socket; give an absolute path of at most %d bytes without . and ..", heddle.Clip(g.QMP), maxSocket)
+	case g.QMP == "" && g.Libvirt == "":
+		return nil, "it has neither qmp nor libvirt; give the path of the machine's QMP socket, or the name of its libvirt domain"
+	case g.QMP != "" && g.Libvirt != "":
+		return []string{"libvirt"}, "the machine has qmp, too; leave one of them out"
+	case g.QMP != "" && !isSocket(g.QMP):
+		return []string{"qmp"}, notSocket(g.QMP)
+	case g.Libvirt != "" && !isDomain(g.Libvirt):
+		return []string{"libvirt"}, fmt.Sprintf("%q is no name of a domain; give the name that 'virsh list --all' shows", heddle.Clip(g.Libvirt))
 	case len(g.Networks) == 0 || len(g.Networks) > maxNetworks:
 		return []string{"networks"}, fmt.Sprintf("it has %s; give 1 to %d of this host's networks", heddle.Count(len(g.Networks), "network"), maxNetworks)
 	case g.NICs() < 1 || g.NICs() > MaxNICs:
@@ -135,4 +164,17 @@ func (g Guest) check() (keys []string, why string) {
 		}
 	}
 	return nil, ""
+}
+
+func isSocket(path string) bool {
+	return filepath.IsAbs(path) && filepath.Clean(path) == path && len(path) <= maxSocket
+}
+
+func notSocket(path string) string {
+	return fmt.Sprintf("%q is no path of a socket; give an absolute path of at most %d bytes without . and ..", heddle.Clip(path), maxSocket)
+}
+
+// isDomain reports whether libvirt takes such a name: it refuses slashes, line breaks, and white space alone.
+func isDomain(name string) bool {
+	return len(name) <= maxDomain && strings.TrimSpace(name) == name && !strings.ContainsFunc(name, func(r rune) bool { return r == '/' || unicode.IsControl(r) })
 }

@@ -21,6 +21,9 @@ machines:
     qmp: /run/machines/web2.qmp
     networks:
     - lan
+  web3:
+    libvirt: web three
+    networks: [lan]
 `
 
 func TestConfig(t *testing.T) {
@@ -30,6 +33,12 @@ func TestConfig(t *testing.T) {
 	}
 	if got := fmt.Sprintln(c.Listen, c.Machines["web1"].NICs(), c.Machines["web2"].NICs(), c.Machines["web1"].Networks, c.Machines["web2"].QMP); got != "192.0.2.1:7950 8 16 [lan dmz] /run/machines/web2.qmp\n" {
 		t.Error(got)
+	}
+	if c.LibvirtSocket() != "/var/run/libvirt/libvirt-sock" || c.Machines["web3"].Libvirt != "web three" {
+		t.Error(c.LibvirtSocket(), c.Machines["web3"])
+	}
+	if c, err := ParseConfig([]byte("libvirt: /run/other\n" + goodConfig)); err != nil || c.LibvirtSocket() != "/run/other" {
+		t.Error(c.LibvirtSocket(), err)
 	}
 	if _, err := ParseConfig([]byte(strings.Replace(goodConfig, "192.0.2.1:7950", `"[2001:db8::1]:7950"`, 1))); err != nil {
 		t.Error(err)
@@ -58,13 +67,21 @@ func TestConfigRefused(t *testing.T) {
 		{"/run/machines/web2.qmp", "web2.qmp", `line 8, machines.web2.qmp: "web2.qmp" is no path of a socket`},
 		{"/run/machines/web2.qmp", "/run/../web2.qmp", "line 8, machines.web2.qmp: "},
 		{"/run/machines/web2.qmp", "/" + strings.Repeat("a", maxSocket), "line 8, machines.web2.qmp: "},
-		{"    qmp: /run/machines/web2.qmp\n", "", "line 7, machines.web2.qmp: it is missing"},
+		{"    qmp: /run/machines/web2.qmp\n", "", "line 7, machines.web2: it has neither qmp nor libvirt; give the path"},
+		{"    libvirt: web three\n", "    libvirt: web three\n    qmp: /run/x\n", "line 12, machines.web3.libvirt: the machine has qmp, too"},
+		{"web three", `""`, "line 11, machines.web3: it has neither"},
+		{"web three", "a/b", `line 12, machines.web3.libvirt: "a/b" is no name of a domain; give the name`},
+		{"web three", `"a\nb"`, `line 12, machines.web3.libvirt: "a\nb" is no name`},
+		{"web three", `" "`, `line 12, machines.web3.libvirt: " " is no name`},
+		{"web three", strings.Repeat("a", maxDomain+1), "line 12, machines.web3.libvirt: "},
+		{"qmp: /run/machines/web2.qmp", "libvirt: web three", "line 12, machines.web3.libvirt: machine web2 has the same domain"},
+		{"listen:", "libvirt: qemu:///system\nlisten:", `line 1, libvirt: "qemu:///system" is no path of a socket`},
 		{"[lan, dmz]", "[]", "line 5, machines.web1.networks: it has 0 networks; give 1 to 256"},
 		{"[lan, dmz]", "[lan, a/b]", `line 5, machines.web1.networks.2: "a/b" is no name of a network`},
 		{"[lan, dmz]", "[lan, lan]", "line 5, machines.web1.networks.2: lan is given twice"},
 		{"    - lan", "    - -x", `line 10, machines.web2.networks.1: "-x" is no name of a network`},
 		{goodConfig, "listen: 192.0.2.1:7950\nmachines:\n", "line 2, machines: it has 0 machines; give 1 to 1024"},
-		{goodConfig, "listen: 192.0.2.1:7950\nmachines:\n  a:\n", "line 3, machines.a.qmp: it is missing"},
+		{goodConfig, "listen: 192.0.2.1:7950\nmachines:\n  a:\n", "line 3, machines.a: it has neither"},
 		{goodConfig, "", "it is empty"},
 	} {
 		text := strings.Replace(goodConfig, c.old, c.changed, 1)

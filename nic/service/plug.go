@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"os"
 	"slices"
 	"time"
 
@@ -172,12 +173,7 @@ func plugged(p Port, machine string) nic.Card {
 }
 
 func (s *Service) connect(ctx context.Context, m Machine, port Port) error {
-	tap, err := s.ports.Open(port)
-	if err != nil {
-		return err
-	}
-	defer tap.Close()
-	return m.Plug(ctx, port.TAP, port.Card.MAC, port.Card.MTU, tap)
+	return m.Plug(ctx, port.TAP, port.Card.MAC, port.Card.MTU, func() (*os.File, error) { return s.ports.Open(port) })
 }
 
 // undo takes back what a failed plug has made: the device, which may be there, and then its port, if it is new. It

@@ -29,12 +29,12 @@ type Ports interface {
 	There(tap string) (bool, error)
 }
 
-// Machine plugs devices into one machine that runs. Package nic/qmp does it. Methods may be called at the same
-// time, but not for the same id.
+// Machine plugs devices into one machine that runs. Packages nic/qmp and nic/libvirt do it. Methods may be called at the
+// same time, but not for the same id.
 type Machine interface {
-	// Plug plugs a NIC with that MAC address and MTU in. The machine has a copy of the TAP's descriptor afterwards. After
-	// an error the device may be there.
-	Plug(ctx context.Context, id string, mac heddle.MAC, mtu int, tap *os.File) error
+	// Plug plugs a NIC with that MAC address and MTU in. id is the name of its TAP. open opens the TAP, for a machine that
+	// takes an open one; who calls it closes the file. After an error the device may be there.
+	Plug(ctx context.Context, id string, mac heddle.MAC, mtu int, open func() (*os.File, error)) error
 	// Unplug returns when the device is out. One that is not there is no error.
 	Unplug(ctx context.Context, id string) error
 	// Plugged returns the ids of the devices that Plug has made. Each is the name of a port's TAP.

@@ -178,7 +178,12 @@ type machine struct {
 	name string
 }
 
-func (m machine) Plug(ctx context.Context, id string, mac heddle.MAC, mtu int, tap *os.File) error {
+func (m machine) Plug(ctx context.Context, id string, mac heddle.MAC, mtu int, open func() (*os.File, error)) error {
+	tap, err := open()
+	if err != nil {
+		return err
+	}
+	defer tap.Close()
 	m.wait(id)
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/netip"
+	"os"
 	"slices"
 	"strconv"
 	"time"
@@ -127,12 +128,8 @@ func (c *Cloud) attach(_ context.Context, q query) (any, error) {
 		if c.Machine == nil {
 			return nil
 		}
-		tap, err := c.Ports.Open(s.port)
-		if err != nil {
-			return err
-		}
-		defer tap.Close()
-		return c.Machine.Plug(ctx, s.port.TAP, s.port.Card.MAC, s.port.Card.MTU, tap)
+		open := func() (*os.File, error) { return c.Ports.Open(s.port) }
+		return c.Machine.Plug(ctx, s.port.TAP, s.port.Card.MAC, s.port.Card.MTU, open)
 	})
 	return map[string]any{}, nil
 }

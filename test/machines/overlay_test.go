@@ -64,7 +64,9 @@ func pair(t *testing.T, kernel string) *lab.Lab {
 func raise(t *testing.T, topology lab.Topology) *lab.Lab {
 	t.Helper()
 	start := time.Now()
-	topology.Dir = t.TempDir()
+	if topology.Dir == "" {
+		topology.Dir = t.TempDir()
+	}
 	topology.Agent = lab.Agent{Command: []string{cell.Build(t, "heddled")}, Args: []string{"--fast-path", "off"}} // package fast has its programs in guests
 	l, err := lab.Raise(t.Context(), topology)
 	if err != nil {

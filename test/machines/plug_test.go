@@ -15,6 +15,7 @@ import (
 	"github.com/heddle-network/heddle/nic/qmp"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/docker"
+	"github.com/heddle-network/heddle/test/libvirtd"
 	"github.com/heddle-network/heddle/test/vm"
 	"github.com/heddle-network/heddle/test/world"
 )
@@ -23,6 +24,8 @@ import (
 type plugged struct {
 	t             *testing.T
 	hv, vm, other *docker.Host
+	// virt is the libvirtd of which the other machine is a domain; nil if it cannot run here.
+	virt *libvirtd.Daemon
 	// stop ends the service.
 	stop func()
 }
@@ -40,8 +43,14 @@ func raisePlugged(t *testing.T, kernel, config string, slots ...int) *plugged {
 	for i, count := range slots {
 		hosts = append(hosts, lab.Node{Name: fmt.Sprint("vm", i+1), Machine: kernel, Slots: count, Agent: lab.Agent{Later: true, Args: []string{"--nic-grant", "/run/nic.grant"}}})
 	}
-	l := raise(t, lab.Topology{Name: "plug", Hosts: hosts})
+	topology := lab.Topology{Name: "plug", Dir: t.TempDir(), Hosts: hosts}
 	p := &plugged{t: t}
+	var l *lab.Lab
+	if len(slots) == 1 {
+		l = raise(t, topology)
+	} else if l, p.virt = raiseDomain(t, topology, "hv", "vm2"); p.virt != nil {
+		config = strings.Replace(config, "qmp: /run/qmp/vm2", "libvirt: vm2", 1) + "libvirt: " + p.virt.Socket() + "\n"
+	}
 	for i, h := range []**docker.Host{&p.hv, &p.vm, &p.other}[:len(hosts)] {
 		*h = &docker.Host{Host: l.Hosts[i], Client: client.New(l.Hosts[i].Socket)}
 	}
@@ -163,7 +172,9 @@ func TestPlug(t *testing.T) {
 	vm.SkipOther(t, kernel, "6.12")
 	p := raisePlugged(t, kernel, nicConfig, 4, 4)
 	own := p.devices(t)
-	p.vm.Heddle(t, "network", "create", "fast", "--mode", "direct", "--opt", "plug=lan")
+	for _, m := range []*docker.Host{p.vm, p.other} {
+		m.Heddle(t, "network", "create", "fast", "--mode", "direct", "--opt", "plug=lan")
+	}
 	p.vm.Heddle(t, "network", "create", "apart", "--mode", "direct", "--opt", "plug=other")
 	p.hv.Run(t, "ip", "netns", "add", "beside")
 	p.hv.Heddle(t, "attach", "lan", "--netns", "/run/netns/beside", "--id", "beside", "--ip", "10.70.0.200")
@@ -174,6 +185,7 @@ func TestPlug(t *testing.T) {
 	t.Run("warm", func(t *testing.T) { plugWarm(t, p, own) })
 	t.Run("vanished", func(t *testing.T) { plugVanished(t, p, own) })
 	t.Run("mended", func(t *testing.T) { plugMended(t, p, own) })
+	t.Run("libvirt", func(t *testing.T) { plugLibvirt(t, p) })
 	t.Run("moves", func(t *testing.T) { plugMoves(t, p) })
 	t.Run("process", func(t *testing.T) { plugProcess(t, p) })
 	t.Run("cloud", func(t *testing.T) { plugCloud(t, p) })

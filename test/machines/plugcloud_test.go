@@ -23,7 +23,7 @@ import (
 	"github.com/heddle-network/heddle/test/world"
 )
 
-// localCloud is a cloud that runs on the hypervisor. The second machine is its instance.
+// localCloud is a cloud that runs on the hypervisor. The first machine is its instance.
 type localCloud struct {
 	t    *testing.T
 	http http.Client
@@ -38,13 +38,13 @@ const cloudConfig = `aliyun:
   ca: /run/cloud.pem
 `
 
-// startCloud starts the cloud, in place of the hypervisor's service, and the second machine's agent as one that asks it.
+// startCloud starts the cloud, in place of the hypervisor's service, and the first machine's agent as one that asks it.
 func (p *plugged) startCloud(t *testing.T) *localCloud {
 	t.Helper()
 	p.stop()
-	p.other.KillAgent(t)
-	place := cloud.Place{API: netip.MustParseAddrPort("172.31.240.11:7443"), Dir: "/run/heddle", Socket: "/run/heddle/heddle.sock", QMP: "/run/qmp/vm2",
-		Options: cloud.Options{Instance: "i-vm2", Type: "ecs.local.large", NICs: 4, VSwitches: map[string]cloud.VSwitch{"vsw-lan": {Network: "vsw", Free: 100,
+	p.vm.KillAgent(t)
+	place := cloud.Place{API: netip.MustParseAddrPort("172.31.240.11:7443"), Dir: "/run/heddle", Socket: "/run/heddle/heddle.sock", QMP: "/run/qmp/vm1",
+		Options: cloud.Options{Instance: "i-vm1", Type: "ecs.local.large", NICs: 4, VSwitches: map[string]cloud.VSwitch{"vsw-lan": {Network: "vsw", Free: 100,
 			V4: netip.MustParsePrefix("10.72.0.0/24"), V6: netip.MustParsePrefix("fd72::/64")}}, IPv6s: 1}}
 	// a cloud's gateway is the third address from the end
 	p.hv.Heddle(t, "network", "create", "vsw", "--mode", "bridge", "--subnet", "10.72.0.0/24", "--gateway", "10.72.0.253", "--subnet", "fd72::/64", "--gateway", "fd72::ffff:ffff:ffff:fffd")
@@ -69,11 +69,11 @@ func (p *plugged) startCloud(t *testing.T) *localCloud {
 		return (&net.Dialer{}).DialContext(ctx, "unix", control)
 	}}
 	world.Soon(t, "the cloud answers", func() error { return c.call(http.MethodGet, "/", nil, nil) })
-	p.other.Run(t, "ip", "route", "add", cloud.MetadataAddr+"/32", "via", "172.31.240.11")
+	p.vm.Run(t, "ip", "route", "add", cloud.MetadataAddr+"/32", "via", "172.31.240.11")
 	for file, text := range map[string]string{"/run/cloud.pem": p.hv.Run(t, "cat", "/run/heddle/ca.pem"), "/run/cloud.yaml": cloudConfig} {
-		p.other.Run(t, "sh", "-c", "cat >"+file+" <<'E'\n"+text+"\nE\n")
+		p.vm.Run(t, "sh", "-c", "cat >"+file+" <<'E'\n"+text+"\nE\n")
 	}
-	p.other.StartAgent(t, "--nic-cloud", "/run/cloud.yaml")
+	p.vm.StartAgent(t, "--nic-cloud", "/run/cloud.yaml")
 	return c
 }
 
@@ -123,35 +123,34 @@ func (c *localCloud) is(count int) {
 func plugCloud(t *testing.T, p *plugged) {
 	c := p.startCloud(t)
 	defer c.stop()
-	q := &plugged{t: t, hv: p.hv, vm: p.other, other: p.vm}
-	own := q.devices(t)
-	vm := q.vm
+	own := p.devices(t)
+	vm := p.vm
 	vm.Heddle(t, "network", "create", "cloud", "--mode", "direct", "--opt", "plug=lan")
 	if out, err := vm.TryHeddle(t, "network", "create", "bad", "--mode", "direct", "--opt", "plug=third"); err == nil || !strings.Contains(out, "network third") {
 		t.Errorf("%v, %s", err, out)
 	}
 	c.set(cloud.Faults{Delay: 500 * time.Millisecond, Lag: time.Second, Throttled: 2})
-	e := q.attach(t, "c1", "cloud")
+	e := p.attach(t, "c1", "cloud")
 	for _, to := range []string{"10.72.0.253", "fd72::ffff:ffff:ffff:fffd", "172.31.240.1"} {
-		cell.Must(t, q.ping("c1", to))
+		cell.Must(t, p.ping("c1", to))
 	}
-	if status := vm.Heddle(t, "status"); !strings.Contains(status, "machine i-vm2") {
+	if status := vm.Heddle(t, "status"); !strings.Contains(status, "machine i-vm1") {
 		t.Errorf("the status does not tell of the NICs:\n%s", status)
 	}
 	if out, err := vm.TryHeddle(t, "attach", "cloud", "--netns", "/run/netns/c1", "--id", "cm", "--mac", "0a:00:00:00:00:99"); err == nil || !strings.Contains(out, "leave --mac out") {
 		t.Errorf("%v, %s", err, out)
 	}
-	out, err := vm.TryHeddle(t, "endpoint", "move", "c1", "--to", "vm1")
+	out, err := vm.TryHeddle(t, "endpoint", "move", "c1", "--to", "vm2")
 	if err == nil || !strings.Contains(out, "moves no NICs") {
 		t.Errorf("%v, %s", err, out)
 	}
-	if q.ping("c1", cloud.MetadataAddr) == nil {
+	if p.ping("c1", cloud.MetadataAddr) == nil {
 		t.Error("the container reaches the metadata service, which would give it the instance's credentials")
 	}
 	vm.KillAgent(t)
 	vm.StartAgent(t)
 	vm.Heddle(t, "audit")
-	cell.Must(t, q.ping("c1", "10.72.0.253"))
+	cell.Must(t, p.ping("c1", "10.72.0.253"))
 
 	// the agent is killed while a NIC is ordered
 	vm.Run(t, "ip", "netns", "add", "c2")
@@ -177,10 +176,10 @@ func plugCloud(t *testing.T, p *plugged) {
 		return nil
 	})
 	c.set(cloud.Faults{Away: true})
-	warm := q.attach(t, "c3", "quick")
-	cell.Must(t, q.ping("c3", "10.72.0.253"))
+	warm := p.attach(t, "c3", "quick")
+	cell.Must(t, p.ping("c3", "10.72.0.253"))
 	vm.Heddle(t, "detach", "c1")
-	if q.ping("c1", "10.72.0.253") == nil {
+	if p.ping("c1", "10.72.0.253") == nil {
 		t.Error("c1 has its NIC when it was detached")
 	}
 	vm.Heddle(t, "network", "delete", "cloud")
@@ -196,7 +195,7 @@ func plugCloud(t *testing.T, p *plugged) {
 
 	// one that an agent ordered for nobody is found
 	stray := url.Values{"VSwitchId": {"vsw-lan"}, "SecurityGroupIds.1": {"sg-1"}}
-	for i, tag := range [][2]string{{"heddle-machine", "i-vm2"}, {"heddle-nic", "e-nobody"}, {"heddle-network", "lan"}} {
+	for i, tag := range [][2]string{{"heddle-machine", "i-vm1"}, {"heddle-nic", "e-nobody"}, {"heddle-network", "lan"}} {
 		stray.Set(fmt.Sprintf("Tag.%d.Key", i+1), tag[0])
 		stray.Set(fmt.Sprintf("Tag.%d.Value", i+1), tag[1])
 	}
@@ -205,7 +204,7 @@ func plugCloud(t *testing.T, p *plugged) {
 	vm.Heddle(t, "detach", "c3")
 	vm.Heddle(t, "network", "delete", "quick")
 	c.is(0)
-	if n := q.devices(t); n != own {
+	if n := p.devices(t); n != own {
 		t.Errorf("%d devices, %d before", n, own)
 	}
 	vm.Heddle(t, "audit")

@@ -68,6 +68,12 @@ func (p *plugged) disturbed(t *testing.T, random *rand.Rand, what string, do fun
 		},
 		func() {},
 	}
+	if p.virt != nil {
+		victims = append(victims, func() {
+			p.virt.Kill()
+			p.virt.Restart()
+		})
+	}
 	victim, after := random.IntN(len(victims)), time.Duration(random.IntN(700))*time.Millisecond
 	done := make(chan error, 1)
 	go func() { done <- do() }()

@@ -17,7 +17,6 @@ import (
 
 // plugMoves: a container's NIC moves to the other machine and back, with its addresses, its MAC address and its port.
 func plugMoves(t *testing.T, p *plugged) {
-	p.other.Heddle(t, "network", "create", "fast", "--mode", "direct", "--opt", "plug=lan")
 	e := p.attach(t, "o1", "fast")
 	port := p.ports(t)[0]
 	p.refuseMoves(t)

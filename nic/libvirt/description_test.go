@@ -1,0 +1,36 @@
+package libvirt
+
+import (
+	"fmt"
+	"testing"
+)
+
+// TestDescription: what is read of a domain's XML.
+func TestDescription(t *testing.T) {
+	const root, used = `<controller type='pci' index='%d' model='pcie-root-port'>%s</controller>`, `<%s><source><address type='pci' bus='0x2'/></source><address type='pci' bus='%s'/></%[1]s>`
+	port := func(index int, inside string) string { return fmt.Sprintf(root, index, inside) }
+	for _, c := range []struct {
+		devices   string
+		all, free int
+		ids       string
+	}{
+		{"", 0, 0, "[]"},
+		{port(1, "") + port(2, ""), 2, 2, "[]"},
+		{port(1, "") + port(2, "<target hotplug='off'/>") + port(3, "<target hotplug='on'/>"), 2, 2, "[]"},
+		{port(1, "") + port(16, "") + fmt.Sprintf(used, "hostdev", "0x10"), 2, 1, "[]"}, // a source's address is the host's
+		{port(1, "") + "<disk><address type='drive' bus='1'/></disk>", 1, 1, "[]"},
+		{"<controller type='pci' index='1' model='pcie-root'/><controller type='usb' index='2' model='pcie-root-port'/>", 0, 0, "[]"},
+		{"<interface><alias name='ua-heddle-b'/></interface><interface><alias name='net0'/></interface><interface><alias name='ua-heddle-a'/></interface>" +
+			"<disk><alias name='ua-heddle-c'/></disk>", 0, 0, "[a b]"},
+	} {
+		d, err := parse("<domain id='7'><devices>" + c.devices + "</devices></domain>")
+		must(t, err)
+		all, free := d.slots()
+		if all != c.all || free != c.free || fmt.Sprint(d.ids()) != c.ids || d.ID != "7" {
+			t.Errorf("%s: %d slots, %d free, NICs %v, id %s", c.devices, all, free, d.ids(), d.ID)
+		}
+	}
+	if _, err := parse("<domain>"); err == nil {
+		t.Error("half a domain was read")
+	}
+}

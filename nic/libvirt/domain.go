@@ -1,0 +1,141 @@
+// Package libvirt plugs NICs into running domains of libvirt, and unplugs them, over libvirt's own protocol. It keeps no record, and
+// no connection: what is plugged, and which slots are free, is what the domain's XML says each time (libvirt's
+// formatdomain). So a libvirtd that was started again, and a domain that was, are as any other.
+package libvirt
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"time"
+
+	golibvirt "github.com/digitalocean/go-libvirt"
+
+	"github.com/heddle-network/heddle"
+)
+
+// goodID is what may follow the alias prefix: libvirt takes no other characters in the alias of a user's device.
+var goodID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// Domain is a domain of the libvirtd of this host, which may end and start again, as the domain may. Methods may be called at the
+// same time. Each ends when its context ends.
+type Domain struct{ socket, name string }
+
+// NewDomain returns the domain of that name. socket is the path of libvirtd's socket, or virtqemud's. It does not connect yet.
+func NewDomain(socket, name string) *Domain { return &Domain{socket, name} }
+
+// Plug plugs a NIC into the first free slot. id is the name of its TAP, in libvirtd's network namespace: libvirtd opens it, gives it to
+// QEMU, and changes neither its addresses nor its state, also not when the NIC goes. The NIC is in the domain that runs, not in its
+// configuration. mtu is in bytes; 0 leaves it to the guest. libvirt refuses a second NIC of that id. After an error the NIC may be
+// there. The last argument is for machines that take an open TAP.
+func (d *Domain) Plug(ctx context.Context, id string, mac heddle.MAC, mtu int, _ func() (*os.File, error)) error {
+	const op = "plug NIC"
+	if err := checkID(op, id); err != nil {
+		return err
+	}
+	if _, err := heddle.ParseMAC(string(mac)); err != nil {
+		return err
+	}
+	text, err := interfaceXML(id, mac, mtu)
+	if err != nil {
+		return err
+	}
+	return d.on(ctx, op, id, func(r *running) error {
+		now, err := r.describe()
+		if err != nil {
+			return err
+		}
+		all, free := now.slots()
+		if free == 0 {
+			return noSlot(id, all)
+		}
+		err = r.DomainAttachDeviceFlags(r.domain, text, uint32(golibvirt.DomainAffectLive))
+		switch {
+		case noFreeSlot(err): // another program has taken it meanwhile
+			return noSlot(id, all)
+		case noTAP(err):
+			return heddle.Wrap(heddle.MachineRefused, op, id, err, "run libvirtd in the network namespace of this host's agent, which makes the TAP device")
+		}
+		return err
+	})
+}
+
+func noSlot(id string, all int) error {
+	cause := "each slot of the domain holds a device"
+	if all == 0 {
+		cause = "the domain has no slots"
+	}
+	return heddle.Errorf(heddle.NoSlot, "plug NIC", id, cause,
+		"unplug a NIC, or start the domain with more controllers: <controller type='pci' model='pcie-root-port'/>")
+}
+
+// Plugged returns the ids of the NICs that were plugged by Plug and are there, sorted.
+func (d *Domain) Plugged(ctx context.Context) (ids []string, err error) {
+	err = d.on(ctx, "list NICs of domain", d.name, func(r *running) error {
+		now, err := r.describe()
+		ids = now.ids()
+		return err
+	})
+	return ids, err
+}
+
+// Slots returns the number of slots for hot-plugged devices: of all, and of those that are free. A slot is a PCIe root port that
+// takes devices while the domain runs.
+func (d *Domain) Slots(ctx context.Context) (all, free int, err error) {
+	err = d.on(ctx, "count slots of domain", d.name, func(r *running) error {
+		now, err := r.describe()
+		all, free = now.slots()
+		return err
+	})
+	return all, free, err
+}
+
+// askAgain is how long Unplug waits for the guest before it asks once more. A guest with native PCIe hot-plug takes two
+// requests within five seconds for a change of mind. lookAgain is how often it looks whether the NIC has gone.
+const askAgain, lookAgain = 10 * time.Second, 20 * time.Millisecond
+
+// Unplug takes a NIC out. It returns when the guest has let go of it and libvirt has it no more. One that is not there is no error. If
+// the guest keeps it until the context ends, the NIC stays, and a further call asks the guest again.
+func (d *Domain) Unplug(ctx context.Context, id string) error {
+	const op = "unplug NIC"
+	if err := checkID(op, id); err != nil {
+		return err
+	}
+	return d.on(ctx, op, id, func(r *running) error {
+		for asked, refused := (time.Time{}), error(nil); ; {
+			now, err := r.describe()
+			switch {
+			case err == nil && !slices.Contains(now.ids(), id):
+				return nil
+			case !asked.IsZero() && ctx.Err() != nil:
+				return heddle.Wrap(heddle.MachineAway, op, id, fmt.Errorf("the guest was asked and has not let go of it: %w", context.Cause(ctx)),
+					"look whether the guest runs and supports hot-plug, and try again")
+			case err != nil:
+				return err
+			case refused != nil:
+				return refused
+			}
+			if time.Since(asked) >= askAgain {
+				err := r.DomainDetachDeviceAlias(r.domain, aliasPrefix+id, uint32(golibvirt.DomainAffectLive))
+				if err != nil && !isLeaving(err) {
+					refused = err // unless it has gone meanwhile
+					continue
+				}
+				asked = time.Now()
+			}
+			select {
+			case <-time.After(lookAgain):
+			case <-ctx.Done():
+			}
+		}
+	})
+}
+
+func checkID(op, id string) error {
+	if goodID.MatchString(id) {
+		return nil
+	}
+	return heddle.Errorf(heddle.BadArgument, op, heddle.Clip(id), "libvirt takes no such id", "use 1 to 64 letters, digits, '_', '-'")
+}
