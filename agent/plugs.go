@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -39,8 +40,12 @@ type plugs struct {
 	// wanted are the NICs, by token, that endpoints have, or are about to get, and those that are warm. left are those of which
 	// it is not known that they were taken out. NIC managers are told to ignore both.
 	wanted, left map[string]heddle.MAC
-	// warm are the NICs that are plugged in and wait for an endpoint, by network.
-	warm map[string][]nic.Card
+	// suspect are NICs that a container did not let go of.
+	suspect map[string]bool
+	// pools are those of the networks that have one, by ID.
+	pools map[string]*nicPool
+	// ordering is how many attaches have a NIC plugged in now.
+	ordering int
 	// offer is what the provider said last, trouble why it did not.
 	offer   nic.Offer
 	trouble error
@@ -73,6 +78,11 @@ func (p *plugs) plug(ctx context.Context, order nic.Order) (heddle.NIC, nic.Card
 	var card nic.Card
 	if err == nil {
 		card, err = p.order(ctx, order)
+	}
+	if err != nil && ctx.Err() != nil {
+		p.leave(order.Token, order.MAC) // the provider does not answer; it is told later
+		signal(p.soon)
+		return heddle.NIC{}, card, err
 	}
 	var n heddle.NIC
 	if err == nil {
@@ -158,9 +168,9 @@ func (p *plugs) takeOut(ctx context.Context, token string, mac heddle.MAC) {
 	}
 }
 
-// drop notes that an endpoint's NIC, if it was plugged in, is to be taken out: soon, or by takeOutDropped.
+// drop ends an endpoint's NIC, if it was plugged in. It goes back into its pool, or is to be taken out: soon, or by takeOutDropped.
 func (p *plugs) drop(e heddle.Endpoint) {
-	if e.NIC != nil && e.NIC.Plugged != nil {
+	if e.NIC != nil && e.NIC.Plugged != nil && !p.comesBack(e) {
 		p.leave(e.NIC.Plugged.Token, e.MAC)
 		signal(p.soon)
 	}
@@ -184,6 +194,9 @@ func (p *plugs) unplug(ctx context.Context, token string) error {
 	mac := p.leftMAC(token)
 	if mac == "" {
 		return nil
+	}
+	if name, err := p.onHost(mac); err != nil || name != "" {
+		return cmp.Or(err, stillHere(mac, name))
 	}
 	_, err := p.holds.freeOnce(mac, func() {
 		p.mu.Lock()
