@@ -69,10 +69,10 @@ func (p *nicPool) counts(now time.Time) (ready, cooling int) {
 	return ready, len(p.nics) - ready + p.coming
 }
 
-// next is when the first of those that cool can be given.
-func (p *nicPool) next(now time.Time) (at time.Time, any bool) {
+// next is since or from when the first one can be given, if there is any.
+func (p *nicPool) next() (at time.Time, any bool) {
 	for _, n := range p.nics {
-		if n.from.After(now) && (!any || n.from.Before(at)) {
+		if !any || n.from.Before(at) {
 			at, any = n.from, true
 		}
 	}

@@ -84,7 +84,7 @@ func (c *cloud) Unplug(ctx context.Context, token string) error {
 }
 
 func (c *cloud) Permit(ctx context.Context, token, to, as string) error {
-	return c.ask(ctx, strings.TrimSpace("permit " + token + " " + to + " " + as))
+	return c.ask(ctx, strings.TrimSpace("permit "+token+" "+to+" "+as))
 }
 
 func (c *cloud) Confirm(ctx context.Context, token string) error { return c.ask(ctx, "confirm "+token) }

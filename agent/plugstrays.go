@@ -91,10 +91,10 @@ func (p *plugs) takeOutStrays(ctx context.Context, all []nic.Card) (removed []st
 	return removed, errors.Join(errs...)
 }
 
-// takeOutStray has a NIC taken out, unless somebody has got it meanwhile.
+// takeOutStray has a NIC taken out, unless somebody has got it, or taken it out, meanwhile.
 func (p *plugs) takeOutStray(ctx context.Context, token string) (done bool, err error) {
 	defer p.tokens.Lock(token)()
-	if p.wants(token) {
+	if p.leftMAC(token) == "" {
 		return false, nil
 	}
 	err = p.unplug(ctx, token)

@@ -17,26 +17,23 @@ const warmTime = 2 * time.Second
 func (p *plugs) fromPool(ctx context.Context, w warmNetwork) (heddle.NIC, nic.Card, error) {
 	ctx, cancel := context.WithTimeout(ctx, plugTime)
 	defer cancel()
-	var failed error
 	for {
 		n, card, ok := p.takeWarm(ctx, w)
 		if ok {
 			return n, card, nil
 		}
-		if failed == nil {
-			if n, card, failed = p.plugMeanwhile(ctx, w); failed == nil {
-				p.noteAttach(w)
-				return n, card, nil
-			}
-			continue // one may have cooled meanwhile
+		n, card, err := p.plugMeanwhile(ctx, w)
+		if err == nil {
+			p.noteAttach(w)
+			return n, card, nil
 		}
-		at, cools := p.nextReady(w)
+		at, any := p.nextReady(w)
 		switch {
-		case !cools:
-			return n, card, failed
-		case !pause(ctx, time.Until(at)):
+		case !any:
+			return n, card, err
+		case !pause(ctx, min(time.Until(at), plugsAgain)):
 			return n, card, heddle.Wrap(heddle.Waited, "attach endpoint", "to network "+w.name,
-				fmt.Errorf("the NICs of its pool rest for %v after an endpoint has had them, and no other can be plugged in: %w", coolDown, failed), heddle.FirstRemedy(failed, "attach again"))
+				fmt.Errorf("the NICs of its pool rest for %v after an endpoint has had them, and no other can be plugged in: %w", coolDown, err), heddle.FirstRemedy(err, "attach again"))
 		}
 	}
 }
@@ -71,7 +68,7 @@ func (p *plugs) takeWarm(ctx context.Context, w warmNetwork) (heddle.NIC, nic.Ca
 
 // plugMeanwhile has a NIC plugged in. While one cools, it does not wait for longer than that takes.
 func (p *plugs) plugMeanwhile(ctx context.Context, w warmNetwork) (heddle.NIC, nic.Card, error) {
-	if at, cools := p.nextReady(w); cools {
+	if at, any := p.nextReady(w); any {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, max(time.Until(at), offerTime))
 		defer cancel()
@@ -79,11 +76,11 @@ func (p *plugs) plugMeanwhile(ctx context.Context, w warmNetwork) (heddle.NIC, n
 	return p.plugWithRoom(ctx, warmOrder(w))
 }
 
-// nextReady is when the first of the pool's NICs that cool can be given.
-func (p *plugs) nextReady(w warmNetwork) (at time.Time, cools bool) {
+// nextReady is since or from when the first of the pool's NICs can be given, if it has any.
+func (p *plugs) nextReady(w warmNetwork) (at time.Time, any bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.poolLocked(w).next(time.Now())
+	return p.poolLocked(w).next()
 }
 
 func (p *plugs) noteAttach(w warmNetwork) {
