@@ -18,7 +18,7 @@ func (p *plugs) fromPool(ctx context.Context, w warmNetwork) (heddle.NIC, nic.Ca
 	ctx, cancel := context.WithTimeout(ctx, plugTime)
 	defer cancel()
 	for {
-		n, card, ok := p.takeWarm(ctx, w)
+		n, card, ok := p.takeWarm(w)
 		if ok {
 			return n, card, nil
 		}
@@ -39,7 +39,7 @@ func (p *plugs) fromPool(ctx context.Context, w warmNetwork) (heddle.NIC, nic.Ca
 }
 
 // takeWarm gives a NIC of the pool that is ready, if there is one.
-func (p *plugs) takeWarm(ctx context.Context, w warmNetwork) (heddle.NIC, nic.Card, bool) {
+func (p *plugs) takeWarm(w warmNetwork) (heddle.NIC, nic.Card, bool) {
 	for {
 		p.mu.Lock()
 		card, ok := p.poolLocked(w).take(time.Now()) // its token stays wanted
@@ -48,19 +48,10 @@ func (p *plugs) takeWarm(ctx context.Context, w warmNetwork) (heddle.NIC, nic.Ca
 			return heddle.NIC{}, nic.Card{}, false
 		}
 		signal(p.soon)
-		look, cancel := context.WithTimeout(ctx, warmTime)
-		n, err := p.await(look, card)
-		cancel()
+		n, err := p.awaitFor(warmTime, card)
 		if err == nil {
 			p.noteAttach(w)
 			return n, card, true
-		}
-		if ctx.Err() != nil { // it was not looked at
-			p.mu.Lock()
-			own := p.poolLocked(w)
-			own.nics = append(own.nics, waitingNIC{card, time.Now()})
-			p.mu.Unlock()
-			return n, card, false
 		}
 		p.leave(card.Token, card.MAC) // somebody else has taken it out; the provider, who may be away, is told later
 	}
@@ -98,7 +89,17 @@ func (p *plugs) plugWithRoom(ctx context.Context, order nic.Order) (heddle.NIC, 
 	if heddle.NICNotGranted.In(err) != nil && p.makeRoom(ctx) {
 		n, card, err = p.plug(ctx, order)
 	}
+	if err == nil {
+		p.noteGiven()
+	}
 	return n, card, err
+}
+
+// noteGiven notes that the provider can give one NIC fewer than it said.
+func (p *plugs) noteGiven() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.offer.Free--
 }
 
 // countOrders counts the attaches that have a NIC plugged in.

@@ -82,9 +82,7 @@ func (p *plugs) renew(c nic.Card) error {
 	if err := p.holds.keepOff(heddle.NIC{MAC: c.MAC}); err != nil { // its name may be another one
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), renewTime)
-	defer cancel()
-	n, err := p.await(ctx, c)
+	n, err := p.awaitFor(plugSeen, c) // it is there, or the hypervisor has taken it out
 	if err == nil {
 		err = p.trip.step("renew NIC")
 	}
@@ -92,9 +90,16 @@ func (p *plugs) renew(c nic.Card) error {
 		err = p.kernel.RenewNIC(n)
 	}
 	if err == nil {
-		_, err = p.await(ctx, c)
+		_, err = p.awaitFor(renewTime, c)
 	}
 	return err
+}
+
+// awaitFor is await for a NIC that was plugged in before.
+func (p *plugs) awaitFor(limit time.Duration, c nic.Card) (heddle.NIC, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	return p.await(ctx, c)
 }
 
 // distrust notes that a container did not let go of its NIC. It is given to nobody again.

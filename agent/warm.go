@@ -104,9 +104,9 @@ func (p *plugs) plugWarm(ctx context.Context, w warmNetwork) error {
 	if err != nil {
 		return err
 	}
+	p.noteGiven()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.offer.Free--
 	own := p.poolLocked(w)
 	own.nics = append(own.nics, waitingNIC{card, time.Now()})
 	return nil
