@@ -3,6 +3,8 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -59,6 +61,7 @@ func TestPool(t *testing.T) {
 	inPool(t, "2-2", func(t *testing.T, p *plugs, c *cloud) {
 		c.cards["w-old"] = nic.Card{Token: "w-old", Network: "lan", MAC: plugMAC, Plugged: true}
 		c.cards["w-else"] = nic.Card{Token: "w-else", Network: "other", MAC: "0a:00:00:00:00:02", Plugged: true}
+		c.cards["w-goes"] = nic.Card{Token: "w-goes", Network: "lan", MAC: "0a:00:00:00:00:03", Plugged: true, To: "m2"}
 		look(t, p)
 		if got := p.poolText(); got != "1 warm, 1 cooling, target 2" || len(c.cards) != 2 || !slices.Equal(c.renewed, []string{"nic-w-old"}) {
 			t.Fatalf("%s, %v, renewed %v", got, c.cards, c.renewed)
@@ -66,6 +69,9 @@ func TestPool(t *testing.T) {
 		c.took()
 		if e := given(t, p, "a", nil); e.NIC.Plugged.Token == "w-old" || c.took() != "" {
 			t.Errorf("%+v", e)
+		}
+		if len(p.soon) != 1 {
+			t.Error("nobody looks whether another one is to be plugged in")
 		}
 		look(t, p)
 		time.Sleep(coolDown)
@@ -95,6 +101,14 @@ func TestPoolReturn(t *testing.T) {
 	inPool(t, "0-2", func(t *testing.T, p *plugs, c *cloud) {
 		first := given(t, p, "a", nil)
 		c.took()
+		managers := filepath.Join(p.holds.root, "run/NetworkManager")
+		if err := errors.Join(os.MkdirAll(managers, 0o755), p.holds.keepOff(*first.NIC)); err != nil {
+			t.Fatal(err)
+		}
+		p.drop(first)
+		if text, err := os.ReadFile(filepath.Join(managers, "conf.d/00-heddle-"+strings.ReplaceAll(string(first.MAC), ":", "-")+".conf")); err != nil || strings.Contains(string(text), first.NIC.Name) {
+			t.Errorf("NIC managers are told %s, %v", text, err)
+		}
 		p.drop(first)
 		if got := p.poolText(); got != "0 warm, 1 cooling, target 1" || c.took() != "" || !p.has(first.MAC) || len(p.object()) > 0 {
 			t.Fatalf("%s, %v, %v", got, p.wanted, p.object())
@@ -135,7 +149,8 @@ func TestPoolRefuses(t *testing.T) {
 			e := given(t, p, "a", nil)
 			spoil(t, p, c, &e)
 			p.drop(e)
-			p.takeOutDropped(t.Context(), e.NIC.Plugged.Token)
+			c.unfit, c.inside = nil, nil
+			look(t, p)
 			if _, is := c.cards[e.NIC.Plugged.Token]; is || p.wants(e.NIC.Plugged.Token) || len(p.object()) > 0 {
 				t.Errorf("%s: %v, %v", what, c.cards, p.object())
 			}
@@ -155,6 +170,12 @@ func TestPoolKilled(t *testing.T) {
 		look(t, next)
 		if got := next.poolText(); got != "0 warm, 1 cooling, target 0" || len(c.cards) != 2 || len(next.object()) > 0 {
 			t.Errorf("%s, %v, %v", got, c.cards, next.object())
+		}
+		c.cards["w-unfit"] = nic.Card{Token: "w-unfit", Network: "lan", MAC: plugMAC, Plugged: true}
+		c.unfit = errors.New("busy")
+		look(t, next)
+		if got := next.poolText(); got != "0 warm, 1 cooling, target 0" || len(c.cards) != 2 || len(next.object()) > 0 {
+			t.Errorf("one is not as new: %s, %v, %v", got, c.cards, next.object())
 		}
 		next.adopt(c.cards[kept.NIC.Plugged.Token])
 		if got := next.poolText(); got != "0 warm, 1 cooling, target 0" {
@@ -222,11 +243,16 @@ func TestPoolQuota(t *testing.T) {
 		if own.MAC != "0a:00:00:00:00:09" || len(c.cards) != 3 || p.poolText() != "2 warm, 0 cooling, target 4" { // the one that cooled went
 			t.Errorf("%v, %s", c.cards, p.poolText())
 		}
+		req := heddle.AttachRequest{ID: heddle.EndpointID{Container: "e", IfName: "eth0"}}
+		c.slots = 4
+		if _, _, err := p.forEndpoint(t.Context(), "other", "barred", req); heddle.NICNotGranted.In(err) == nil || p.poolText() != "2 warm, 0 cooling, target 4" {
+			t.Errorf("on a network that is not granted: %v, %s", err, p.poolText())
+		}
+		c.slots = 3
 		for _, name := range []string{"c", "d"} {
 			given(t, p, name, nil)
 		}
 		c.took()
-		req := heddle.AttachRequest{ID: heddle.EndpointID{Container: "e", IfName: "eth0"}}
 		if _, _, err := p.forEndpoint(t.Context(), "id", "lan", req); heddle.NICNotGranted.In(err) == nil || len(c.cards) != 3 {
 			t.Errorf("a fourth one: %v", err)
 		}
@@ -235,6 +261,62 @@ func TestPoolQuota(t *testing.T) {
 			t.Error("the pool orders what is refused: ", got)
 		}
 	})
+}
+
+// TestPoolReserves: what is under way takes its place already.
+func TestPoolReserves(t *testing.T) {
+	inPool(t, "1-1", func(t *testing.T, p *plugs, c *cloud) {
+		a, b := given(t, p, "a", nil), given(t, p, "b", nil)
+		c.during = func(string) {
+			if p.drop(b); p.wants(b.NIC.Plugged.Token) || len(p.object()) != 1 { // b's, which is to be taken out
+				t.Errorf("while one is made as new: %v", p.object())
+			}
+		}
+		p.drop(a)
+		look(t, p)
+		if got := p.poolText(); got != "0 warm, 1 cooling, target 1" || len(c.cards) != 1 {
+			t.Errorf("%s, %v", got, c.cards)
+		}
+	})
+	inPool(t, "1-2", func(t *testing.T, p *plugs, c *cloud) {
+		c.slots = 2
+		look(t, p)
+		given(t, p, "a", nil)
+		c.during = func(string) {
+			c.during = func(what string) { t.Error("while an attach orders the last NIC: ", what) }
+			if err := p.keepWarm(t.Context()); err != nil {
+				t.Error(err)
+			}
+			c.during = nil
+		}
+		given(t, p, "b", func(r *heddle.AttachRequest) { r.MAC = "0a:00:00:00:00:09" })
+	})
+	inPool(t, "1-2", func(t *testing.T, p *plugs, c *cloud) { // amazon-vpc-cni-k8s, issue 2896
+		p.drop(given(t, p, "a", nil))
+		look(t, p)
+		if got := p.poolText(); got != "1 warm, 1 cooling, target 1" {
+			t.Errorf("one that cools counts as ready: %s", got)
+		}
+	})
+}
+
+// TestPoolAbove: the five minutes begin anew when the pool has not had too many meanwhile.
+func TestPoolAbove(t *testing.T) {
+	start := time.Now()
+	p := &nicPool{most: 4, nics: []waitingNIC{{from: start}}}
+	for _, x := range []struct {
+		after  time.Duration
+		needed bool
+		taken  bool
+	}{{after: 0}, {after: 4 * time.Minute}, {after: 299 * time.Second, needed: true}, {after: 6 * time.Minute}, {after: 660*time.Second - 1}, {after: 660 * time.Second, taken: true}} {
+		p.least = 0
+		if x.needed {
+			p.least = 1
+		}
+		if _, taken := p.takeIdle(start.Add(x.after)); taken != x.taken {
+			t.Errorf("after %v: taken: %v", x.after, taken)
+		}
+	}
 }
 
 // TestPoolIdle: a pool grows by what is taken, and shrinks five minutes after it is not needed any more, NIC by NIC.
@@ -264,7 +346,10 @@ func TestPoolIdle(t *testing.T) {
 // TestPoolLost: a NIC of the pool that somebody has taken out, or moved away, is not given, and another one takes its place.
 func TestPoolLost(t *testing.T) {
 	for what, take := range map[string]func(c *cloud, token string){
-		"unplugged":  func(c *cloud, token string) { delete(c.cards, token) },
+		"unplugged": func(c *cloud, token string) { delete(c.cards, token) },
+		"to move": func(c *cloud, token string) {
+			c.cards[token] = nic.Card{Token: token, Network: "lan", MAC: c.cards[token].MAC, Plugged: true, To: "m2"}
+		},
 		"moved away": func(c *cloud, token string) { c.inside = map[heddle.MAC]bool{c.cards[token].MAC: true} },
 	} {
 		inPool(t, "1-1", func(t *testing.T, p *plugs, c *cloud) {

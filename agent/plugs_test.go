@@ -40,11 +40,21 @@ type cloud struct {
 	renewed []string
 	unfit   error
 	stuck   []nic.Card
+	// during is called while something is done.
+	during func(what string)
 }
 
 func (c *cloud) ask(ctx context.Context, what string) error {
 	c.calls = append(c.calls, what)
+	c.does(what)
 	return c.answers(ctx)
+}
+
+func (c *cloud) does(what string) {
+	if do := c.during; do != nil {
+		c.during = nil
+		do(what)
+	}
 }
 
 func (c *cloud) answers(ctx context.Context) error {
@@ -61,8 +71,8 @@ func (c *cloud) Plug(ctx context.Context, o nic.Order) (nic.Card, error) {
 		return nic.Card{}, err
 	}
 	card, known := c.cards[o.Token]
-	if !known && len(c.cards) >= c.slots {
-		return card, heddle.Errorf(heddle.NICNotGranted, "plug NIC", o.Token, "the machine has as many as it may have", "")
+	if !known && len(c.cards) >= c.slots || o.Network == "barred" {
+		return card, heddle.Errorf(heddle.NICNotGranted, "plug NIC", o.Token, "the machine has as many as it may have, or not on this network", "")
 	}
 	if known && card.Network != o.Network {
 		return card, heddle.Errorf(heddle.EndpointDiffers, "plug NIC", o.Token, "it is on another network", "")
@@ -102,6 +112,7 @@ func (c *cloud) Describe(ctx context.Context) (nic.Offer, error) {
 
 func (c *cloud) RenewNIC(n heddle.NIC) error {
 	c.renewed = append(c.renewed, n.Name)
+	c.does("renew " + n.Name)
 	return c.unfit
 }
 
@@ -254,6 +265,7 @@ func TestPlugStrays(t *testing.T) {
 	if err != nil || !slices.Equal(removed, []string{"plugged/e-stray", "plugged/w-stray"}) || len(c.cards) != 1 {
 		t.Errorf("%v, %v, left %v", removed, err, c.cards)
 	}
+	p.leaveStray("e-kept", plugMAC)
 	if done, err := p.takeOutStray(t.Context(), "e-kept"); done || err != nil {
 		t.Errorf("an endpoint's NIC is taken out: %v", err)
 	}

@@ -46,6 +46,9 @@ func (p *plugs) rest(w warmNetwork, c nic.Card, had bool) bool {
 		return false
 	}
 	defer p.tokens.Lock(c.Token)()
+	if p.isWaiting(w, c.Token) {
+		return true
+	}
 	if !p.expect(w, c, had) {
 		return false
 	}
@@ -63,12 +66,19 @@ func (p *plugs) rest(w warmNetwork, c nic.Card, had bool) bool {
 	return true
 }
 
+// isWaiting reports whether the NIC is in the pool.
+func (p *plugs) isWaiting(w warmNetwork, token string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.poolLocked(w).has(token)
+}
+
 // expect reserves a place in the pool, if it has room and the NIC is what the caller takes it for.
 func (p *plugs) expect(w warmNetwork, c nic.Card, had bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	own := p.poolLocked(w)
-	if had != (p.wanted[c.Token] != "") || p.left[c.Token] != "" || p.suspect[c.Token] || own.has(c.Token) || !own.hasRoom() {
+	if had != (p.wanted[c.Token] != "") || p.left[c.Token] != "" || p.suspect[c.Token] || !own.hasRoom() {
 		return false
 	}
 	own.coming++
