@@ -70,13 +70,13 @@ func (p *nicPool) counts(now time.Time) (ready, cooling int) {
 }
 
 // next is since or from when the first one can be given, if there is any.
-func (p *nicPool) next() (at time.Time, any bool) {
+func (p *nicPool) next() (at time.Time, is bool) {
 	for _, n := range p.nics {
-		if !any || n.from.Before(at) {
-			at, any = n.from, true
+		if !is || n.from.Before(at) {
+			at, is = n.from, true
 		}
 	}
-	return at, any
+	return at, is
 }
 
 func (p *nicPool) target(now time.Time) int {

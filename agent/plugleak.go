@@ -1,6 +1,9 @@
 package agent
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/nic"
 )
@@ -37,7 +40,8 @@ func (p *plugs) leaks(all map[string]nic.Card) (found []heddle.Finding, err erro
 		}
 	}
 	p.mu.Unlock()
-	for token, mac := range left {
+	for _, token := range slices.Sorted(maps.Keys(left)) {
+		mac := left[token]
 		name, err := p.onHost(mac)
 		if err != nil {
 			return nil, err

@@ -53,7 +53,12 @@ func (c *cloud) ask(ctx context.Context, what string) error {
 func (c *cloud) does(what string) {
 	if do := c.during; do != nil {
 		c.during = nil
-		do(what)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			do(what)
+		}()
+		<-done
 	}
 }
 

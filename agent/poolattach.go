@@ -27,9 +27,9 @@ func (p *plugs) fromPool(ctx context.Context, w warmNetwork) (heddle.NIC, nic.Ca
 			p.noteAttach(w)
 			return n, card, nil
 		}
-		at, any := p.nextReady(w)
+		at, is := p.nextReady(w)
 		switch {
-		case !any:
+		case !is:
 			return n, card, err
 		case !pause(ctx, min(time.Until(at), plugsAgain)):
 			return n, card, heddle.Wrap(heddle.Waited, "attach endpoint", "to network "+w.name,
@@ -59,7 +59,7 @@ func (p *plugs) takeWarm(w warmNetwork) (heddle.NIC, nic.Card, bool) {
 
 // plugMeanwhile has a NIC plugged in. While one cools, it does not wait for longer than that takes.
 func (p *plugs) plugMeanwhile(ctx context.Context, w warmNetwork) (heddle.NIC, nic.Card, error) {
-	if at, any := p.nextReady(w); any {
+	if at, is := p.nextReady(w); is {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, max(time.Until(at), offerTime))
 		defer cancel()
@@ -68,7 +68,7 @@ func (p *plugs) plugMeanwhile(ctx context.Context, w warmNetwork) (heddle.NIC, n
 }
 
 // nextReady is since or from when the first of the pool's NICs can be given, if it has any.
-func (p *plugs) nextReady(w warmNetwork) (at time.Time, any bool) {
+func (p *plugs) nextReady(w warmNetwork) (at time.Time, is bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.poolLocked(w).next()
