@@ -167,6 +167,17 @@ func TestPoolKilled(t *testing.T) {
 		next.provider, next.kernel, next.host = c, c, &hostView{kernel: c}
 		withPool(next, "0-2")
 		next.restore(kept)
+		c.cards["w-third"] = nic.Card{Token: "w-third", Network: "lan", MAC: "0a:00:00:00:00:03", Plugged: true}
+		c.during = func(string) {
+			if got := next.object(); len(got) > 0 {
+				t.Errorf("while they are made as new: %v", got)
+			}
+		}
+		look(t, next)
+		if got := next.poolText(); got != "0 warm, 2 cooling, target 0" {
+			t.Error(got)
+		}
+		delete(c.cards, "w-third")
 		look(t, next)
 		if got := next.poolText(); got != "0 warm, 1 cooling, target 0" || len(c.cards) != 2 || len(next.object()) > 0 {
 			t.Errorf("%s, %v, %v", got, c.cards, next.object())
@@ -177,9 +188,8 @@ func TestPoolKilled(t *testing.T) {
 		if got := next.poolText(); got != "0 warm, 1 cooling, target 0" || len(c.cards) != 2 || len(next.object()) > 0 {
 			t.Errorf("one is not as new: %s, %v, %v", got, c.cards, next.object())
 		}
-		next.adopt(c.cards[kept.NIC.Plugged.Token])
-		if got := next.poolText(); got != "0 warm, 1 cooling, target 0" {
-			t.Errorf("an endpoint's NIC is in the pool: %s", got)
+		if _, is := next.adopt(c.cards[kept.NIC.Plugged.Token]); is {
+			t.Error("an endpoint's NIC is in the pool")
 		}
 		time.Sleep(coolDown)
 		if e := given(t, next, "c", nil); e.MAC == kept.MAC {

@@ -71,9 +71,20 @@ func (p *plugs) collect(ctx context.Context) (removed []string, err error) {
 
 // takeOutStrays is collect, when all is what the provider has.
 func (p *plugs) takeOutStrays(ctx context.Context, all []nic.Card) (removed []string, err error) {
+	back := map[string]warmNetwork{}
 	for _, c := range all {
-		if !p.wants(c.Token) && !p.adopt(c) {
+		if p.wants(c.Token) {
+			continue
+		}
+		if w, is := p.adopt(c); is {
+			back[c.Token] = w
+		} else {
 			p.leaveStray(c.Token, c.MAC)
+		}
+	}
+	for _, c := range all { // with places for all: an audit finds none that is still to be made as new
+		if w, is := back[c.Token]; is {
+			p.rest(w, c)
 		}
 	}
 	p.mu.Lock()

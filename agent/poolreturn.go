@@ -23,35 +23,46 @@ func (p *plugs) comesBack(e heddle.Endpoint) bool {
 	if p.provider == nil || !pooled || e.MovesTo != "" {
 		return false
 	}
-	return p.rest(w, nic.Card{Token: given.Token, Network: w.on, MAC: e.MAC, Addrs: e.Addrs, Gateways: given.Gateways, MTU: e.MTU, Plugged: true}, true)
+	c := nic.Card{Token: given.Token, Network: w.on, MAC: e.MAC, Addrs: e.Addrs, Gateways: given.Gateways, MTU: e.MTU, Plugged: true}
+	return p.isWaiting(w, c.Token) || p.expect(w, c, true) && p.rest(w, c)
 }
 
-// adopt puts a NIC of a pool back that nobody has: an earlier agent kept it, or was killed when an endpoint had it.
-func (p *plugs) adopt(c nic.Card) bool {
+// adopt reserves a place in a pool for a NIC that nobody has: an earlier agent kept it, or was killed when an endpoint had it.
+func (p *plugs) adopt(c nic.Card) (w warmNetwork, is bool) {
 	if !c.Plugged || c.To != "" || c.From != "" {
-		return false
+		return w, false
 	}
 	for _, w := range p.warmNetworks() {
-		if w.on == c.Network && p.rest(w, c, false) {
-			return true
+		if w.on == c.Network && p.expect(w, c, false) {
+			return w, true
 		}
 	}
-	return false
+	return w, false
 }
 
-// rest makes a NIC as new and puts it into a pool, from which it is given when it has cooled down. An endpoint has had it until now (had), or
-// nobody has. After a failure it is to be taken out.
-func (p *plugs) rest(w warmNetwork, c nic.Card, had bool) bool {
-	if !strings.HasPrefix(c.Token, warmToken) {
+// isWaiting reports whether the NIC is in the pool.
+func (p *plugs) isWaiting(w warmNetwork, token string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.poolLocked(w).has(token)
+}
+
+// expect reserves a place in the pool, if it has room and the NIC is one of a pool. An endpoint has had it until now (had), or nobody has.
+func (p *plugs) expect(w warmNetwork, c nic.Card, had bool) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	own := p.poolLocked(w)
+	if !strings.HasPrefix(c.Token, warmToken) || had != (p.wanted[c.Token] != "") || p.left[c.Token] != "" || p.suspect[c.Token] || !own.hasRoom() {
 		return false
 	}
+	own.coming++
+	p.wanted[c.Token] = c.MAC
+	return true
+}
+
+// rest makes a NIC as new that the pool expects. It is given when it has cooled down. After a failure it is to be taken out.
+func (p *plugs) rest(w warmNetwork, c nic.Card) bool {
 	defer p.tokens.Lock(c.Token)()
-	if p.isWaiting(w, c.Token) {
-		return true
-	}
-	if !p.expect(w, c, had) {
-		return false
-	}
 	err := p.renew(c)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -63,26 +74,6 @@ func (p *plugs) rest(w warmNetwork, c nic.Card, had bool) bool {
 		return false
 	}
 	own.nics = append(own.nics, waitingNIC{c, time.Now().Add(coolDown)})
-	return true
-}
-
-// isWaiting reports whether the NIC is in the pool.
-func (p *plugs) isWaiting(w warmNetwork, token string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.poolLocked(w).has(token)
-}
-
-// expect reserves a place in the pool, if it has room and the NIC is what the caller takes it for.
-func (p *plugs) expect(w warmNetwork, c nic.Card, had bool) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	own := p.poolLocked(w)
-	if had != (p.wanted[c.Token] != "") || p.left[c.Token] != "" || p.suspect[c.Token] || !own.hasRoom() {
-		return false
-	}
-	own.coming++
-	p.wanted[c.Token] = c.MAC
 	return true
 }
 

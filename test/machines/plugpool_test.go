@@ -65,7 +65,7 @@ func plugWarm(t *testing.T, p *plugged, own int) {
 	cell.Must(t, p.ping("w2", "10.70.0.200"))
 	p.vm.KillAgent(t)
 	p.vm.StartAgent(t)
-	p.warmStatus(t, "1 cooling")
+	p.warmStatus(t, " cooling")
 	waits(3) // w2's, the one that cools, and one that is ready
 	p.vm.Heddle(t, "audit")
 	cell.Must(t, p.ping("w2", "10.70.0.200"))
