@@ -173,8 +173,8 @@ type NICGiver interface {
 	// PlugsOn is the provider's network on which each endpoint gets a NIC that is plugged in for
 	// it; "" for a network whose NICs are there.
 	PlugsOn(Network) string
-	// WarmNICs is how many NICs are to be plugged in before an endpoint asks for one.
-	WarmNICs(Network) int
+	// WarmNICs is how many NICs are to be plugged in before an endpoint asks for one: from least to most, as many as are used up.
+	WarmNICs(Network) (least, most int)
 }
 
 // NICAlias is the alias of a NIC while the endpoint has it.

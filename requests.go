@@ -115,6 +115,8 @@ type Status struct {
 	Drops map[string]uint64 `json:"drops"`
 	// Fast is what the fast path did, nil where there is none.
 	Fast *FastCounts `json:"fast,omitempty"`
+	// NICSlots is what the provider of NICs said last, nil where there is none or it does not answer.
+	NICSlots *NICSlots `json:"nicSlots,omitempty"`
 	// Repairs counts objects put back after somebody else removed them.
 	Repairs uint64 `json:"repairs"`
 	// Late is the work that takes longer than it should, the oldest first.
@@ -178,6 +180,28 @@ type NetworkStatus struct {
 	// Free is the number of addresses left, by the scarcest family; -1 where
 	// the network has no addresses, and capped at 2^53.
 	Free int64 `json:"free"`
+	// NICs is the network's pool of NICs, nil where it has none.
+	NICs *NICPool `json:"nics,omitempty"`
+}
+
+// NICPool are the NICs that wait for endpoints of a network.
+type NICPool struct {
+	// Warm is how many can be given now. Cooling is how many rest, since an endpoint has just had them.
+	Warm    int `json:"warm"`
+	Cooling int `json:"cooling"`
+	// Target is how many should be warm, by the attaches of the last ten minutes: from Least to Most.
+	Target int `json:"target"`
+	Least  int `json:"least"`
+	Most   int `json:"most"`
+}
+
+// NICSlots is how many NICs a provider gives to this machine.
+type NICSlots struct {
+	// Machine is the provider's name for this machine.
+	Machine string `json:"machine"`
+	// Slots is how many it gives at a time, Free how many more it gives now.
+	Slots int `json:"slots"`
+	Free  int `json:"free"`
 }
 
 // ExplainedNetwork is what the agent knows about a network: the commands that would make what its

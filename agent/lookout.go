@@ -11,32 +11,35 @@ import (
 // interfaces there are.
 type lookout struct {
 	host *hostView
-	// looking holds one value while somebody looks.
+	// looking holds one value while somebody looks. The times are changed meanwhile.
 	looking chan struct{}
-	// next is when the next look is due. It is changed while looking is held.
-	next time.Time
+	// begun is when the last look began, next when the next one may: looking takes at most a third of the time.
+	begun, next time.Time
 }
-
-// plugSeen is how often the agent looks whether the kernel has found a NIC. Looking takes at most a third of the time.
-const plugSeen = 20 * time.Millisecond
 
 func newLookout(host *hostView) *lookout {
 	return &lookout{host: host, looking: make(chan struct{}, 1)}
 }
 
-// links returns the host's interfaces, as they were a moment ago at most.
+// links returns the host's interfaces, as they are after the call has begun.
 func (l *lookout) links(ctx context.Context) ([]heddle.LinkFact, error) {
+	called := time.Now()
 	select {
 	case l.looking <- struct{}{}:
 		defer func() { <-l.looking }()
 	case <-ctx.Done():
+		return nil, nil
+	}
+	if l.begun.After(called) {
 		return l.host.now().Links, nil
 	}
-	if begun := time.Now(); !begun.Before(l.next) {
-		if err := l.host.refresh(); err != nil {
-			return nil, err
-		}
-		l.next = time.Now().Add(max(plugSeen, 2*time.Since(begun)))
+	if wait := time.Until(l.next); wait > 0 && !pause(ctx, wait) {
+		return nil, nil
 	}
+	l.begun = time.Now()
+	if err := l.host.refresh(); err != nil {
+		return nil, err
+	}
+	l.next = time.Now().Add(2 * time.Since(l.begun))
 	return l.host.now().Links, nil
 }

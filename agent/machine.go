@@ -48,6 +48,7 @@ type NICs interface {
 	Snapshot(name string) (heddle.NIC, error)
 	CarriesDefault(name string) (bool, error)
 	MarkNIC(n heddle.NIC) error
+	RenewNIC(n heddle.NIC) error
 }
 
 // LostNICs handles NICs on the host, or in a namespace that is held, that still have our mark.

@@ -61,14 +61,18 @@ var (
 		"Kernel objects put back after somebody removed or changed them.", nil, nil)
 	late = prometheus.NewDesc("heddle_late_operations",
 		"Operations that have taken more than two seconds so far, by what they wait for.", []string{"waits"}, nil)
-	healthy = prometheus.NewDesc("heddle_part_healthy", "1 where the part's status is ok.", []string{"part"}, nil)
+	pooled = prometheus.NewDesc("heddle_pool_nics", "NICs that wait for endpoints, by network and state: warm, or cooling.",
+		[]string{"network", "state"}, nil)
+	nicsWanted = prometheus.NewDesc("heddle_pool_target_nics", "NICs that should be warm, by network.", []string{"network"}, nil)
+	nicSlots   = prometheus.NewDesc("heddle_nic_slots", "NICs that the provider gives to this machine, by state: free, or all.", []string{"state"}, nil)
+	healthy    = prometheus.NewDesc("heddle_part_healthy", "1 where the part's status is ok.", []string{"part"}, nil)
 )
 
 // collector reads the status whenever the metrics are collected.
 type collector struct{ agent *Agent }
 
 func (collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{buildInfo, endpoints, free, drops, fast, missed, repairs, late, healthy} {
+	for _, d := range []*prometheus.Desc{buildInfo, endpoints, free, drops, fast, missed, repairs, late, pooled, nicsWanted, nicSlots, healthy} {
 		ch <- d
 	}
 }
@@ -84,6 +88,15 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 		if n.Free >= 0 {
 			gauge(free, float64(n.Free), n.Name)
 		}
+		if own := n.NICs; own != nil {
+			gauge(pooled, float64(own.Warm), n.Name, "warm")
+			gauge(pooled, float64(own.Cooling), n.Name, "cooling")
+			gauge(nicsWanted, float64(own.Target), n.Name)
+		}
+	}
+	if s.NICSlots != nil {
+		gauge(nicSlots, float64(s.NICSlots.Free), "free")
+		gauge(nicSlots, float64(s.NICSlots.Slots), "all")
 	}
 	for reason, n := range s.Drops {
 		ch <- prometheus.MustNewConstMetric(drops, prometheus.CounterValue, float64(n), reason)

@@ -31,11 +31,12 @@ func (a *Agent) claimPlugged(ctx context.Context, on string, n *network, req hed
 	if err != nil {
 		return e, err
 	}
+	e.NIC, e.MAC, e.MTU, e.Addrs = &plugged, plugged.MAC, plugged.Was.MTU, card.Addrs
 	if err := checkDefault(n, req, &plugged); err != nil {
-		a.plugs.giveBack(card.Token, card.MAC)
+		a.plugs.drop(e)
+		a.plugs.takeOutDropped(ctx, card.Token)
 		return e, err
 	}
-	e.NIC, e.MAC, e.MTU, e.Addrs = &plugged, plugged.MAC, plugged.Was.MTU, card.Addrs
 	a.nics.note(e)
 	a.forgetStaleDefault(pod)
 	e.Slot = n.identities.takeSlot()
@@ -43,7 +44,7 @@ func (a *Agent) claimPlugged(ctx context.Context, on string, n *network, req hed
 	return e, nil
 }
 
-// forEndpoint returns a NIC for an endpoint: a warm one if the request leaves all open, or one that is plugged in for it.
+// forEndpoint returns a NIC for an endpoint: one of the network's pool if the request leaves all open, or one that is plugged in for it.
 func (p *plugs) forEndpoint(ctx context.Context, network, on string, req heddle.AttachRequest) (heddle.NIC, nic.Card, error) {
 	order := nic.Order{Token: plugToken(req.ID), Network: on, MAC: req.MAC, IPs: req.IPs}
 	if req.MoveFrom != "" {
@@ -51,30 +52,17 @@ func (p *plugs) forEndpoint(ctx context.Context, network, on string, req heddle.
 		if err != nil {
 			return heddle.NIC{}, nic.Card{}, err
 		}
-		return p.plug(ctx, order)
+		return p.plugWithRoom(ctx, order)
+	}
+	if w, pooled := p.warmNetwork(network); pooled && req.MAC == "" && len(req.IPs) == 0 {
+		return p.fromPool(ctx, w)
 	}
 	if order.MAC == "" {
 		order.MAC = req.ID.DefaultMAC(network, 0)
 		order.Chosen = p.chosen(order.Token, order.MAC)
 	}
-	for req.MAC == "" && len(req.IPs) == 0 {
-		card, ok := p.takeWarm(network)
-		if !ok {
-			break
-		}
-		look, cancel := context.WithTimeout(ctx, warmTime)
-		n, err := p.await(look, card)
-		cancel()
-		if err == nil {
-			return n, card, nil
-		}
-		p.giveBack(card.Token, card.MAC) // somebody else has taken it out
-	}
-	return p.plug(ctx, order)
+	return p.plugWithRoom(ctx, order)
 }
-
-// warmTime limits the look for a warm NIC, which the kernel has found before.
-const warmTime = 2 * time.Second
 
 // takeOutHeld has an endpoint's plugged NIC taken out although its container does not let go of it: what the hypervisor has taken
 // out, nobody has. It reports whether that ends the removal, which has failed by that.
@@ -83,6 +71,7 @@ func (a *Agent) takeOutHeld(r record, why error) bool {
 	if a.opt.NICs == nil || given == nil || given.Plugged == nil || heddle.Quarantined.In(why) == nil {
 		return false
 	}
+	a.plugs.distrust(given.Plugged.Token)
 	defer a.plugs.tokens.Lock(given.Plugged.Token)()
 	if err := a.plugs.unplug(context.Background(), given.Plugged.Token); err != nil {
 		return false

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -42,8 +43,12 @@ type plugs struct {
 	// wanted are the NICs, by token, that endpoints have, or are about to get, and those that are warm. left are those of which
 	// it is not known that they were taken out. NIC managers are told to ignore both.
 	wanted, left map[string]heddle.MAC
-	// warm are the NICs that are plugged in and wait for an endpoint, by network.
-	warm map[string][]nic.Card
+	// suspect are NICs that a container did not let go of.
+	suspect map[string]bool
+	// pools are those of the networks that have one, by ID.
+	pools map[string]*nicPool
+	// ordering is how many attaches have a NIC plugged in now.
+	ordering int
 	// offer is what the provider said last, trouble why it did not.
 	offer   nic.Offer
 	trouble error
@@ -53,6 +58,8 @@ const (
 	// plugTime limits the plugging of a NIC, and unplugTime its end. An emulated machine takes about a second for either.
 	plugTime   = time.Minute
 	unplugTime = 10 * time.Second
+	// plugSeen is how often the agent looks whether the kernel has found the NIC.
+	plugSeen = 20 * time.Millisecond
 )
 
 // plugToken is an endpoint's name for its NIC. It does not change, so that an attach that is tried again finds the NIC.
@@ -71,13 +78,14 @@ func (p *plugs) plug(ctx context.Context, order nic.Order) (heddle.NIC, nic.Card
 	}
 	p.want(order.Token, order.MAC)
 	n, card, err := p.plugInTurn(ctx, order)
-	if err != nil {
+	if err != nil && p.wants(order.Token) {
 		p.takeOut(context.WithoutCancel(ctx), order.Token, p.wantedMAC(order.Token))
 	}
 	return n, card, err
 }
 
-// plugInTurn is plug without undoing what has failed. Its time begins when it is its turn.
+// plugInTurn is plug without undoing what has failed. Its time begins when it is its turn. If the provider does not answer, the NIC is left:
+// it is told later.
 func (p *plugs) plugInTurn(ctx context.Context, order nic.Order) (n heddle.NIC, card nic.Card, err error) {
 	end, err := p.plugging.take(ctx)
 	if err != nil {
@@ -86,8 +94,13 @@ func (p *plugs) plugInTurn(ctx context.Context, order nic.Order) (n heddle.NIC, 
 	defer end()
 	ctx, cancel := context.WithTimeout(ctx, plugTime)
 	defer cancel()
-	if card, err = p.order(ctx, order); err == nil {
+	card, err = p.order(ctx, order)
+	switch {
+	case err == nil:
 		n, err = p.await(ctx, card)
+	case ctx.Err() != nil:
+		p.leave(order.Token, p.wantedMAC(order.Token))
+		signal(p.soon)
 	}
 	return n, card, err
 }
@@ -167,9 +180,9 @@ func (p *plugs) takeOut(ctx context.Context, token string, mac heddle.MAC) {
 	}
 }
 
-// drop notes that an endpoint's NIC, if it was plugged in, is to be taken out: soon, or by takeOutDropped.
+// drop ends an endpoint's NIC, if it was plugged in. It goes back into its pool, or is to be taken out: soon, or by takeOutDropped.
 func (p *plugs) drop(e heddle.Endpoint) {
-	if e.NIC != nil && e.NIC.Plugged != nil {
+	if e.NIC != nil && e.NIC.Plugged != nil && !p.comesBack(e) {
 		p.leave(e.NIC.Plugged.Token, e.MAC)
 		signal(p.soon)
 	}
@@ -198,6 +211,9 @@ func (p *plugs) unplug(ctx context.Context, token string) error {
 	mac := p.leftMAC(token)
 	if mac == "" {
 		return nil
+	}
+	if name, err := p.onHost(mac); err != nil || name != "" {
+		return cmp.Or(err, stillHere(mac, name))
 	}
 	_, err = p.holds.freeOnce(mac, func() {
 		p.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -20,9 +21,12 @@ type cloud struct {
 	HostReader
 	NICs
 	cards map[string]nic.Card
-	// calls are what was asked, in order. away is why nothing is answered.
+	// calls are what was asked, in order. away is why nothing is answered; hangs says that no call ends by itself. slots are how many
+	// NICs the machine may have.
 	calls []string
 	away  error
+	hangs bool
+	slots int
 	// chooses is the MAC address that each NIC gets, if the provider chooses it.
 	chooses heddle.MAC
 	ordered nic.Order
@@ -34,16 +38,43 @@ type cloud struct {
 	// permitted are NICs of other machines. settled are endpoints whose moves were looked at.
 	permitted []nic.Permitted
 	settled   []string
+	// renewed are interfaces that were made as new. unfit is why they are not. stuck are NICs that the host has although they were taken out.
+	renewed []string
+	unfit   error
+	stuck   []nic.Card
+	// during is called while something is done.
+	during func(what string)
 }
 
-func (c *cloud) ask(what string) error {
+func (c *cloud) ask(ctx context.Context, what string) error {
 	c.calls = append(c.calls, what)
+	c.does(what)
+	return c.answers(ctx)
+}
+
+func (c *cloud) does(what string) {
+	if do := c.during; do != nil {
+		c.during = nil
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			do(what)
+		}()
+		<-done
+	}
+}
+
+func (c *cloud) answers(ctx context.Context) error {
+	if c.hangs {
+		<-ctx.Done()
+		return ctx.Err()
+	}
 	return c.away
 }
 
-func (c *cloud) Plug(_ context.Context, o nic.Order) (nic.Card, error) {
+func (c *cloud) Plug(ctx context.Context, o nic.Order) (nic.Card, error) {
 	c.ordered = o
-	if err := c.ask("plug " + o.Token); err != nil {
+	if err := c.ask(ctx, "plug "+o.Token); err != nil {
 		return nic.Card{}, err
 	}
 	if c.chooses != "" && o.Chosen != nil {
@@ -53,6 +84,9 @@ func (c *cloud) Plug(_ context.Context, o nic.Order) (nic.Card, error) {
 		o.MAC = c.chooses
 	}
 	card, known := c.cards[o.Token]
+	if !known && len(c.cards) >= c.slots || o.Network == "barred" {
+		return card, heddle.Errorf(heddle.NICNotGranted, "plug NIC", o.Token, "the machine has as many as it may have, or not on this network", "")
+	}
 	if known && card.Network != o.Network {
 		return card, heddle.Errorf(heddle.EndpointDiffers, "plug NIC", o.Token, "it is on another network", "")
 	}
@@ -64,29 +98,35 @@ func (c *cloud) Plug(_ context.Context, o nic.Order) (nic.Card, error) {
 	return card, nil
 }
 
-func (c *cloud) Unplug(_ context.Context, token string) error {
-	if err := c.ask("unplug " + token); err != nil {
+func (c *cloud) Unplug(ctx context.Context, token string) error {
+	if err := c.ask(ctx, "unplug "+token); err != nil {
 		return err
 	}
 	delete(c.cards, token)
 	return nil
 }
 
-func (c *cloud) Permit(_ context.Context, token, to, as string) error {
-	return c.ask(strings.TrimSpace("permit " + token + " " + to + " " + as))
+func (c *cloud) Permit(ctx context.Context, token, to, as string) error {
+	return c.ask(ctx, strings.TrimSpace("permit "+token+" "+to+" "+as))
 }
 
-func (c *cloud) Confirm(_ context.Context, token string) error { return c.ask("confirm " + token) }
+func (c *cloud) Confirm(ctx context.Context, token string) error { return c.ask(ctx, "confirm "+token) }
 
-func (c *cloud) List(context.Context) (all []nic.Card, err error) {
+func (c *cloud) List(ctx context.Context) (all []nic.Card, err error) {
 	for _, card := range c.cards {
 		all = append(all, card)
 	}
-	return all, c.away
+	return all, c.answers(ctx)
 }
 
-func (c *cloud) Describe(context.Context) (nic.Offer, error) {
-	return nic.Offer{Machine: "m", Networks: []string{"lan"}, Slots: 8, Free: 8 - len(c.cards), Permitted: c.permitted}, c.away
+func (c *cloud) Describe(ctx context.Context) (nic.Offer, error) {
+	return nic.Offer{Machine: "m", Networks: []string{"lan"}, Slots: c.slots, Free: c.slots - len(c.cards), Permitted: c.permitted}, c.answers(ctx)
+}
+
+func (c *cloud) RenewNIC(n heddle.NIC) error {
+	c.renewed = append(c.renewed, n.Name)
+	c.does("renew " + n.Name)
+	return c.unfit
 }
 
 // Facts has the interfaces of the host: each NIC, behind those that only look like it.
@@ -94,7 +134,7 @@ func (c *cloud) Facts() (f heddle.HostFacts, err error) {
 	for _, mac := range c.strange {
 		f.Links = append(f.Links, heddle.LinkFact{Name: "strange", MAC: mac})
 	}
-	for _, card := range c.cards {
+	for _, card := range append(slices.Collect(maps.Values(c.cards)), c.stuck...) {
 		if card.Plugged && !c.inside[card.MAC] {
 			f.Links = append(f.Links, heddle.LinkFact{Name: "nic-" + card.Token, MAC: card.MAC})
 		}
@@ -105,6 +145,11 @@ func (c *cloud) Facts() (f heddle.HostFacts, err error) {
 func (c *cloud) Snapshot(name string) (heddle.NIC, error) {
 	token, is := strings.CutPrefix(name, "nic-")
 	n := heddle.NIC{Name: name, MAC: c.cards[token].MAC}
+	for _, card := range c.stuck {
+		if card.Token == token {
+			n.MAC = card.MAC
+		}
+	}
 	if is {
 		n.Was.Permanent = n.MAC
 	}
@@ -117,11 +162,16 @@ type direct struct{ heddle.Mode }
 func (direct) Name() string                    { return "direct" }
 func (direct) Pool(heddle.Network) []string    { return nil }
 func (direct) PlugsOn(n heddle.Network) string { return n.Options["plug"] }
-func (direct) WarmNICs(n heddle.Network) int   { return len(n.Options["warm"]) }
+
+// WarmNICs reads option warm, such as 2-4.
+func (direct) WarmNICs(n heddle.Network) (least, most int) {
+	fmt.Sscanf(n.Options["warm"], "%d-%d", &least, &most)
+	return least, most
+}
 
 func newPlugs(t *testing.T) (*plugs, *cloud) {
 	t.Helper()
-	c := &cloud{cards: map[string]nic.Card{}}
+	c := &cloud{cards: map[string]nic.Card{}, slots: 8}
 	log := slog.New(slog.DiscardHandler)
 	ledger, err := openLedger(t.TempDir(), t.TempDir(), "boot")
 	if err != nil {
@@ -132,7 +182,7 @@ func newPlugs(t *testing.T) (*plugs, *cloud) {
 	host := &hostView{kernel: c}
 	p := &plugs{provider: c, kernel: c, host: host, lookout: newLookout(host), plugging: newTurns(), unplugging: newTurns(), log: log, records: records, ledger: ledger, modes: modes{direct{}},
 		networks: newRegister(newWantedObjects(), reporter{}, nil), soon: make(chan struct{}, 1),
-		wanted: map[string]heddle.MAC{}, left: map[string]heddle.MAC{}, warm: map[string][]nic.Card{}}
+		wanted: map[string]heddle.MAC{}, left: map[string]heddle.MAC{}, suspect: map[string]bool{}, pools: map[string]*nicPool{}}
 	p.putBack = func(_ context.Context, id heddle.EndpointID, card nic.Card) error {
 		c.back = append(c.back, fmt.Sprint(id.Container, " ", card.Plugged))
 		return nil
@@ -221,14 +271,15 @@ func (looksAlike) Snapshot(name string) (heddle.NIC, error) { return heddle.NIC{
 // TestPlugStrays: what nobody wants is taken out, and nothing else.
 func TestPlugStrays(t *testing.T) {
 	p, c := newPlugs(t)
-	for _, token := range []string{"e-kept", "e-stray", "w-stray"} {
-		c.cards[token] = nic.Card{Token: token, Network: "lan", MAC: plugMAC, Plugged: true}
+	for i, token := range []string{"e-kept", "e-stray", "w-stray"} {
+		c.cards[token] = nic.Card{Token: token, Network: "lan", MAC: heddle.MAC(fmt.Sprintf("0a:00:00:00:00:%02x", i+1)), Plugged: true}
 	}
 	p.want("e-kept", plugMAC)
 	removed, err := p.collect(t.Context())
 	if err != nil || !slices.Equal(removed, []string{"plugged/e-stray", "plugged/w-stray"}) || len(c.cards) != 1 {
 		t.Errorf("%v, %v, left %v", removed, err, c.cards)
 	}
+	p.leaveStray("e-kept", plugMAC)
 	if done, err := p.takeOutStray(t.Context(), "e-kept"); done || err != nil {
 		t.Errorf("an endpoint's NIC is taken out: %v", err)
 	}
@@ -268,47 +319,6 @@ func TestPlugsLostRecords(t *testing.T) {
 		if _, is := c.cards["e-1"]; is != lost {
 			t.Errorf("records lost: %v, the NIC is there: %v", lost, is)
 		}
-	}
-}
-
-// TestWarmNICs: a network has as many NICs that wait as it wants, also those of an earlier agent; they go with it.
-func TestWarmNICs(t *testing.T) {
-	p, c := newPlugs(t)
-	net := heddle.Network{ID: "id", Name: "net", Mode: "direct", Options: map[string]string{"plug": "lan", "warm": "xx"}}
-	p.networks.put(&network{Network: net})
-	c.cards["w-old"] = nic.Card{Token: "w-old", Network: "lan", MAC: plugMAC, Plugged: true}
-	c.cards["w-else"] = nic.Card{Token: "w-else", Network: "other", MAC: plugMAC, Plugged: true}
-	look := func() {
-		t.Helper()
-		if _, err := p.collect(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if err := p.keepWarm(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}
-	look()
-	if len(p.warm["id"]) != 2 || p.warm["id"][0].Token != "w-old" || len(c.cards) != 2 {
-		t.Fatalf("%v, %v", p.warm, c.cards)
-	}
-	req := heddle.AttachRequest{ID: heddle.EndpointID{Container: "c", IfName: "eth0"}}
-	c.took()
-	n, card, err := p.forEndpoint(t.Context(), "id", "lan", req)
-	if err != nil || card.Token != "w-old" || n.Plugged.Token != "w-old" || c.took() != "" {
-		t.Errorf("%+v, %v", card, err)
-	}
-	req.MAC = "0a:00:00:00:00:09"
-	if _, card, err := p.forEndpoint(t.Context(), "id", "lan", req); err != nil || card.MAC != req.MAC {
-		t.Errorf("%+v, %v", card, err)
-	}
-	look()
-	if len(p.warm["id"]) != 2 || len(c.cards) != 4 {
-		t.Errorf("%v, %v", p.warm, c.cards)
-	}
-	p.networks = newRegister(newWantedObjects(), reporter{}, nil)
-	look()
-	if len(p.warm) != 0 || len(c.cards) != 2 || len(p.left) > 0 {
-		t.Errorf("%v, %v, %v", p.warm, c.cards, p.left)
 	}
 }
 
@@ -415,7 +425,8 @@ func TestPlugMoves(t *testing.T) {
 func TestPlugFrom(t *testing.T) {
 	p, c := newPlugs(t)
 	req := heddle.AttachRequest{ID: heddle.EndpointID{Container: "c", IfName: "eth0"}, MoveFrom: "b"}
-	p.warm["id"] = []nic.Card{{Token: "w-1", Network: "lan", MAC: plugMAC, Plugged: true}}
+	withPool(p, "1-1")
+	p.poolLocked(p.warmNetworks()[0]).nics = []waitingNIC{{Card: nic.Card{Token: "w-1", Network: "lan", MAC: plugMAC, Plugged: true}}}
 	good := nic.Permitted{From: "b", Token: plugToken(req.ID), Network: "lan", MAC: plugMAC, Addrs: []netip.Prefix{netip.MustParsePrefix("192.0.2.7/24")}}
 	for what, x := range map[string]struct {
 		change func(*nic.Permitted)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -56,8 +55,9 @@ func (p *plugs) tidy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	lost := p.dropLost(all)
 	_, err = p.takeOutStrays(ctx, all)
-	return errors.Join(err, p.endMoves(ctx, all), p.mend(ctx, all), p.keepWarm(ctx))
+	return errors.Join(lost, err, p.endMoves(ctx, all), p.mend(ctx, all), p.keepWarm(ctx))
 }
 
 // collect has the NICs taken out that nobody wants, and returns their tokens.
@@ -74,17 +74,27 @@ func (p *plugs) collect(ctx context.Context) (removed []string, err error) {
 
 // takeOutStrays is collect, when all is what the provider has.
 func (p *plugs) takeOutStrays(ctx context.Context, all []nic.Card) (removed []string, err error) {
-	p.mu.Lock()
-	tokens := slices.Collect(maps.Keys(p.left))
-	p.mu.Unlock()
+	back := map[string]warmNetwork{}
 	for _, c := range all {
-		if !p.wants(c.Token) && !p.adopt(c) {
-			tokens = append(tokens, c.Token)
+		if p.wants(c.Token) {
+			continue
+		}
+		if w, is := p.adopt(c); is {
+			back[c.Token] = w
+		} else {
+			p.leaveStray(c.Token, c.MAC)
 		}
 	}
-	slices.Sort(tokens)
+	for _, c := range all { // with places for all: an audit finds none that is still to be made as new
+		if w, is := back[c.Token]; is {
+			p.rest(w, c)
+		}
+	}
+	p.mu.Lock()
+	tokens := slices.Sorted(maps.Keys(p.left))
+	p.mu.Unlock()
 	var errs []error
-	for _, token := range slices.Compact(tokens) {
+	for _, token := range tokens {
 		done, err := p.takeOutStray(ctx, token)
 		if done {
 			p.log.Info("a NIC that nobody wants is taken out", "nic", token)
@@ -95,10 +105,10 @@ func (p *plugs) takeOutStrays(ctx context.Context, all []nic.Card) (removed []st
 	return removed, errors.Join(errs...)
 }
 
-// takeOutStray has a NIC taken out, unless somebody has got it meanwhile.
+// takeOutStray has a NIC taken out, unless somebody has got it, or taken it out, meanwhile.
 func (p *plugs) takeOutStray(ctx context.Context, token string) (done bool, err error) {
 	defer p.tokens.Lock(token)()
-	if p.wants(token) {
+	if p.leftMAC(token) == "" {
 		return false, nil
 	}
 	err = p.unplug(ctx, token)
@@ -155,6 +165,11 @@ func (p *plugs) compare() (found []heddle.Finding, err error) {
 				Detail: "NIC " + string(c.MAC) + " is plugged in for no endpoint", Remedy: remedyGC})
 		}
 	}
+	leaks, err := p.leaks(in)
+	if err != nil {
+		return nil, err
+	}
+	found = append(found, leaks...)
 	p.records.each(func(r record, op string) {
 		given := r.Endpoint.NIC
 		if given == nil || given.Plugged == nil || op != "" {
@@ -193,29 +208,4 @@ func (p *plugs) unknown(why error) (all []heddle.Finding) {
 	}
 	slices.SortFunc(all, func(a, b heddle.Finding) int { return strings.Compare(a.Object, b.Object) })
 	return all
-}
-
-// parts tells of the provider in the status, if there is one.
-func (p *plugs) parts() []heddle.PartStatus {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.provider == nil && len(p.wanted)+len(p.left) == 0 {
-		return nil
-	}
-	part := heddle.PartStatus{Name: "nics", State: "ok"}
-	warm := 0
-	for _, some := range p.warm {
-		warm += len(some)
-	}
-	switch {
-	case p.provider == nil:
-		part.State, part.Detail = "warn", fmt.Sprintf("%d are plugged in, and heddled was started without --nic-grant or --nic-cloud", len(p.wanted)+len(p.left))
-	case p.trouble != nil:
-		part.State, part.Detail = "warn", fmt.Sprintf("%d warm; who plugs NICs in does not answer: %s", warm, p.trouble)
-	case p.offer.Machine == "":
-		part.Detail = "not asked yet"
-	default:
-		part.Detail = fmt.Sprintf("machine %s: %d of %d slots free, %d warm, networks %s", p.offer.Machine, p.offer.Free, p.offer.Slots, warm, strings.Join(p.offer.Networks, ", "))
-	}
-	return []heddle.PartStatus{part}
 }

@@ -42,7 +42,21 @@ func (p *plugs) wantedMAC(token string) heddle.MAC {
 func (p *plugs) leave(token string, mac heddle.MAC) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.leaveLocked(token, mac)
+}
+
+// leaveStray is leave for a NIC that the provider has, unless somebody has got it meanwhile.
+func (p *plugs) leaveStray(token string, mac heddle.MAC) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.wanted[token] == "" {
+		p.leaveLocked(token, mac)
+	}
+}
+
+func (p *plugs) leaveLocked(token string, mac heddle.MAC) {
 	delete(p.wanted, token)
+	delete(p.suspect, token)
 	p.left[token] = mac
 }
 

@@ -111,12 +111,6 @@ func TestPlugChosen(t *testing.T) {
 		t.Errorf("%v; managers are kept off %v", err, kept())
 	}
 	p.giveBack(card.Token, c.chooses)
-	// one that waits is kept from managers again by an agent that starts
-	p.networks.put(&network{Network: heddle.Network{ID: "id", Name: "net", Mode: "direct", Options: map[string]string{"plug": "lan", "warm": "x"}}})
-	if !p.adopt(nic.Card{Token: "w-1", Network: "lan", MAC: plugMAC, Plugged: true}) || !slices.Equal(kept(), []string{"0a-00-00-00-00-01"}) {
-		t.Errorf("managers are kept off %v", kept())
-	}
-	p.warm = map[string][]nic.Card{}
 	req.MAC = "0a:00:00:00:00:09"
 	if _, card, err := p.forEndpoint(t.Context(), "id", "lan", req); err != nil || card.MAC != req.MAC {
 		t.Errorf("%+v, %v", card, err)

@@ -20,7 +20,7 @@ func (a *Agent) Status() heddle.Status {
 	s.Parts = append(s.Parts, a.fastPart(&s)...)
 	s.Parts = append(s.Parts, a.clusterParts()...)
 	s.Parts = append(s.Parts, a.namesPart())
-	s.Parts = append(s.Parts, a.plugs.parts()...)
+	s.Parts, s.NICSlots = append(s.Parts, a.plugs.parts()...), a.plugs.slots()
 	s.Parts = append(s.Parts, a.shows.parts()...)
 	quarantine := a.quarantine.parts()
 	s.Late = a.tasks.olderThan(lateAfter, nil)
@@ -30,7 +30,7 @@ func (a *Agent) Status() heddle.Status {
 	counts := map[string]int{}
 	a.records.each(func(r record, _ string) { counts[r.Endpoint.Network]++ })
 	for _, n := range a.networks.copies() {
-		s.Networks = append(s.Networks, heddle.NetworkStatus{Name: n.Name, Mode: n.Mode, Endpoints: counts[n.ID], Free: n.free(host)})
+		s.Networks = append(s.Networks, heddle.NetworkStatus{Name: n.Name, Mode: n.Mode, Endpoints: counts[n.ID], Free: n.free(host), NICs: a.plugs.poolStatus(n.ID)})
 	}
 	sort.Slice(s.Networks, func(i, j int) bool { return s.Networks[i].Name < s.Networks[j].Name })
 	s.Parts = append(s.Parts, networksPart(s.Networks), pendingPart(s.Endpoints, pending))

@@ -5,124 +5,156 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
-	"slices"
-	"strings"
+	"time"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/nic"
 )
 
-// Warm NICs are plugged in before an endpoint asks for one (--opt warm=N). An attach that takes one does not wait for the
+// Warm NICs are plugged in before an endpoint asks for one (--opt warm=MIN-MAX). An attach that takes one does not wait for the
 // provider. Another one is plugged in then.
 
-// warmToken begins the tokens of NICs that were plugged in for no endpoint. So an agent that starts knows them.
+// warmToken begins the tokens of NICs that were plugged in for the pool of a network. So an agent that starts knows them. Such a NIC
+// keeps its token while an endpoint has it.
 const warmToken = "w-"
 
-// takeWarm returns a warm NIC of the network, if there is one. Its token stays wanted.
-func (p *plugs) takeWarm(network string) (nic.Card, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	all := p.warm[network]
-	if len(all) == 0 {
-		return nic.Card{}, false
-	}
-	p.warm[network] = all[1:]
-	signal(p.soon)
-	return all[0], true
-}
-
-// warmNetwork is a network that wants warm NICs.
+// warmNetwork is a network that has a pool of NICs.
 type warmNetwork struct {
-	id string
+	id, name string
 	// on is the provider's network.
 	on string
-	// count is how many NICs it wants.
-	count int
+	// least and most say how many NICs it wants.
+	least, most int
 }
 
-// warmNetworks lists the networks that want warm NICs.
+// warmNetworks lists the networks that have a pool.
 func (p *plugs) warmNetworks() (all []warmNetwork) {
 	for _, n := range p.networks.all() {
 		mode, err := p.modes.find(n.Mode)
-		if giver, ok := mode.(heddle.NICGiver); err == nil && ok && giver.WarmNICs(n) > 0 {
-			all = append(all, warmNetwork{n.ID, giver.PlugsOn(n), giver.WarmNICs(n)})
+		giver, ok := mode.(heddle.NICGiver)
+		if err != nil || !ok {
+			continue
+		}
+		if least, most := giver.WarmNICs(n); most > 0 {
+			all = append(all, warmNetwork{n.ID, n.Name, giver.PlugsOn(n), least, most})
 		}
 	}
 	return all
 }
 
-// adopt makes a NIC warm that was plugged in for no endpoint, if a network wants one more: an earlier agent kept it.
-func (p *plugs) adopt(c nic.Card) bool {
-	if !strings.HasPrefix(c.Token, warmToken) || !c.Plugged || c.To != "" || c.From != "" {
-		return false
-	}
-	networks := p.warmNetworks()
-	if !slices.ContainsFunc(networks, func(n warmNetwork) bool { return n.on == c.Network }) {
-		return false
-	}
-	if err := p.holds.keepOff(heddle.NIC{MAC: c.MAC}); err != nil { // the files of a NIC of no endpoint were removed at the start
-		return false
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, n := range networks {
-		if n.on == c.Network && len(p.warm[n.id]) < n.count && p.left[c.Token] == "" {
-			p.warm[n.id] = append(p.warm[n.id], c)
-			p.wanted[c.Token] = c.MAC
-			return true
+// warmNetwork finds a network that has a pool.
+func (p *plugs) warmNetwork(id string) (w warmNetwork, is bool) {
+	for _, w := range p.warmNetworks() {
+		if w.id == id {
+			return w, true
 		}
 	}
-	return false
+	return w, false
 }
 
-// keepWarm has NICs plugged in until each network has as many warm ones as it wants, and those taken out of networks that are gone.
+// poolLocked is a network's pool.
+func (p *plugs) poolLocked(w warmNetwork) *nicPool {
+	if p.pools[w.id] == nil {
+		p.pools[w.id] = &nicPool{}
+	}
+	own := p.pools[w.id]
+	own.least, own.most = w.least, w.most
+	return own
+}
+
+// warmOrder orders a NIC for the pool of a network.
+func (p *plugs) warmOrder(w warmNetwork) nic.Order {
+	digits := make([]byte, 16)
+	rand.Read(digits) // never fails
+	token := warmToken + hex.EncodeToString(digits)
+	mac := heddle.EndpointID{Container: token, IfName: "eth0"}.DefaultMAC(w.id, 0)
+	return nic.Order{Token: token, Network: w.on, MAC: mac, Chosen: p.chosen(token, mac)}
+}
+
+// keepWarm has NICs plugged in until each pool has as many as it should have, and those taken out that it has not needed for long, or
+// whose network is gone. It orders none that the provider would refuse.
 func (p *plugs) keepWarm(ctx context.Context) error {
 	networks := p.warmNetworks()
 	p.dropWarm(networks)
 	var errs []error
-	for _, n := range networks {
-		for err := error(nil); err == nil && ctx.Err() == nil && p.lacksWarm(n); {
-			err = p.plugWarm(ctx, n)
+	for _, w := range networks {
+		for err := error(nil); err == nil && ctx.Err() == nil && p.mayPlugWarm(w); {
+			err = p.plugWarm(ctx, w)
 			errs = append(errs, err)
+		}
+		p.mu.Lock()
+		idle, is := p.poolLocked(w).takeIdle(time.Now())
+		p.mu.Unlock()
+		if is {
+			p.giveBack(idle.Token, idle.MAC)
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (p *plugs) lacksWarm(n warmNetwork) bool {
+// mayPlugWarm reports whether a pool lacks a NIC that the provider can give. Attaches that wait for one of their own come first.
+func (p *plugs) mayPlugWarm(w warmNetwork) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.warm[n.id]) < n.count
+	return p.poolLocked(w).lacks(time.Now()) && p.offer.Free > p.ordering
 }
 
-// plugWarm has one NIC plugged in for a network.
-func (p *plugs) plugWarm(ctx context.Context, n warmNetwork) error {
-	digits := make([]byte, 16)
-	rand.Read(digits) // never fails
-	token := warmToken + hex.EncodeToString(digits)
-	mac := heddle.EndpointID{Container: token, IfName: "eth0"}.DefaultMAC(n.id, 0)
-	_, card, err := p.plug(ctx, nic.Order{Token: token, Network: n.on, MAC: mac, Chosen: p.chosen(token, mac)})
+// plugWarm has one NIC plugged in for a pool.
+func (p *plugs) plugWarm(ctx context.Context, w warmNetwork) error {
+	_, card, err := p.plug(ctx, p.warmOrder(w))
 	if err != nil {
 		return err
 	}
+	p.noteGiven()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.warm[n.id] = append(p.warm[n.id], card)
+	own := p.poolLocked(w)
+	own.nics = append(own.nics, waitingNIC{card, time.Now()})
 	return nil
 }
 
-// dropWarm has the warm NICs taken out of networks that are not among those that want them.
+// dropWarm has the NICs taken out whose networks are not among those that have a pool.
 func (p *plugs) dropWarm(networks []warmNetwork) {
+	stays := map[string]bool{}
+	for _, w := range networks {
+		stays[w.id] = true
+	}
 	p.mu.Lock()
-	var gone []nic.Card
-	for id, cards := range p.warm {
-		if !slices.ContainsFunc(networks, func(n warmNetwork) bool { return n.id == id }) {
-			gone = append(gone, cards...)
-			delete(p.warm, id)
+	var gone []waitingNIC
+	for id, own := range p.pools {
+		if !stays[id] {
+			gone = append(gone, own.nics...)
+			delete(p.pools, id)
 		}
 	}
 	p.mu.Unlock()
 	for _, c := range gone {
 		p.giveBack(c.Token, c.MAC)
 	}
+}
+
+// dropLost forgets NICs of pools that are not plugged in any more, or that the host does not have: somebody has taken them out by hand, or
+// moved them. all is what the provider has. What is left of them is taken out.
+func (p *plugs) dropLost(all []nic.Card) error {
+	if err := p.host.refresh(); err != nil {
+		return err
+	}
+	plugged, here := map[string]bool{}, map[heddle.MAC]bool{}
+	for _, c := range all {
+		plugged[c.Token] = c.Plugged && c.To == "" && c.From == ""
+	}
+	for _, l := range p.host.now().Links {
+		here[l.MAC] = true
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, own := range p.pools {
+		for i := len(own.nics) - 1; i >= 0; i-- {
+			if n := own.nics[i]; !plugged[n.Token] || !here[n.MAC] {
+				own.remove(i)
+				p.leaveLocked(n.Token, n.MAC)
+			}
+		}
+	}
+	return nil
 }

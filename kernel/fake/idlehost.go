@@ -120,6 +120,7 @@ func (k *Kernel) Snapshot(name string) (heddle.NIC, error) {
 }
 func (k *Kernel) CarriesDefault(string) (bool, error)     { return false, nil }
 func (k *Kernel) MarkNIC(n heddle.NIC) error              { return unknown("mark NIC", n.Name) }
+func (k *Kernel) RenewNIC(n heddle.NIC) error             { return unknown("renew NIC", n.Name) }
 func (k *Kernel) MarkedNICs() ([]kernel.MarkedNIC, error) { return nil, nil }
 func (k *Kernel) Rescue(hold string) ([]string, error)    { return nil, unknown("open", hold) }
 func (k *Kernel) RescueHere(m kernel.MarkedNIC) error     { return unknown("bring back NIC", m.Name) }

@@ -12,11 +12,9 @@
 package direct
 
 import (
-	"fmt"
 	"hash/crc32"
 	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/heddle-network/heddle"
@@ -32,7 +30,7 @@ func (Mode) Name() string { return "direct" }
 var options = []heddle.ModeOption{
 	{Name: "nics", Values: "NAME,MAC,…", Text: "several; each attach gets the first free one"},
 	{Name: "plug", Values: "NETWORK", Text: "NICs are plugged in on this network of the hypervisor, and out again"},
-	{Name: "warm", Values: "N", Text: "keep N NICs plugged in for the next endpoints; with plug alone"},
+	{Name: "warm", Values: "N or MIN-MAX", Text: "keep that many NICs plugged in for the next endpoints; with plug alone"},
 }
 
 // About describes the mode.
@@ -58,30 +56,6 @@ func (Mode) Pool(n heddle.Network) []string {
 		}
 	}
 	return all
-}
-
-// PlugsOn is the value of option plug.
-func (Mode) PlugsOn(n heddle.Network) string { return n.Options["plug"] }
-
-// WarmNICs is the value of option warm.
-func (Mode) WarmNICs(n heddle.Network) int {
-	count, _ := strconv.Atoi(n.Options["warm"]) // Check has read it
-	return count
-}
-
-// maxWarm bounds the NICs that wait for endpoints.
-const maxWarm = 64
-
-// checkPlugs refuses options about NICs that are plugged in.
-func (m Mode) checkPlugs(n heddle.Network) error {
-	plug, warm := m.PlugsOn(n), n.Options["warm"]
-	if warm == "" && plug == "" {
-		return nil
-	}
-	if count, err := strconv.Atoi(warm); warm != "" && (err != nil || count < 0 || count > maxWarm || plug == "") {
-		return parts.BadOption(n, "warm="+heddle.Clip(warm), fmt.Sprintf("it is not a number from 0 to %d beside --opt plug", maxWarm), "say how many NICs are to wait for endpoints")
-	}
-	return heddle.CheckNetworkName(plug)
 }
 
 // findNIC returns the interface that a member of a pool names.

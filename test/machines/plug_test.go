@@ -310,49 +310,6 @@ func plugRefused(t *testing.T, p *plugged) {
 	p.clean(t)
 }
 
-// plugWarm: a NIC waits for the next container, also while the service is away and after the agent was killed.
-func plugWarm(t *testing.T, p *plugged, own int) {
-	p.vm.Heddle(t, "network", "create", "quick", "--mode", "direct", "--opt", "plug=lan", "--opt", "warm=1")
-	waits := func(count int) {
-		t.Helper()
-		world.Soon(t, fmt.Sprintf("%d NICs are plugged in", count), func() error {
-			if n := len(p.nics(t)); n != count || p.devices(t) != own+count {
-				return fmt.Errorf("NICs %v, and %d devices, %d before", p.nics(t), p.devices(t), own)
-			}
-			return nil
-		})
-	}
-	waits(1)
-	p.vm.Heddle(t, "audit")
-	first := p.nics(t)[0]
-	p.vm.KillAgent(t)
-	p.vm.StartAgent(t)
-	world.Soon(t, "the agent takes over the NIC", func() error {
-		if status := p.vm.Heddle(t, "status"); !strings.Contains(status, "1 warm") {
-			return fmt.Errorf("%s", status)
-		}
-		return nil
-	})
-	e := p.attach(t, "w1", "quick")
-	cell.Must(t, p.ping("w1", "10.70.0.200"))
-	if string(e.MAC) != first {
-		t.Errorf("the container has NIC %s, and %s was warm", e.MAC, first)
-	}
-	waits(2)
-	p.stop()
-	p.attach(t, "w2", "quick")
-	cell.Must(t, p.ping("w2", "10.70.0.200"))
-	p.serve()
-	for _, name := range []string{"w1", "w2"} {
-		p.vm.Heddle(t, "detach", name)
-		p.vm.Run(t, "ip", "netns", "delete", name)
-	}
-	waits(1)
-	p.vm.Heddle(t, "network", "delete", "quick")
-	waits(0)
-	p.clean(t)
-}
-
 // plugVanished: a NIC is taken out by the hypervisor, and another one gets its number in the machine. The endpoint still goes.
 func plugVanished(t *testing.T, p *plugged, own int) {
 	e := p.attach(t, "v1", "fast")

@@ -12,7 +12,8 @@ import (
 	"github.com/heddle-network/heddle/test/world"
 )
 
-// plugCycles attaches and detaches, while agents and the service are killed at any moment. No NIC is lost or left.
+// plugCycles attaches and detaches, while agents and the service are killed at any moment, to a network without a pool and to one with a
+// pool in turn. No NIC is lost or left.
 func plugCycles(t *testing.T, p *plugged, own int) {
 	seed, cycles := uint64(1), 4
 	if soak.On() {
@@ -23,12 +24,13 @@ func plugCycles(t *testing.T, p *plugged, own int) {
 		cell.Must(t, err)
 	}
 	t.Logf("seed %d", seed)
+	p.vm.Heddle(t, "network", "create", "pooled", "--mode", "direct", "--opt", "plug=lan", "--opt", "warm=1-2")
 	random := rand.New(rand.NewPCG(seed, 0))
 	for i := range cycles {
 		name := fmt.Sprint("y", i%3)
 		p.vm.TryRun("ip", "netns", "add", name)
 		p.disturbed(t, random, "attach", func() error {
-			_, err := p.vm.TryHeddle(t, "attach", "fast", "--netns", "/run/netns/"+name, "--id", name)
+			_, err := p.vm.TryHeddle(t, "attach", []string{"fast", "pooled"}[i%2], "--netns", "/run/netns/"+name, "--id", name)
 			return err
 		})
 		world.Soon(t, name+" reaches another container", func() error { return p.ping(name, "10.70.0.200") })
@@ -41,7 +43,8 @@ func plugCycles(t *testing.T, p *plugged, own int) {
 			t.Fatalf("in cycle %d", i)
 		}
 	}
-	world.Soon(t, "all NICs are taken out", func() error {
+	p.vm.Heddle(t, "network", "delete", "pooled")
+	world.Within(t, 3*world.Patience, "all NICs are taken out", func() error {
 		if n := p.devices(t); n != own {
 			return fmt.Errorf("%d devices, %d before", n, own)
 		}

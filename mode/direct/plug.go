@@ -1,0 +1,52 @@
+package direct
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/mode/parts"
+)
+
+// PlugsOn is the value of option plug.
+func (Mode) PlugsOn(n heddle.Network) string { return n.Options["plug"] }
+
+// WarmNICs is the value of option warm: a number, or the least and the most.
+func (Mode) WarmNICs(n heddle.Network) (least, most int) {
+	least, most, _ = readWarm(n.Options["warm"]) // Check has read it
+	return least, most
+}
+
+// maxWarm bounds the NICs that wait for endpoints.
+const maxWarm = 64
+
+// readWarm reads the value of option warm; "" is none.
+func readWarm(s string) (least, most int, ok bool) {
+	if s == "" {
+		return 0, 0, true
+	}
+	low, high, between := strings.Cut(s, "-")
+	if !between {
+		high = low
+	}
+	least, err1 := strconv.Atoi(low)
+	most, err2 := strconv.Atoi(high)
+	if err1 != nil || err2 != nil || least < 0 || most < least || most > maxWarm {
+		return 0, 0, false
+	}
+	return least, most, true
+}
+
+// checkPlugs refuses options about NICs that are plugged in.
+func (m Mode) checkPlugs(n heddle.Network) error {
+	plug, warm := m.PlugsOn(n), n.Options["warm"]
+	if warm == "" && plug == "" {
+		return nil
+	}
+	if _, _, ok := readWarm(warm); !ok || warm != "" && plug == "" {
+		return parts.BadOption(n, "warm="+heddle.Clip(warm), fmt.Sprintf("it is neither a number from 0 to %d nor two such as 2-8, beside --opt plug", maxWarm),
+			"say how many NICs are to wait for endpoints, or the least and the most")
+	}
+	return heddle.CheckNetworkName(plug)
+}
