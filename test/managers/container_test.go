@@ -14,9 +14,13 @@ const (
 	// endContainer ends the container without a word, and waits until the agent has noticed and the NIC has gone.
 	endContainer = `ip netns delete w
 tries=60; while heddle endpoint show w; do tries=$((tries - 1)); [ $tries -gt 0 ] || exit 1; sleep 0.5; done`
-	// lookInside prints what the container's NIC is. Its number differs from round to round.
+	// disguise has the container change all by which its NIC could be known.
+	disguise = `ip netns exec w sh -ec 'ip link set eth0 down; ip link set eth0 address 52:54:00:00:00:77; ip link set eth0 alias mine; ip link set eth0 name uplink; ip link set uplink up'`
+	// lookInside prints what the container's NIC is. Its number, and its name on the host, differ from round to round. The kernel
+	// takes up to a second to say that it is up (net/core/link_watch.c).
 	lookInside = `ip netns exec w sh -ec '
-ip -o link show eth0 | sed "s/^[0-9]*/N/"
+tries=50; until ip link show eth0 | grep -q "state UP"; do tries=$((tries - 1)); [ $tries -gt 0 ] || break; sleep 0.1; done
+ip -o link show eth0 | sed "s/^[0-9]*/N/; s/was=eth[0-9]*/was=NAME/"
 ip -o address show dev eth0 | sed "s/^[0-9]*/N/"
 ip route; ip -6 route
 cd /proc/sys/net; for f in ipv4/conf/eth0 ipv6/conf/eth0 ipv4/neigh/eth0 ipv6/neigh/eth0; do grep -r . $f 2>/dev/null || true; done | grep -v stable_secret'

@@ -8,7 +8,7 @@ import (
 )
 
 // The scripts that begin and end a watch. systemd-networkd, cloud-init's hook and ifupdown write into the journal. The configuration of
-// NICs are files of these folders; files of heddle's are not among them when no NIC is there.
+// NICs are files of these folders, without heddle's.
 const (
 	beginWatch = `cd /root
 ip -o monitor link address >ip.log 2>&1 & echo $! >pids
@@ -19,7 +19,7 @@ journalctl -n 1 --show-cursor | sed -n 's/^-- cursor: //p' >cursor`
 	endWatch    = `sleep 2; udevadm settle; kill $(cat /root/pids)`
 	readJournal = `journalctl -o cat --after-cursor "$(cat /root/cursor)" -u systemd-networkd -u cloud-init-hotplugd -u 'ifup@*'`
 	readFiles   = `find /etc/network /etc/netplan /etc/systemd/network /run/systemd/network /etc/NetworkManager /run/NetworkManager/conf.d \
-/run/NetworkManager/system-connections /etc/udev /run/udev/rules.d /etc/resolv.conf /run/network -type f -printf '%p %T@\n' 2>/dev/null | sort`
+/run/NetworkManager/system-connections /etc/udev /run/udev/rules.d /etc/resolv.conf /run/network -type f ! -name '00-heddle-*' -printf '%p %T@\n' 2>/dev/null | sort`
 )
 
 var (
@@ -42,13 +42,13 @@ type sight struct {
 	touched []string
 }
 
-// look reads what was seen of the NICs with such MAC addresses, and what managers said.
-func look(ip, udev, said string, macs map[string]bool) (s sight) {
+// look reads what was seen of all NICs but the machine's own, and what managers said.
+func look(ip, udev, said string) (s sight) {
 	index := map[string]bool{}
 	touched := func(format string, args ...any) { s.touched = append(s.touched, fmt.Sprintf(format, args...)) }
 	for line := range strings.Lines(ip) {
 		m := linkLine.FindStringSubmatch(strings.TrimSpace(line))
-		if m == nil || !macs[m[5]] || strings.HasPrefix(m[2], own) {
+		if m == nil || m[5] == ownMAC || strings.HasPrefix(m[2], own) {
 			continue
 		}
 		s.links++
@@ -83,14 +83,14 @@ func look(ip, udev, said string, macs map[string]bool) (s sight) {
 	return s
 }
 
-// watch does something in the machine, and returns what was seen meanwhile of the NICs with the MAC addresses that do returns.
-func (m *machine) watch(t *testing.T, do func() map[string]bool) sight {
+// watch does something in the machine, and returns what was seen meanwhile.
+func (m *machine) watch(t *testing.T, do func()) sight {
 	t.Helper()
 	before := m.run(t, readFiles)
 	m.run(t, beginWatch)
-	macs := do()
+	do()
 	m.run(t, endWatch)
-	s := look(m.run(t, "cat /root/ip.log"), m.run(t, "cat /root/udev.log"), m.run(t, "cat /root/nm.log; "+readJournal), macs)
+	s := look(m.run(t, "cat /root/ip.log"), m.run(t, "cat /root/udev.log"), m.run(t, "cat /root/nm.log; "+readJournal))
 	if after := m.run(t, readFiles); after != before {
 		s.touched = append(s.touched, fmt.Sprintf("files:\n%s\nand before:\n%s", after, before))
 	}
