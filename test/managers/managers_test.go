@@ -49,7 +49,7 @@ func takeOther(t *testing.T, m *machine) {
 	for manager, does := range map[string]string{
 		"udev":              ": enp4s0: <",
 		"systemd-networkd":  "said: enp4s0: Configuring with /etc/systemd/network/90-all.network.",
-		"NetworkManager":    "said: enp4s0: using connection 'Wired connection 1'",
+		"NetworkManager":    "said: Wired connection 1: connection profile created", // which it does not use if systemd-networkd was there first
 		"cloud-init":        "said: args=--subsystem=net handle",
 		"cloud-init's file": "/etc/network/interfaces.d/50-cloud-init",
 		"an address":        "inet 10.0.2.15/24",
