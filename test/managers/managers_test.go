@@ -27,6 +27,7 @@ func TestSoakManagers(t *testing.T) {
 	if t.Failed() {
 		t.FailNow() // what the rounds do not see may be there
 	}
+	leaveOwn(t, m)
 	rounds(t, m, "fast", 80)
 	m.run(t, "heddle network create quick --mode direct --opt plug=lan --opt warm=2")
 	rounds(t, m, "quick", 20)
@@ -63,6 +64,17 @@ func takeOther(t *testing.T, m *machine) {
 	m.unplugOther(t)
 	m.run(t, "sleep 5; while systemctl is-active -q cloud-init-hotplugd; do sleep 1; done")
 	t.Logf("a NIC that is not heddle's: %d messages of the kernel's, %d events of udev's, touched %d times", s.links, s.events, len(s.touched))
+}
+
+// leaveOwn makes and deletes a link that is named like the agent's own: no manager takes it, and cloud-init's hook does not run.
+func leaveOwn(t *testing.T, m *machine) {
+	t.Helper()
+	s := m.watch(t, func() {
+		m.run(t, "ip link add "+own+"0123456789 type dummy && udevadm settle && ip link delete "+own+"0123456789 && udevadm settle; sleep 2")
+	})
+	if len(s.touched) > 0 {
+		t.Errorf("a link of the agent's own: %s", strings.Join(s.touched, "\n"))
+	}
 }
 
 // rounds attaches a namespace to a network, and detaches it or lets it end, that many times.
