@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -126,10 +125,10 @@ func (m *machine) start(t *testing.T, argv ...string) {
 	var out strings.Builder
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &out, time.Second
 	cell.Must(t, cmd.Start())
-	done := make(chan *exec.Cmd)
+	done := make(chan struct{})
 	go func() {
 		cmd.Wait()
-		done <- cmd
+		close(done)
 	}()
 	t.Cleanup(func() {
 		cancel()

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 
 // TestSoakManagers: all four managers take a NIC that is not heddle's, and none touches a container's in 100 plugs.
 func TestSoakManagers(t *testing.T) {
-	soak.Need(t, "boots a whole Debian under emulation, and plugs for half an hour: make vm-managers")
+	soak.Need(t, "boots a whole Debian under emulation, and plugs for a quarter of an hour: make vm-managers")
 	m := raise(t)
 	m.run(t, "heddle network create fast --mode direct --opt plug=lan")
 	takeOther(t, m)
@@ -105,7 +105,8 @@ func rounds(t *testing.T, m *machine, network string, count int) {
 				m.run(t, endContainer)
 			}
 		}
-		t.Logf("network %s: %d MAC addresses; the first round found the NIC as\n%s", network, len(macs), first[:strings.Index(first, "ipv4/conf")])
+		found, _, _ := strings.Cut(first, "ipv4/conf")
+		t.Logf("network %s: %d MAC addresses; the first round found the NIC as\n%s", network, len(macs), found)
 	})
 	if len(s.touched) > 0 {
 		t.Errorf("network %s: touched %d times:\n%s", network, len(s.touched), strings.Join(s.touched, "\n"))

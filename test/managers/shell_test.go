@@ -34,6 +34,9 @@ func dial(t *testing.T, socket string) *shell {
 		s.conn, err = net.Dial("unix", socket)
 		return err
 	})
+	if t.Failed() {
+		t.FailNow()
+	}
 	t.Cleanup(func() { s.conn.Close() })
 	s.out = bufio.NewReader(s.conn)
 	cell.Must(t, s.conn.SetDeadline(time.Now().Add(bootTime)))
