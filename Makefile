@@ -46,7 +46,7 @@ export HEDDLE_TEST_PROGRAMS ?= $(CURDIR)/bin/test
 # Caches lie outside the repository.
 export HEDDLE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/heddle
 
-.PHONY: flaky bench-paths bench-docker bench-resolver docker-plugin docker-engine help build generate deps vm-kernels cni-plugins podman-packages cri-modules test test-pure test-most test-guests test-later test-own test-first test-raced race lock-order lint demo bench-attach bench-many soak man install uninstall deb vm-systemd clean
+.PHONY: flaky bench-paths bench-docker bench-resolver docker-plugin docker-engine help build generate deps vm-kernels cni-plugins podman-packages cri-modules test test-pure test-most test-guests test-later test-own test-first test-raced race lock-order lint demo bench-attach bench-many soak man install uninstall deb vm-systemd vm-managers clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -171,6 +171,10 @@ deb: build ## build the Debian package bin/heddle_VERSION_ARCH.deb
 
 vm-systemd: vm-kernels ## the package under a real systemd, in a virtual machine
 	HEDDLE_SOAK=1 $(GO) test -timeout 30m -count=1 -v -run TestSoakSystemd ./test/install
+
+vm-managers: vm-kernels ## NICs for containers in a machine with systemd-networkd, NetworkManager, cloud-init and udev, 100 times
+	test/install/testdata/tree.sh managers >/dev/null
+	HEDDLE_SOAK=1 $(GO) test -timeout 90m -count=1 -v -run TestSoakManagers ./test/managers
 
 clean: ## remove bin/
 	rm -rf bin

@@ -153,6 +153,7 @@ func (p *plugs) await(ctx context.Context, card nic.Card) (heddle.NIC, error) {
 				why = err // its driver may not be done with it
 			case n.Was.Permanent == card.MAC: // anybody can give an interface that MAC address
 				n.Plugged = &heddle.PluggedNIC{Token: card.Token, Gateways: card.Gateways, Closed: card.Closed, Left: left}
+				p.holds.managers().Settle() // it leaves the host soon
 				return n, nil
 			}
 		}
@@ -198,6 +199,7 @@ func (p *plugs) takeOutDropped(ctx context.Context, token string) {
 
 // unplug has a NIC taken out, and lets NIC managers have what may come with its MAC address.
 func (p *plugs) unplug(ctx context.Context, token string) error {
+	p.holds.managers().Settle() // the NIC may have come back just now
 	ctx, cancel := context.WithTimeout(ctx, unplugTime)
 	defer cancel()
 	end, err := p.unplugging.take(ctx)

@@ -131,6 +131,11 @@ func (h *nicReturn) moveHome(at *session, l linkState) error {
 	if err := errors.Join(at.rt.execute(aliasRequest(index, h.n.Alias), raiseLink(index, false)), h.dropAltNames(at, index)); err != nil {
 		return err
 	}
+	// NIC managers know the NIC by its MAC address, which the container may have changed. If the driver refuses, or the container changes
+	// it again, it is restored on the host.
+	own := l
+	own.mac = h.n.MAC
+	_ = at.rt.execute(changeLink(index, l, own)...)
 	name, err := h.freeName()
 	if err != nil {
 		return err

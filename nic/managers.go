@@ -1,14 +1,15 @@
 // Package nic keeps the host's NIC managers away from a NIC while a container has it.
-// Runtime files tell systemd-networkd, NetworkManager and udev to leave the NIC alone; the
-// files name it by its MAC address, since its name changes. Without them, a manager would
-// configure, rename or take down the NIC when it comes back, before the agent has restored
-// it.
+// Runtime files tell systemd-networkd, NetworkManager and udev to leave the NIC alone, and udev
+// to tell no others, such as cloud-init; the files name it by its MAC address, since its name
+// changes. Without them, a manager would configure, rename or take down the NIC when it comes
+// back, before the agent has restored it.
 package nic
 
 import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,9 +38,27 @@ type manager struct {
 }
 
 // file is a runtime file about one NIC. {MAC} stands for the address (in the file's name
-// with dashes), {NAME} for the NIC's name, and {RETURN} for the name that it gets if its
-// own is taken.
+// with dashes), {NAME} for the NIC's name, {RETURN} for the name that it gets if its
+// own is taken, and {DEVICE} for the name of its device on the bus, which is empty if it
+// has none or is not known.
 type file struct{ name, text string }
+
+// udevRules have no other rule's program run for the NIC: cloud-init's hook for NICs that are plugged in and taken out would write the
+// machine's network configuration anew. udev remembers the properties of a NIC that has gone. The kernel announces one that comes from
+// another namespace before its address can be read (__dev_change_net_namespace in net/core/dev.c); it is known by its device.
+const udevRules = `# {NAME} is with a container; see heddle(1)
+SUBSYSTEM!="net", GOTO="heddle_end"
+ENV{HEDDLE_NIC}=="{MAC}", GOTO="heddle_nic"
+ATTR{address}=="{MAC}", GOTO="heddle_nic"
+ATTR{address}=="?*", GOTO="heddle_end"
+DEVPATH!="*/{DEVICE}/net/*", GOTO="heddle_end"
+LABEL="heddle_nic"
+ENV{NM_UNMANAGED}="1", ENV{HEDDLE_NIC}="{MAC}", RUN:="/bin/true"
+LABEL="heddle_end"
+`
+
+// udevRunning is the socket at which udev is asked.
+const udevRunning = "run/udev/control"
 
 var managers = []manager{
 	{
@@ -59,12 +78,12 @@ var managers = []manager{
 	},
 	{
 		present: []string{"run/udev", "lib/systemd/systemd-udevd", "usr/lib/systemd/systemd-udevd"},
-		running: "run/udev/control",
+		running: udevRunning,
 		reload:  []string{"udevadm", "control", "--reload"},
 		files: []file{
 			// The NIC keeps the name that it has when it comes back.
 			{"run/systemd/network/" + prefix + "{MAC}.link", "# {NAME} is with a container; see heddle(1)\n[Match]\nMACAddress={MAC}\n\n[Link]\nNamePolicy=keep\n"},
-			{"run/udev/rules.d/" + prefix + "{MAC}.rules", "# {NAME} is with a container; see heddle(1)\nSUBSYSTEM==\"net\", ATTR{address}==\"{MAC}\", ENV{NM_UNMANAGED}=\"1\"\n"},
+			{"run/udev/rules.d/" + prefix + "{MAC}.rules", udevRules},
 		},
 	},
 }
@@ -72,7 +91,8 @@ var managers = []manager{
 // Keep tells the installed managers to leave the NIC alone. It need not be there, or have a name, yet.
 func (m Managers) Keep(n heddle.NIC) error {
 	return m.each(n.MAC, func(path, text string) (bool, error) {
-		text = strings.NewReplacer("{MAC}", string(n.MAC), "{NAME}", cmp.Or(n.Name, n.ReturnName()), "{RETURN}", n.ReturnName()).Replace(text)
+		text = strings.NewReplacer("{MAC}", string(n.MAC), "{NAME}", cmp.Or(n.Name, n.ReturnName()), "{RETURN}", n.ReturnName(),
+			"{DEVICE}", n.Was.Device).Replace(text)
 		if old, err := os.ReadFile(path); err == nil && string(old) == text {
 			return false, nil
 		}
@@ -83,8 +103,9 @@ func (m Managers) Keep(n heddle.NIC) error {
 	})
 }
 
-// Free gives the NIC back to the managers.
+// Free gives the NIC back to the managers, once udev is done with it.
 func (m Managers) Free(mac heddle.MAC) error {
+	m.Settle()
 	return m.each(mac, func(path, _ string) (bool, error) {
 		err := os.Remove(path)
 		if errors.Is(err, os.ErrNotExist) {
@@ -118,7 +139,18 @@ func (m Managers) each(mac heddle.MAC, visit func(path, text string) (changed bo
 	return errors.Join(errs...)
 }
 
-// run asks a manager to reload.
+// settleTime limits how long udev is waited for, in seconds.
+const settleTime = 4
+
+// Settle waits until udev has seen what NICs came and went. A NIC that has come and gone before udev looks is known by no address, and
+// so udev would treat it as any other. If udev does not run, or has too much to do, Settle goes on without.
+func (m Managers) Settle() {
+	if m.any([]string{udevRunning}) {
+		m.run([]string{"udevadm", "settle", fmt.Sprintf("--timeout=%d", settleTime)})
+	}
+}
+
+// run asks a manager to reload, or to be waited for.
 func (m Managers) run(command []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()

@@ -12,7 +12,7 @@ import (
 	"github.com/heddle-network/heddle/test/cell"
 )
 
-var demo = heddle.NIC{Name: "eth1", MAC: "02:00:00:00:01:0a"}
+var demo = heddle.NIC{Name: "eth1", MAC: "02:00:00:00:01:0a", Was: heddle.NICState{Device: "virtio3"}}
 
 // files reads a folder.
 func files(t *testing.T, root string) map[string]string {
@@ -46,7 +46,15 @@ func TestKeepAndFree(t *testing.T) {
 	manager := map[string]string{"run/NetworkManager/conf.d/00-heddle-02-00-00-00-01-0a.conf": note + "[keyfile]\nunmanaged-devices+=mac:02:00:00:00:01:0a;interface-name:=eth1;interface-name:=hn02000000010a\n"}
 	udev := map[string]string{
 		"run/systemd/network/00-heddle-02-00-00-00-01-0a.link": note + "[Match]\nMACAddress=02:00:00:00:01:0a\n\n[Link]\nNamePolicy=keep\n",
-		"run/udev/rules.d/00-heddle-02-00-00-00-01-0a.rules":   note + "SUBSYSTEM==\"net\", ATTR{address}==\"02:00:00:00:01:0a\", ENV{NM_UNMANAGED}=\"1\"\n",
+		"run/udev/rules.d/00-heddle-02-00-00-00-01-0a.rules": note + `SUBSYSTEM!="net", GOTO="heddle_end"
+ENV{HEDDLE_NIC}=="02:00:00:00:01:0a", GOTO="heddle_nic"
+ATTR{address}=="02:00:00:00:01:0a", GOTO="heddle_nic"
+ATTR{address}=="?*", GOTO="heddle_end"
+DEVPATH!="*/virtio3/net/*", GOTO="heddle_end"
+LABEL="heddle_nic"
+ENV{NM_UNMANAGED}="1", ENV{HEDDLE_NIC}="02:00:00:00:01:0a", RUN:="/bin/true"
+LABEL="heddle_end"
+`,
 	}
 	for folder, want := range map[string]map[string]string{"run/systemd/netif": networkd, "run/NetworkManager": manager, "run/udev": udev, "run": {}} {
 		m := host(t, folder)
@@ -104,5 +112,35 @@ func TestReload(t *testing.T) {
 	const reload = "nmcli general reload conf\n"
 	if b, _ := os.ReadFile(asked); string(b) != reload+reload {
 		t.Errorf("asked %q", b)
+	}
+}
+
+// TestSettle waits for udev, where it runs, before the NIC is given back: what udev is told counts until it has seen the NIC go.
+func TestSettle(t *testing.T) {
+	m := host(t, "run/udev", "bin")
+	asked := m.path("asked")
+	rules := m.path("run/udev/rules.d/00-heddle-02-00-00-00-01-0a.rules")
+	cell.Must(t, os.WriteFile(m.path("bin/udevadm"), []byte("#!/bin/sh\necho $* $(ls "+rules+" 2>/dev/null | wc -l) >> "+asked+"\n"), 0o755))
+	t.Setenv("PATH", m.path("bin")+":"+os.Getenv("PATH"))
+	m.Settle()
+	if _, err := os.Stat(asked); err == nil {
+		t.Error("udev is waited for where it does not run")
+	}
+	cell.Must(t, os.WriteFile(m.path("run/udev/control"), nil, 0o600))
+	cell.Must(t, m.Keep(demo))
+	cell.Must(t, m.Free(demo.MAC))
+	const want = "control --reload 1\nsettle --timeout=4 1\ncontrol --reload 0\n"
+	if b, _ := os.ReadFile(asked); string(b) != want {
+		t.Errorf("asked %q, want %q", b, want)
+	}
+}
+
+// TestNoDevice: a NIC without a device on a bus, or one that is not known yet, is known by its address alone.
+func TestNoDevice(t *testing.T) {
+	m := host(t, "run/udev")
+	cell.Must(t, m.Keep(heddle.NIC{MAC: demo.MAC}))
+	rules := files(t, m.Root)["run/udev/rules.d/00-heddle-02-00-00-00-01-0a.rules"]
+	if !strings.Contains(rules, `DEVPATH!="*//net/*"`) { // no path has that
+		t.Errorf("the rules are %s", rules)
 	}
 }

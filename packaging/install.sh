@@ -11,6 +11,7 @@
 #	                            for the driver of that name
 #	PREFIX/lib/heddle           purge
 #	PREFIX/lib/systemd/network  keeps systemd-networkd and udev off our links
+#	PREFIX/lib/udev/rules.d     keeps programs that udev starts off our links
 #	/etc/heddle/heddled.yaml    only if there is none; for root alone: it may hold a
 #	                            token
 #	PREFIX/share                completions, man pages, heddle/cni, heddle/lxc,
@@ -95,6 +96,7 @@ put 0755 "$PREFIX/lib/heddle/purge" <"$here/purge.sh"
 prefixed "$here/systemd/heddled.service" >"$work/unit"
 put 0644 "$etc/systemd/system/heddled.service" <"$work/unit"
 for f in network link; do put 0644 "$PREFIX/lib/systemd/network/00-heddle.$f" <"$here/links/00-heddle.$f"; done
+put 0644 "$PREFIX/lib/udev/rules.d/00-heddle.rules" <"$here/links/00-heddle.rules"
 put 0644 "$etc/NetworkManager/conf.d/90-heddle.conf" <"$here/links/90-heddle.conf"
 put 0644 "$share/heddle/networkd/heddle.conf" <"$here/links/networkd-foreign.conf"
 for f in "$here"/cni/*.conflist "$here"/cni/examples/*.conflist; do

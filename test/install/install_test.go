@@ -132,7 +132,7 @@ func installed(prefix, etc string) []string {
 	}
 	for _, f := range []string{
 		etc + "/systemd/system/heddled.service", etc + "/NetworkManager/conf.d/90-heddle.conf",
-		prefix + "/lib/systemd/network/00-heddle.network", prefix + "/lib/systemd/network/00-heddle.link",
+		prefix + "/lib/systemd/network/00-heddle.network", prefix + "/lib/systemd/network/00-heddle.link", prefix + "/lib/udev/rules.d/00-heddle.rules",
 		prefix + "/share/heddle/cni/10-heddle.conflist", prefix + "/share/heddle/cni/examples/heddle-routed.conflist",
 		prefix + "/share/heddle/networkd/heddle.conf",
 		prefix + "/share/man/man1/heddle.1.gz", prefix + "/share/man/man1/heddle-attach.1.gz", prefix + "/share/man/man8/heddled.8.gz",

@@ -1,7 +1,7 @@
 #!/bin/sh
 # image.sh TREE MODULES FOLDER: makes FOLDER/disk, an ext4 image of the Debian in
-# TREE with FOLDER/root as its /root and the kernel's modules, and
-# FOLDER/initramfs, which finds it. At its start the machine runs
+# TREE with FOLDER/root as its /root, the files of FOLDER/over, if it is there, and the
+# kernel's modules, and FOLDER/initramfs, which finds it. At its start the machine runs
 # /root/machine.sh and shows it on its console. Run by "unshare -m".
 set -eu
 
@@ -13,6 +13,7 @@ mkdir "$out/layer/up" "$out/layer/work"
 mount -t overlay over -o "lowerdir=$tree,upperdir=$out/layer/up,workdir=$out/layer/work" "$out/tree"
 root=$out/tree
 
+[ ! -d "$out/over" ] || cp -rP "$out/over/." "$root"
 "$here/furnish.sh" "$root" "$out/root" /dev/ttyS0
 mkdir -p "$root/usr/lib/modules"
 cp -a "$modules/." "$root/usr/lib/modules"

@@ -1,8 +1,9 @@
 #!/bin/sh
-# tree.sh bare|systemd: makes a Debian 12 in the cache and prints its folder. bare
-# is debootstrap's smallest form; systemd adds an init, udev, dbus, ip and ping,
+# tree.sh bare|systemd|managers: makes a Debian 12 in the cache and prints its folder.
+# bare is debootstrap's smallest form; systemd adds an init, udev, dbus, ip and ping,
 # and holds what heddle's package depends on in apt's cache, for a machine without
-# a network. One that is there is taken as it is: remove the folder for a new one.
+# a network; managers is systemd with NetworkManager, cloud-init, ifupdown and
+# nftables installed. One that is there is taken as it is: remove the folder for a new one.
 # Nothing of the machine changes; the mirror is its own (test/vm/fetch.sh mirror).
 set -eu
 
@@ -42,6 +43,16 @@ systemd() {
 	rm "$1/usr/sbin/policy-rc.d"
 }
 
+managers() {
+	cp -a --reflink=auto "$(make systemd)/." "$1"
+	printf '#!/bin/sh\nexit 101\n' >"$1/usr/sbin/policy-rc.d"
+	chmod +x "$1/usr/sbin/policy-rc.d"
+	within "$1" apt-get update
+	within "$1" apt-get install -y --no-install-recommends network-manager cloud-init ifupdown nftables
+	within "$1" apt-get clean
+	rm "$1/usr/sbin/policy-rc.d"
+}
+
 # make FORM: the cached folder, made if it is missing, whole or not at all.
 make() {
 	tree=$cache/$1-$form
@@ -59,6 +70,6 @@ make() {
 }
 
 case ${1:-} in
-bare | systemd) if [ -n "${2:-}" ]; then "$1" "$2"; else make "$1"; fi ;;
-*) die "give bare or systemd" ;;
+bare | systemd | managers) if [ -n "${2:-}" ]; then "$1" "$2"; else make "$1"; fi ;;
+*) die "give bare, systemd or managers" ;;
 esac
