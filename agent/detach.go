@@ -24,7 +24,7 @@ func (a *Agent) Detach(ctx context.Context, id heddle.EndpointID) (found bool, e
 		a.defaults.pass(r.Inode)
 	}
 	if found && err == nil && r.plugged() != nil {
-		t.waitFor("the hypervisor")
+		t.waitFor("the provider of its NIC")
 		a.plugs.takeOutDropped(ctx, r.plugged().Token)
 	}
 	return found, err

@@ -30,7 +30,9 @@ type holds struct {
 	records    *records
 	// plugged reports whether a NIC with that MAC address was plugged in for an endpoint, or for the next one.
 	plugged func(heddle.MAC) bool
-	runDir  string
+	// unsure reports whether NICs may be plugged in that an earlier agent ordered, and this one does not know yet.
+	unsure func() bool
+	runDir string
 	// root is the folder below which NIC managers have their runtime files; "/" if empty.
 	root string
 }

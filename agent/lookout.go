@@ -13,7 +13,7 @@ type lookout struct {
 	host *hostView
 	// looking holds one value while somebody looks. The times are changed meanwhile.
 	looking chan struct{}
-	// begun is when the last look began, next when the next one may: looking takes at most a third of the time.
+	// begun is when the last look that succeeded began, next when the next one may: looking takes at most a third of the time.
 	begun, next time.Time
 }
 
@@ -36,10 +36,10 @@ func (l *lookout) links(ctx context.Context) ([]heddle.LinkFact, error) {
 	if wait := time.Until(l.next); wait > 0 && !pause(ctx, wait) {
 		return nil, nil
 	}
-	l.begun = time.Now()
+	begun := time.Now()
 	if err := l.host.refresh(); err != nil {
 		return nil, err
 	}
-	l.next = time.Now().Add(2 * time.Since(l.begun))
+	l.begun, l.next = begun, time.Now().Add(2*time.Since(begun))
 	return l.host.now().Links, nil
 }

@@ -70,7 +70,10 @@ func (p *nicPool) counts(now time.Time) (ready, cooling int) {
 }
 
 // next is since or from when the first one can be given, if there is any.
-func (p *nicPool) next() (at time.Time, is bool) {
+func (p *nicPool) next(now time.Time) (at time.Time, is bool) {
+	if p.coming > 0 {
+		at, is = now.Add(coolDown), true
+	}
 	for _, n := range p.nics {
 		if !is || n.from.Before(at) {
 			at, is = n.from, true

@@ -166,6 +166,8 @@ func TestPoolKilled(t *testing.T) {
 		next, _ := newPlugs(t)
 		next.provider, next.kernel, next.host = c, c, &hostView{kernel: c}
 		next.lookout = newLookout(next.host)
+		pruned := 0
+		next.looked, next.prune = false, func() { pruned++ }
 		withPool(next, "0-2")
 		next.restore(kept)
 		c.cards["w-third"] = nic.Card{Token: "w-third", Network: "lan", MAC: "0a:00:00:00:00:03", Plugged: true}
@@ -174,9 +176,12 @@ func TestPoolKilled(t *testing.T) {
 				t.Errorf("while they are made as new: %v", got)
 			}
 		}
+		if got := next.object(); len(got) > 0 || !next.unsure() {
+			t.Errorf("before the first look: %v", got)
+		}
 		look(t, next)
-		if got := next.poolText(); got != "0 warm, 2 cooling, target 0" {
-			t.Error(got)
+		if got := next.poolText(); got != "0 warm, 2 cooling, target 0" || next.unsure() || pruned != 1 {
+			t.Errorf("%s; unsure: %v, pruned %d times", got, next.unsure(), pruned)
 		}
 		delete(c.cards, "w-third")
 		look(t, next)
@@ -264,7 +269,7 @@ func TestPoolQuota(t *testing.T) {
 			given(t, p, name, nil)
 		}
 		c.took()
-		if _, _, err := p.forEndpoint(t.Context(), "id", "lan", req); heddle.NICNotGranted.In(err) == nil || len(c.cards) != 3 {
+		if _, _, err := p.forEndpoint(t.Context(), "id", "lan", req); heddle.NoSlot.In(err) == nil || len(c.cards) != 3 {
 			t.Errorf("a fourth one: %v", err)
 		}
 		look(t, p)

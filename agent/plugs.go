@@ -32,6 +32,9 @@ type plugs struct {
 	putBack func(context.Context, heddle.EndpointID, nic.Card) error
 	settle  func(context.Context, heddle.EndpointID) error
 
+	// prune is Agent.pruneAtStart. It is called when it is known for the first time which NICs there are.
+	prune func()
+
 	// soon asks for a look at once; its capacity is one.
 	soon chan struct{}
 	// plugging and unplugging are requests to the provider. One that hangs keeps none of the other kind from it.
@@ -49,6 +52,8 @@ type plugs struct {
 	pools map[string]*nicPool
 	// ordering is how many attaches have a NIC plugged in now.
 	ordering int
+	// looked says that it is known which NICs of an earlier agent there are.
+	looked bool
 	// offer is what the provider said last, trouble why it did not.
 	offer   nic.Offer
 	trouble error
@@ -89,12 +94,13 @@ func (p *plugs) plug(ctx context.Context, order nic.Order) (heddle.NIC, nic.Card
 func (p *plugs) plugInTurn(ctx context.Context, order nic.Order) (n heddle.NIC, card nic.Card, err error) {
 	end, err := p.plugging.take(ctx)
 	if err != nil {
+		p.unwant(order.Token) // nobody was told
 		return n, card, err
 	}
-	defer end()
 	ctx, cancel := context.WithTimeout(ctx, plugTime)
 	defer cancel()
 	card, err = p.order(ctx, order)
+	end()
 	switch {
 	case err == nil:
 		n, err = p.await(ctx, card)
@@ -126,41 +132,6 @@ func (p *plugs) order(ctx context.Context, order nic.Order) (nic.Card, error) {
 		}
 	}
 	return card, err
-}
-
-// await returns the NIC of a card, which the kernel finds some time after it was plugged in.
-func (p *plugs) await(ctx context.Context, card nic.Card) (heddle.NIC, error) {
-	if err := p.trip.step("await NIC"); err != nil {
-		return heddle.NIC{}, err
-	}
-	var left time.Time
-	if card.Dark > 0 {
-		left = time.Now().Add(-card.Dark)
-	}
-	why := errors.New("the provider has plugged it in, and the kernel does not show it")
-	for {
-		links, err := p.lookout.links(ctx)
-		if err != nil {
-			return heddle.NIC{}, err
-		}
-		for _, l := range links {
-			if l.MAC != card.MAC {
-				continue
-			}
-			n, err := p.kernel.Snapshot(l.Name)
-			switch {
-			case err != nil:
-				why = err // its driver may not be done with it
-			case n.Was.Permanent == card.MAC: // anybody can give an interface that MAC address
-				n.Plugged = &heddle.PluggedNIC{Token: card.Token, Gateways: card.Gateways, Closed: card.Closed, Left: left}
-				p.holds.managers().Settle() // it leaves the host soon
-				return n, nil
-			}
-		}
-		if !pause(ctx, plugSeen) {
-			return heddle.NIC{}, heddle.Wrap(heddle.Waited, "wait for plugged NIC", string(card.MAC), why, "look at the kernel's log ('dmesg'), and attach again")
-		}
-	}
 }
 
 // giveBack has a NIC taken out that nobody has got. If that fails, it is tried again.
@@ -206,8 +177,9 @@ func (p *plugs) unplug(ctx context.Context, token string) error {
 	if err != nil {
 		return err
 	}
-	defer end()
-	if err := p.provider.Unplug(ctx, token); err != nil {
+	err = p.provider.Unplug(ctx, token)
+	end()
+	if err != nil {
 		return err
 	}
 	mac := p.leftMAC(token)

@@ -85,7 +85,7 @@ func (c *cloud) Plug(ctx context.Context, o nic.Order) (nic.Card, error) {
 	}
 	card, known := c.cards[o.Token]
 	if !known && len(c.cards) >= c.slots || o.Network == "barred" {
-		return card, heddle.Errorf(heddle.NICNotGranted, "plug NIC", o.Token, "the machine has as many as it may have, or not on this network", "")
+		return card, heddle.Errorf(map[bool]heddle.Code{true: heddle.NICNotGranted, false: heddle.NoSlot}[o.Network == "barred"], "plug NIC", o.Token, "the machine has as many as it may have, or not on this network", "")
 	}
 	if known && card.Network != o.Network {
 		return card, heddle.Errorf(heddle.EndpointDiffers, "plug NIC", o.Token, "it is on another network", "")
@@ -182,7 +182,7 @@ func newPlugs(t *testing.T) (*plugs, *cloud) {
 	host := &hostView{kernel: c}
 	p := &plugs{provider: c, kernel: c, host: host, lookout: newLookout(host), plugging: newTurns(), unplugging: newTurns(), log: log, records: records, ledger: ledger, modes: modes{direct{}},
 		networks: newRegister(newWantedObjects(), reporter{}, nil), soon: make(chan struct{}, 1),
-		wanted: map[string]heddle.MAC{}, left: map[string]heddle.MAC{}, suspect: map[string]bool{}, pools: map[string]*nicPool{}}
+		wanted: map[string]heddle.MAC{}, left: map[string]heddle.MAC{}, suspect: map[string]bool{}, looked: true, pools: map[string]*nicPool{}}
 	p.putBack = func(_ context.Context, id heddle.EndpointID, card nic.Card) error {
 		c.back = append(c.back, fmt.Sprint(id.Container, " ", card.Plugged))
 		return nil
@@ -191,7 +191,7 @@ func newPlugs(t *testing.T) (*plugs, *cloud) {
 		c.settled = append(c.settled, id.Container)
 		return nil
 	}
-	p.holds = &holds{records: records, root: t.TempDir(), log: log, plugged: p.has}
+	p.holds = &holds{records: records, root: t.TempDir(), log: log, plugged: p.has, unsure: func() bool { return false }}
 	return p, c
 }
 

@@ -38,6 +38,31 @@ func (p *plugs) wantedMAC(token string) heddle.MAC {
 	return p.wanted[token]
 }
 
+// unwant notes that nobody wants a NIC that was not ordered.
+func (p *plugs) unwant(token string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.wanted, token)
+}
+
+// unsure reports whether NICs of an earlier agent may be there that are not known yet.
+func (p *plugs) unsure() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.provider != nil && !p.looked
+}
+
+// sure notes that all NICs are known. What an earlier agent has left of others can be removed then.
+func (p *plugs) sure() {
+	p.mu.Lock()
+	first := !p.looked
+	p.looked = true
+	p.mu.Unlock()
+	if first && p.prune != nil {
+		p.prune()
+	}
+}
+
 // leave notes that nobody wants a NIC any more.
 func (p *plugs) leave(token string, mac heddle.MAC) {
 	p.mu.Lock()
@@ -48,9 +73,13 @@ func (p *plugs) leave(token string, mac heddle.MAC) {
 // leaveStray is leave for a NIC that the provider has, unless somebody has got it meanwhile.
 func (p *plugs) leaveStray(token string, mac heddle.MAC) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
+	before := p.left[token]
 	if p.wanted[token] == "" {
 		p.leaveLocked(token, mac)
+	}
+	p.mu.Unlock()
+	if before != "" && before != mac { // that one was asked for, and the provider chose another
+		p.holds.freeOnce(before, func() {})
 	}
 }
 

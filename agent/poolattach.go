@@ -9,20 +9,18 @@ import (
 	"github.com/heddle-network/heddle/nic"
 )
 
-// warmTime limits the look for a NIC of a pool, which the kernel has found before.
-const warmTime = 2 * time.Second
-
 // fromPool returns a NIC for an endpoint of a network that has a pool. One that is ready is given without a word to the provider. Otherwise
 // one is plugged in. If that fails, the first one serves that has cooled: so a provider that is away stops nobody for whom there is a NIC.
 func (p *plugs) fromPool(ctx context.Context, w warmNetwork) (heddle.NIC, nic.Card, error) {
 	ctx, cancel := context.WithTimeout(ctx, plugTime)
 	defer cancel()
+	order := p.warmOrder(w) // one that is tried again finds what was left
 	for {
 		n, card, ok := p.takeWarm(w)
 		if ok {
 			return n, card, nil
 		}
-		n, card, err := p.plugMeanwhile(ctx, w)
+		n, card, err := p.plugMeanwhile(ctx, w, order)
 		if err == nil {
 			p.noteAttach(w)
 			return n, card, nil
@@ -32,6 +30,9 @@ func (p *plugs) fromPool(ctx context.Context, w warmNetwork) (heddle.NIC, nic.Ca
 		case !is:
 			return n, card, err
 		case !pause(ctx, min(time.Until(at), plugsAgain)):
+			if n, card, ok := p.takeWarm(w); ok { // it has cooled while the order hung
+				return n, card, nil
+			}
 			return n, card, heddle.Wrap(heddle.Waited, "attach endpoint", "to network "+w.name,
 				fmt.Errorf("the NICs of its pool rest for %v after an endpoint has had them, and no other can be plugged in: %w", coolDown, err), heddle.FirstRemedy(err, "attach again"))
 		}
@@ -47,8 +48,8 @@ func (p *plugs) takeWarm(w warmNetwork) (heddle.NIC, nic.Card, bool) {
 		if !ok {
 			return heddle.NIC{}, nic.Card{}, false
 		}
+		n, err := p.find(card)
 		signal(p.soon)
-		n, err := p.awaitFor(warmTime, card)
 		if err == nil {
 			p.noteAttach(w)
 			return n, card, true
@@ -58,20 +59,20 @@ func (p *plugs) takeWarm(w warmNetwork) (heddle.NIC, nic.Card, bool) {
 }
 
 // plugMeanwhile has a NIC plugged in. While one cools, it does not wait for longer than that takes.
-func (p *plugs) plugMeanwhile(ctx context.Context, w warmNetwork) (heddle.NIC, nic.Card, error) {
+func (p *plugs) plugMeanwhile(ctx context.Context, w warmNetwork, order nic.Order) (heddle.NIC, nic.Card, error) {
 	if at, is := p.nextReady(w); is {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, max(time.Until(at), offerTime))
 		defer cancel()
 	}
-	return p.plugWithRoom(ctx, p.warmOrder(w))
+	return p.plugWithRoom(ctx, order)
 }
 
 // nextReady is since or from when the first of the pool's NICs can be given, if it has any.
 func (p *plugs) nextReady(w warmNetwork) (at time.Time, is bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.poolLocked(w).next()
+	return p.poolLocked(w).next(time.Now())
 }
 
 func (p *plugs) noteAttach(w warmNetwork) {
@@ -86,7 +87,7 @@ func (p *plugs) plugWithRoom(ctx context.Context, order nic.Order) (heddle.NIC, 
 	p.countOrders(1)
 	defer p.countOrders(-1)
 	n, card, err := p.plug(ctx, order)
-	if (heddle.NICNotGranted.In(err) != nil || heddle.NoSlot.In(err) != nil) && p.makeRoom(ctx) {
+	if heddle.NoSlot.In(err) != nil && p.makeRoom(ctx) {
 		n, card, err = p.plug(ctx, order)
 	}
 	if err == nil {
@@ -99,7 +100,7 @@ func (p *plugs) plugWithRoom(ctx context.Context, order nic.Order) (heddle.NIC, 
 func (p *plugs) noteGiven() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.offer.Free--
+	p.offer.Free = max(0, p.offer.Free-1)
 }
 
 // countOrders counts the attaches that have a NIC plugged in.
@@ -113,8 +114,9 @@ func (p *plugs) countOrders(more int) {
 func (p *plugs) makeRoom(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, offerTime)
 	defer cancel()
-	if offer, err := p.provider.Describe(ctx); err != nil || offer.Free > 0 {
-		return false // it is refused for another reason
+	offer, err := p.provider.Describe(ctx)
+	if err != nil || offer.Free > 0 { // another attach has made room
+		return err == nil
 	}
 	p.mu.Lock()
 	var from *nicPool

@@ -52,7 +52,7 @@ func (p *plugs) expect(w warmNetwork, c nic.Card, had bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	own := p.poolLocked(w)
-	if !strings.HasPrefix(c.Token, warmToken) || had != (p.wanted[c.Token] != "") || p.left[c.Token] != "" || p.suspect[c.Token] || !own.hasRoom() {
+	if !strings.HasPrefix(c.Token, warmToken) || had != (p.wanted[c.Token] != "") || p.left[c.Token] != "" || p.suspect[c.Token] || own.has(c.Token) || !own.hasRoom() {
 		return false
 	}
 	own.coming++
@@ -80,27 +80,25 @@ func (p *plugs) rest(w warmNetwork, c nic.Card) bool {
 // renew makes a NIC that is on the host as new.
 func (p *plugs) renew(c nic.Card) error {
 	p.tokens.mustHold(c.Token)
-	if err := p.holds.keepOff(heddle.NIC{MAC: c.MAC}); err != nil { // its name may be another one
-		return err
+	n, err := p.find(c)
+	if err == nil {
+		kept := heddle.NIC{MAC: c.MAC} // its name may be another one
+		kept.Was.Device = n.Was.Device
+		err = p.holds.keepOff(kept)
 	}
-	n, err := p.awaitFor(plugSeen, c) // it is there, or the hypervisor has taken it out
 	if err == nil {
 		err = p.trip.step("renew NIC")
 	}
 	if err == nil {
 		err = p.kernel.RenewNIC(n)
 	}
-	if err == nil {
-		_, err = p.awaitFor(renewTime, c)
+	if err != nil {
+		return err
 	}
-	return err
-}
-
-// awaitFor is await for a NIC that was plugged in before.
-func (p *plugs) awaitFor(limit time.Duration, c nic.Card) (heddle.NIC, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	ctx, cancel := context.WithTimeout(context.Background(), renewTime)
 	defer cancel()
-	return p.await(ctx, c)
+	_, err = p.await(ctx, c)
+	return err
 }
 
 // distrust notes that a container did not let go of its NIC. It is given to nobody again.

@@ -37,6 +37,9 @@ func (h *holds) wantedFiles() map[string]bool {
 
 // strayFiles lists the NICs that managers are told to ignore and that no endpoint has.
 func (h *holds) strayFiles() []heddle.MAC {
+	if h.unsure() { // NICs that wait have no records
+		return nil
+	}
 	kept := h.managers().Kept() // listed first: managers are told after the endpoint is recorded
 	wanted := h.wantedNICs()
 	var all []heddle.MAC

@@ -133,8 +133,8 @@ func (p *plugs) dropWarm(networks []warmNetwork) {
 	}
 }
 
-// dropLost forgets NICs of pools that are not plugged in any more, or that the host does not have: somebody has taken them out by hand, or
-// moved them. all is what the provider has. What is left of them is taken out.
+// dropLost forgets NICs of pools that the provider says are not plugged in any more, or that the host does not have: somebody has taken them out
+// by hand, or moved them. all is what the provider lists; a cloud may list a new one late. What is left of them is taken out.
 func (p *plugs) dropLost(all []nic.Card) error {
 	if err := p.host.refresh(); err != nil {
 		return err
@@ -150,7 +150,9 @@ func (p *plugs) dropLost(all []nic.Card) error {
 	defer p.mu.Unlock()
 	for _, own := range p.pools {
 		for i := len(own.nics) - 1; i >= 0; i-- {
-			if n := own.nics[i]; !plugged[n.Token] || !here[n.MAC] {
+			n := own.nics[i]
+			listed, is := plugged[n.Token]
+			if is && !listed || !here[n.MAC] {
 				own.remove(i)
 				p.leaveLocked(n.Token, n.MAC)
 			}

@@ -52,7 +52,7 @@ func (h *nicReturn) run() (err error, tripped bool) {
 		return err, true
 	}
 	alias := h.n.Was.Alias
-	if h.name != h.n.Name && h.n.Plugged == nil { // one that was plugged in is taken out soon
+	if h.name != h.n.Name && h.n.Plugged == nil { // one that was plugged in is taken out soon, or waits as it is
 		alias = heddle.NICMark + " was=" + h.n.Name
 	}
 	err = errors.Join(h.failed, refused("unmark", h.n.Key(), h.host.rt.execute(aliasRequest(h.index, alias))))
@@ -135,7 +135,9 @@ func (h *nicReturn) moveHome(at *session, l linkState) error {
 	// it again, it is restored on the host.
 	own := l
 	own.mac = h.n.MAC
-	_ = at.rt.execute(changeLink(index, l, own)...)
+	if requests := changeLink(index, l, own); len(requests) > 0 {
+		_ = at.rt.execute(requests...)
+	}
 	name, err := h.freeName()
 	if err != nil {
 		return err

@@ -106,13 +106,19 @@ func (m Managers) Keep(n heddle.NIC) error {
 // Free gives the NIC back to the managers, once udev is done with it.
 func (m Managers) Free(mac heddle.MAC) error {
 	m.Settle()
-	return m.each(mac, func(path, _ string) (bool, error) {
+	freed := false
+	err := m.each(mac, func(path, _ string) (bool, error) {
 		err := os.Remove(path)
 		if errors.Is(err, os.ErrNotExist) {
 			return false, nil
 		}
+		freed = true
 		return err == nil, err
 	})
+	if freed && m.any([]string{udevRunning}) { // until the next event udev remembers that the NIC is not NetworkManager's
+		m.run([]string{"udevadm", "trigger", "--action=change", "--subsystem-match=net", "--attr-match=address=" + string(mac)})
+	}
+	return err
 }
 
 // each visits the files of the installed managers, and asks managers whose files changed

@@ -129,7 +129,7 @@ func TestSettle(t *testing.T) {
 	cell.Must(t, os.WriteFile(m.path("run/udev/control"), nil, 0o600))
 	cell.Must(t, m.Keep(demo))
 	cell.Must(t, m.Free(demo.MAC))
-	const want = "control --reload 1\nsettle --timeout=4 1\ncontrol --reload 0\n"
+	const want = "control --reload 1\nsettle --timeout=4 1\ncontrol --reload 0\ntrigger --action=change --subsystem-match=net --attr-match=address=02:00:00:00:01:0a 0\n"
 	if b, _ := os.ReadFile(asked); string(b) != want {
 		t.Errorf("asked %q, want %q", b, want)
 	}

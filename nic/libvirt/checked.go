@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"sync"
 )
 
 // minMessage and maxMessage bound a message of libvirt's protocol, in bytes: its length and its header, and VIR_NET_MESSAGE_MAX
@@ -20,7 +21,15 @@ type checked struct {
 	length [4]byte // of the message that is being read
 	unread []byte  // of length
 	left   int     // bytes of the message, with those of unread
-	err    error   // why it has ended; not before Read has returned it
+
+	mu  sync.Mutex
+	err error // why it has ended, if that was a message
+}
+
+func (c *checked) why() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
 }
 
 func (c *checked) Read(p []byte) (n int, err error) {
@@ -30,6 +39,8 @@ func (c *checked) Read(p []byte) (n int, err error) {
 		}
 		size := binary.BigEndian.Uint32(c.length[:])
 		if size < minMessage || size > maxMessage {
+			c.mu.Lock()
+			defer c.mu.Unlock()
 			c.err = errStrange
 			return 0, c.err
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"time"
 
 	golibvirt "github.com/digitalocean/go-libvirt"
 	"github.com/digitalocean/go-libvirt/socket/dialers"
@@ -22,47 +23,79 @@ type running struct {
 	domain golibvirt.Domain
 }
 
-// on connects to libvirtd, finds the domain, and calls do. When the context ends, it ends the connection, and so every call of do. What
-// libvirtd was asked for then may still happen: it works on one change of a domain after the other, and so on this one
-// before a later one.
-func (d *Domain) on(ctx context.Context, op, object string, do func(*running) error) error {
+// endTime is how long what was begun has to end after its context.
+const endTime = time.Second
+
+// on connects to libvirtd, finds the domain, and calls do. When the context ends, it ends the connection, and so every call of do; it does not wait
+// for who speaks the protocol wrongly. What libvirtd was asked for then may still happen.
+func on[T any](ctx context.Context, d *Domain, op, object string, do func(*running) (T, error)) (T, error) {
+	type outcome struct {
+		value T
+		err   error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		value, err := connected(ctx, d, op, object, do)
+		done <- outcome{value, err}
+	}()
+	select {
+	case o := <-done:
+		return o.value, o.err
+	case <-ctx.Done():
+	}
+	select {
+	case o := <-done:
+		return o.value, o.err
+	case <-time.After(endTime):
+		var none T
+		return none, away(ctx, op, object, context.Cause(ctx))
+	}
+}
+
+// connected is on for as long as it takes.
+func connected[T any](ctx context.Context, d *Domain, op, object string, do func(*running) (T, error)) (value T, err error) {
 	const connect = "connect to libvirtd"
 	socket, err := (&net.Dialer{}).DialContext(ctx, "unix", d.socket)
 	if err != nil {
-		return failed(ctx, connect, d.socket, err)
+		return value, away(ctx, connect, d.socket, err)
 	}
 	defer socket.Close()
 	conn := &checked{Conn: socket}
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	l := golibvirt.NewWithDialer(dialers.NewAlreadyConnected(conn))
 	if err := l.ConnectToURI(golibvirt.QEMUSystem); err != nil {
-		return failed(ctx, connect, d.socket, cmp.Or(conn.err, err))
+		return value, away(ctx, connect, d.socket, cmp.Or(conn.why(), err))
 	}
 	defer l.Disconnect() // without this farewell libvirtd logs an error
 	domain, err := l.DomainLookupByName(d.name)
-	if golibvirt.IsNotFound(err) {
-		return heddle.Errorf(heddle.MachineAway, op, object, "libvirt has no domain "+d.name, "look with 'virsh list --all', and correct its name, or define it")
-	}
 	if err == nil {
-		err = do(&running{l, domain})
+		value, err = do(&running{l, domain})
 	}
 	if err != nil {
-		return failed(ctx, op, object, err)
+		return value, d.failed(ctx, op, object, err)
 	}
-	return nil
+	return value, nil
 }
 
-// failed makes an error of a call. libvirt's own words become the cause. Without any, libvirtd is away, and nothing is known of the
-// domain: that is another code than that of a domain which does not run.
-func failed(ctx context.Context, op, object string, err error) error {
+// failed makes an error of a call. libvirt's own words become the cause.
+func (d *Domain) failed(ctx context.Context, op, object string, err error) error {
 	var known *heddle.Error
 	var said golibvirt.Error
 	switch {
 	case errors.As(err, &known):
 		return err
+	case golibvirt.IsNotFound(err): // also one that has ended meanwhile
+		return heddle.Errorf(heddle.MachineAway, op, object, "libvirt has no domain "+d.name, "look with 'virsh list --all', and correct its name, or define it")
 	case errors.As(err, &said):
 		return heddle.Wrap(heddle.MachineRefused, op, object, err, "look with 'virsh dumpxml' at the domain's devices, and try again")
-	case ctx.Err() != nil:
+	}
+	return away(ctx, op, object, err)
+}
+
+// away is the error of a libvirtd that does not answer, or not as it should. Nothing is known of the domain then: that is another code than that of a
+// domain which does not run.
+func away(ctx context.Context, op, object string, err error) error {
+	if ctx.Err() != nil {
 		err = fmt.Errorf("libvirtd has not answered: %w", context.Cause(ctx))
 	}
 	return heddle.Wrap(heddle.NotPlugged, op, object, err, daemonRemedy)
@@ -86,6 +119,12 @@ func noFreeSlot(err error) bool { return says(err, "No more available PCI slots"
 
 // noTAP reports whether libvirt says that its network namespace has no such TAP.
 func noTAP(err error) bool { return says(err, "specified dev doesn't exist") }
+
+// isGone reports whether libvirt says that the domain has no such NIC.
+func isGone(err error) bool {
+	var said golibvirt.Error
+	return errors.As(err, &said) && said.Code == uint32(golibvirt.ErrDeviceMissing)
+}
 
 // isLeaving reports whether QEMU says that the guest was asked already.
 func isLeaving(err error) bool { return says(err, "in the process of unplug") }

@@ -1,6 +1,7 @@
 package libvirt
 
 import (
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"slices"
@@ -58,7 +59,12 @@ func interfaceXML(tap string, mac heddle.MAC, mtu int) (string, error) {
 // description is what this package reads of a <domain>.
 type description struct {
 	// ID is set if the domain runs.
-	ID      string `xml:"id,attr"`
+	ID string `xml:"id,attr"`
+	// CPUs is how many processors it can have, Now how many it has, if that is not all.
+	CPUs struct {
+		All int `xml:",chardata"`
+		Now int `xml:"current,attr"`
+	} `xml:"vcpu"`
 	Devices struct {
 		All []device `xml:",any"`
 	} `xml:"devices"`
@@ -97,8 +103,20 @@ func (d description) ids() (all []string) {
 	return all
 }
 
-// slots counts the root ports that take devices while the domain runs, and those of them without a device.
+// slotsPerCPU is for how many NICs a processor of x86 has interrupts. libvirt has no words for NICs that share them.
+const slotsPerCPU = 32
+
+// slots counts the root ports that take devices while the domain runs, and those of them without a device. More than the processors have
+// interrupts for do not count.
 func (d description) slots() (all, free int) {
+	all, free = d.ports()
+	used, most := all-free, slotsPerCPU*max(1, cmp.Or(d.CPUs.Now, d.CPUs.All))
+	all = min(all, most)
+	return all, min(free, max(0, all-used))
+}
+
+// ports is slots without that bound.
+func (d description) ports() (all, free int) {
 	taken := map[uint64]bool{}
 	for _, x := range d.Devices.All {
 		if bus, err := strconv.ParseUint(x.Address.Bus, 0, 16); x.Address.Type == "pci" && err == nil {

@@ -2,6 +2,7 @@ package libvirt
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -22,6 +23,8 @@ func TestDescription(t *testing.T) {
 		{"<controller type='pci' index='1' model='pcie-root'/><controller type='usb' index='2' model='pcie-root-port'/>", 0, 0, "[]"},
 		{"<interface><alias name='ua-heddle-b'/></interface><interface><alias name='net0'/></interface><interface><alias name='ua-heddle-a'/></interface>" +
 			"<disk><alias name='ua-heddle-c'/></disk>", 0, 0, "[a b]"},
+		{"</devices><vcpu current='1'>4</vcpu><devices>" + strings.Repeat(port(5, ""), 40), 32, 32, "[]"},
+		{"</devices><vcpu>2</vcpu><devices>" + strings.Repeat(port(5, ""), 40) + fmt.Sprintf(used, "hostdev", "0x5"), 40, 0, "[]"},
 	} {
 		d, err := parse("<domain id='7'><devices>" + c.devices + "</devices></domain>")
 		must(t, err)

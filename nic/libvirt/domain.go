@@ -42,24 +42,33 @@ func (d *Domain) Plug(ctx context.Context, id string, mac heddle.MAC, mtu int, _
 	if err != nil {
 		return err
 	}
-	return d.on(ctx, op, id, func(r *running) error {
-		now, err := r.describe()
-		if err != nil {
-			return err
-		}
-		all, free := now.slots()
-		if free == 0 {
-			return noSlot(id, all)
-		}
-		err = r.DomainAttachDeviceFlags(r.domain, text, uint32(golibvirt.DomainAffectLive))
-		switch {
-		case noFreeSlot(err): // another program has taken it meanwhile
-			return noSlot(id, all)
-		case noTAP(err):
-			return heddle.Wrap(heddle.MachineRefused, op, id, err, "run libvirtd in the network namespace of this host's agent, which makes the TAP device")
-		}
+	_, err = on(ctx, d, op, id, func(r *running) (struct{}, error) { return struct{}{}, r.plug(id, text) })
+	return err
+}
+
+// plug attaches the NIC of that XML.
+func (r *running) plug(id, text string) error {
+	now, err := r.describe()
+	if err != nil {
 		return err
-	})
+	}
+	all, free := now.slots()
+	if free == 0 {
+		return noSlot(id, all)
+	}
+	err = r.DomainAttachDeviceFlags(r.domain, text, uint32(golibvirt.DomainAffectLive))
+	switch {
+	case err == nil:
+		return nil
+	case noFreeSlot(err): // another program has taken it meanwhile
+		return noSlot(id, all)
+	case noTAP(err):
+		return heddle.Wrap(heddle.MachineRefused, "plug NIC", id, err, "run libvirtd in the network namespace of this host's agent, which makes the TAP device")
+	}
+	if _, ended := r.describe(); heddle.MachineAway.In(ended) != nil {
+		return ended // meanwhile
+	}
+	return err
 }
 
 func noSlot(id string, all int) error {
@@ -73,28 +82,22 @@ func noSlot(id string, all int) error {
 
 // Plugged returns the ids of the NICs that were plugged by Plug and are there, sorted.
 func (d *Domain) Plugged(ctx context.Context) (ids []string, err error) {
-	err = d.on(ctx, "list NICs of domain", d.name, func(r *running) error {
-		now, err := r.describe()
-		ids = now.ids()
-		return err
-	})
-	return ids, err
+	now, err := on(ctx, d, "list NICs of domain", d.name, (*running).describe)
+	return now.ids(), err
 }
 
 // Slots returns the number of slots for hot-plugged devices: of all, and of those that are free. A slot is a PCIe root port that
-// takes devices while the domain runs.
+// takes devices while the domain runs. There are at most 32 for each processor.
 func (d *Domain) Slots(ctx context.Context) (all, free int, err error) {
-	err = d.on(ctx, "count slots of domain", d.name, func(r *running) error {
-		now, err := r.describe()
-		all, free = now.slots()
-		return err
-	})
+	now, err := on(ctx, d, "count slots of domain", d.name, (*running).describe)
+	all, free = now.slots()
 	return all, free, err
 }
 
 // askAgain is how long Unplug waits for the guest before it asks once more. A guest with native PCIe hot-plug takes two
-// requests within five seconds for a change of mind. lookAgain is how often it looks whether the NIC has gone.
-const askAgain, lookAgain = 10 * time.Second, 20 * time.Millisecond
+// requests within five seconds for a change of mind. It looks first after firstLook whether the NIC has gone, and then less and less often: each
+// look costs libvirtd and us the whole XML.
+const askAgain, firstLook, longestPause = 10 * time.Second, 20 * time.Millisecond, 500 * time.Millisecond
 
 // Unplug takes a NIC out. It returns when the guest has let go of it and libvirt has it no more. One that is not there is no error. If
 // the guest keeps it until the context ends, the NIC stays, and a further call asks the guest again.
@@ -103,34 +106,40 @@ func (d *Domain) Unplug(ctx context.Context, id string) error {
 	if err := checkID(op, id); err != nil {
 		return err
 	}
-	return d.on(ctx, op, id, func(r *running) error {
-		for asked, refused := (time.Time{}), error(nil); ; {
-			now, err := r.describe()
+	_, err := on(ctx, d, op, id, func(r *running) (struct{}, error) { return struct{}{}, r.unplug(ctx, op, id) })
+	return err
+}
+
+// unplug asks first, and looks then: libvirt takes the request up after a plug that is under way, and the XML does not show that one's NIC yet.
+func (r *running) unplug(ctx context.Context, op, id string) error {
+	for asked, pause := (time.Time{}), firstLook; ; pause = min(pause*3/2, longestPause) {
+		if time.Since(asked) >= askAgain {
+			err := r.DomainDetachDeviceAlias(r.domain, aliasPrefix+id, uint32(golibvirt.DomainAffectLive))
 			switch {
-			case err == nil && !slices.Contains(now.ids(), id):
+			case isGone(err):
 				return nil
-			case !asked.IsZero() && ctx.Err() != nil:
-				return heddle.Wrap(heddle.MachineAway, op, id, fmt.Errorf("the guest was asked and has not let go of it: %w", context.Cause(ctx)),
-					"look whether the guest runs and supports hot-plug, and try again")
-			case err != nil:
-				return err
-			case refused != nil:
-				return refused
-			}
-			if time.Since(asked) >= askAgain {
-				err := r.DomainDetachDeviceAlias(r.domain, aliasPrefix+id, uint32(golibvirt.DomainAffectLive))
-				if err != nil && !isLeaving(err) {
-					refused = err // unless it has gone meanwhile
-					continue
+			case err != nil && !isLeaving(err):
+				if _, ended := r.describe(); heddle.MachineAway.In(ended) != nil {
+					return ended
 				}
-				asked = time.Now()
+				return err
 			}
-			select {
-			case <-time.After(lookAgain):
-			case <-ctx.Done():
-			}
+			asked = time.Now()
 		}
-	})
+		now, err := r.describe()
+		switch {
+		case err != nil:
+			return err
+		case !slices.Contains(now.ids(), id):
+			return nil
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return heddle.Wrap(heddle.MachineAway, op, id, fmt.Errorf("the guest was asked and has not let go of it: %w", context.Cause(ctx)),
+				"look whether the guest runs and supports hot-plug, and try again")
+		}
+	}
 }
 
 func checkID(op, id string) error {

@@ -37,12 +37,12 @@ func plug(t *testing.T, h *host) {
 	plugged(t, d)
 	before := h.ip(t, "-o link show dev a")
 	must(t, d.Plug(limit(t), "b", mac(2), 0, nil))
-	must(t, d.Plug(limit(t), "a", mac(1), 1400, nil))
+	must(t, d.Plug(limit(t), "a", mac(1), 1300, nil))
 	plugged(t, d, "a", "b")
 	slots(t, d, 3, 0)
 	refused(t, d.Plug(limit(t), "c", mac(3), 1400, nil), heddle.NoSlot)
 	text := h.xml(t, "plug", 0)
-	for _, want := range []string{"<mac address='0a:00:00:00:00:01'/>", "<target dev='a' managed='no'/>", "<mtu size='1400'/>", "<rom enabled='no'/>",
+	for _, want := range []string{"<mac address='0a:00:00:00:00:01'/>", "<target dev='a' managed='no'/>", "<mtu size='1300'/>", "<rom enabled='no'/>",
 		"<alias name='ua-heddle-a'/>"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s is not in the XML:\n%s", want, text)
@@ -137,7 +137,7 @@ func unplugKept(t *testing.T, h *host) {
 	defer h.Destroy("kept")
 	must(t, d.Plug(limit(t), "a", mac(1), 1400, nil))
 	for range 2 { // the second time, QEMU says that it has asked already
-		err := d.Unplug(within(t, 300*time.Millisecond), "a")
+		err := d.Unplug(within(t, 2*time.Second), "a")
 		if refused(t, err, heddle.MachineAway); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v is not of the context's end", err)
 		}

@@ -25,7 +25,7 @@ func TestTooMany(t *testing.T) {
 		all.Go(func() {
 			if _, err := s.Plug(ctx, "a", order(fmt.Sprint("x", i))); err == nil {
 				got.Add(1)
-			} else if errors.Is(err, heddle.NICNotGranted.Sentinel()) {
+			} else if errors.Is(err, heddle.NoSlot.Sentinel()) {
 				not.Add(1)
 			}
 		})

@@ -294,7 +294,7 @@ func TestMoveRefused(t *testing.T) {
 	_, err := s.Plug(ctx, "b", order("own"))
 	must(t, err)
 	_, err = s.Plug(ctx, "b", over())
-	refused(t, "too many", err, heddle.NICNotGranted)
+	refused(t, "too many", err, heddle.NoSlot)
 	s.guests["b"].Most, w.slots = nil, 1
 	_, err = s.Plug(ctx, "b", over())
 	refused(t, "no slot", err, heddle.NoSlot)

@@ -142,7 +142,7 @@ func (g *guest) hasRoom(all []Port, token string) error {
 	if left > 0 {
 		why += fmt.Sprintf("; %d of them wait for another machine, for %v at most", left, PermitTime)
 	}
-	return heddle.Errorf(heddle.NICNotGranted, "plug NIC", g.name+"/"+token, why, "unplug one that is not needed; 'heddle endpoint move ID --cancel' ends one that waits")
+	return heddle.Errorf(heddle.NoSlot, "plug NIC", g.name+"/"+token, why, "unplug one that is not needed; 'heddle endpoint move ID --cancel' ends one that waits")
 }
 
 // fits returns an error if the port is not what is ordered now.

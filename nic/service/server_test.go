@@ -44,7 +44,7 @@ func TestRoundTrip(t *testing.T) {
 				t.Error(offer, err)
 			}
 			_, err = c.Plug(ctx, order("third"))
-			refused(t, "third NIC", err, heddle.NICNotGranted)
+			refused(t, "third NIC", err, heddle.NoSlot)
 			must(t, c.Unplug(ctx, "x-1"))
 			must(t, c.Unplug(ctx, "x-1"))
 			if got := s.world.state(); got != "a/b" {

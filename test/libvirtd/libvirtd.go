@@ -175,6 +175,9 @@ func (d *Daemon) Do(do func(*golibvirt.Libvirt) error) error {
 		return err
 	}
 	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(startTime)); err != nil {
+		return err
+	}
 	l := golibvirt.NewWithDialer(dialers.NewAlreadyConnected(conn))
 	if err := l.Connect(); err != nil {
 		return err

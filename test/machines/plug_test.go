@@ -300,7 +300,7 @@ func plugRefused(t *testing.T, p *plugged) {
 	}
 	p.vm.Run(t, "ip", "netns", "add", "n3")
 	out, err = p.vm.TryHeddle(t, "attach", "fast", "--netns", "/run/netns/n3", "--id", "n3")
-	if err == nil || !strings.Contains(out, string(heddle.NICNotGranted)) {
+	if err == nil || !strings.Contains(out, string(heddle.NoSlot)) {
 		t.Errorf("a fourth NIC: %v, %s", err, out)
 	}
 	for i := range 3 {
