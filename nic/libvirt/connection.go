@@ -120,10 +120,10 @@ func noFreeSlot(err error) bool { return says(err, "No more available PCI slots"
 // noTAP reports whether libvirt says that its network namespace has no such TAP.
 func noTAP(err error) bool { return says(err, "specified dev doesn't exist") }
 
-// isGone reports whether libvirt says that the domain has no such NIC.
+// isGone reports whether libvirt says that the domain has no such NIC. It has two errors for that, one without a code of its own.
 func isGone(err error) bool {
 	var said golibvirt.Error
-	return errors.As(err, &said) && said.Code == uint32(golibvirt.ErrDeviceMissing)
+	return errors.As(err, &said) && said.Code == uint32(golibvirt.ErrDeviceMissing) || says(err, "no device found with alias")
 }
 
 // isLeaving reports whether QEMU says that the guest was asked already.

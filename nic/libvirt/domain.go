@@ -112,6 +112,11 @@ func (d *Domain) Unplug(ctx context.Context, id string) error {
 
 // unplug asks first, and looks then: libvirt takes the request up after a plug that is under way, and the XML does not show that one's NIC yet.
 func (r *running) unplug(ctx context.Context, op, id string) error {
+	kept := func() error {
+		return heddle.Wrap(heddle.MachineAway, op, id, fmt.Errorf("the guest was asked and has not let go of it: %w", context.Cause(ctx)),
+			"look whether the guest runs and supports hot-plug, and try again")
+	}
+	var seen time.Time // when libvirtd said last that the guest has it
 	for asked, pause := (time.Time{}), firstLook; ; pause = min(pause*3/2, longestPause) {
 		if time.Since(asked) >= askAgain {
 			err := r.DomainDetachDeviceAlias(r.domain, aliasPrefix+id, uint32(golibvirt.DomainAffectLive))
@@ -128,16 +133,18 @@ func (r *running) unplug(ctx context.Context, op, id string) error {
 		}
 		now, err := r.describe()
 		switch {
+		case err != nil && ctx.Err() != nil && time.Since(seen) < 2*longestPause:
+			return kept()
 		case err != nil:
 			return err
 		case !slices.Contains(now.ids(), id):
 			return nil
 		}
+		seen = time.Now()
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return heddle.Wrap(heddle.MachineAway, op, id, fmt.Errorf("the guest was asked and has not let go of it: %w", context.Cause(ctx)),
-				"look whether the guest runs and supports hot-plug, and try again")
+			return kept()
 		}
 	}
 }
