@@ -74,7 +74,7 @@ func (p *plugged) machines() []*docker.Host {
 	return []*docker.Host{p.vm, p.other}
 }
 
-// serve starts the service.
+// serve starts the service, and waits until it listens.
 func (p *plugged) serve() {
 	t := p.t // it outlives a part of the test
 	ctx, cancel := context.WithCancel(context.Background())
@@ -97,6 +97,10 @@ func (p *plugged) serve() {
 		if t.Failed() {
 			t.Logf("the service:\n%s", log.String())
 		}
+	})
+	world.Soon(t, "the service listens", func() error {
+		_, err := p.hv.TryRun("sh", "-c", "ss -Hltn 'sport = :7950' | grep -q 7950")
+		return err
 	})
 }
 
