@@ -51,7 +51,7 @@ func (p *plugs) find(card nic.Card) (heddle.NIC, error) {
 }
 
 // among finds the NIC of a card among interfaces of the host: the one whose permanent MAC address it is. Anybody can give an interface
-// that MAC address. An error is of an interface that may be it.
+// that MAC address. An error is of an interface that may be it; then n has its name alone.
 func (p *plugs) among(links []heddle.LinkFact, card nic.Card) (n heddle.NIC, is bool, err error) {
 	for _, l := range links {
 		if l.MAC != card.MAC {
@@ -60,7 +60,7 @@ func (p *plugs) among(links []heddle.LinkFact, card nic.Card) (n heddle.NIC, is 
 		found, failed := p.kernel.Snapshot(l.Name)
 		switch {
 		case failed != nil:
-			err = failed
+			n, err = heddle.NIC{Name: l.Name}, failed
 		case found.Was.Permanent == card.MAC:
 			found.Plugged = &heddle.PluggedNIC{Token: card.Token, Gateways: card.Gateways, Closed: card.Closed}
 			return found, true, nil

@@ -13,15 +13,8 @@ func (p *plugs) onHost(mac heddle.MAC) (name string, err error) {
 	if err := p.host.refresh(); err != nil {
 		return "", err
 	}
-	for _, l := range p.host.now().Links {
-		if l.MAC != mac {
-			continue
-		}
-		if n, err := p.kernel.Snapshot(l.Name); err != nil || n.Was.Permanent == mac { // one that cannot be described may be it
-			return l.Name, nil
-		}
-	}
-	return "", nil
+	n, _, _ := p.among(p.host.now().Links, nic.Card{MAC: mac}) // one that cannot be described may be it
+	return n.Name, nil
 }
 
 // stillHere is the error for a NIC that the provider has taken out, as it says.

@@ -19,11 +19,11 @@ import (
 
 // What the one instance's metadata says.
 const (
-	Region, Zone = "local-1", "local-1a"
-	role         = "heddle"
-	accessKey    = "STS.local"
-	secret       = "a secret of the local cloud"
-	session      = "a session of the local cloud"
+	Region    = "local-1"
+	role      = "heddle"
+	accessKey = "STS.local"
+	secret    = "a secret of the local cloud"
+	session   = "a session of the local cloud"
 )
 
 // Options are what a cloud has.

@@ -93,7 +93,6 @@ func (c *Cloud) Metadata() http.Handler {
 		"instance-id":               func() string { return c.Instance },
 		"instance/instance-type":    func() string { return c.Type },
 		"region-id":                 func() string { return Region },
-		"zone-id":                   func() string { return Zone },
 		"ram/security-credentials/": func() string { return role },
 		"ram/security-credentials/" + role: func() string {
 			text, _ := json.Marshal(map[string]string{"Code": "Success", "AccessKeyId": accessKey, "AccessKeySecret": secret, "SecurityToken": session,
