@@ -29,7 +29,7 @@ func (Mode) Name() string { return "direct" }
 // options are all that the mode knows.
 var options = []heddle.ModeOption{
 	{Name: "nics", Values: "NAME,MAC,…", Text: "several; each attach gets the first free one"},
-	{Name: "plug", Values: "NETWORK", Text: "NICs are plugged in on this network of the hypervisor, and out again"},
+	{Name: "plug", Values: "NETWORK", Text: "NICs are plugged in on this network of their provider, and out again"},
 	{Name: "warm", Values: "N or MIN-MAX", Text: "keep that many NICs plugged in for the next endpoints; with plug alone"},
 }
 
