@@ -42,6 +42,8 @@ type cloud struct {
 	renewed []string
 	unfit   error
 	stuck   []nic.Card
+	// listed is called when the NICs are listed.
+	listed func()
 	// changed has what a watch returns.
 	changed chan string
 	// during is called while something is done.
@@ -115,6 +117,9 @@ func (c *cloud) Permit(ctx context.Context, token, to, as string) error {
 func (c *cloud) Confirm(ctx context.Context, token string) error { return c.ask(ctx, "confirm "+token) }
 
 func (c *cloud) List(ctx context.Context) (all []nic.Card, err error) {
+	if c.listed != nil {
+		c.listed()
+	}
 	for _, card := range c.cards {
 		all = append(all, card)
 	}

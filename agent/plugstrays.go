@@ -25,21 +25,20 @@ func (p *plugs) follow(ctx context.Context) {
 		if err == nil && !lost && p.provider != nil {
 			err = p.tidy(ctx)
 		}
-		now, wait := "", plugsEvery
-		if err != nil && ctx.Err() == nil {
-			now, wait = err.Error(), again
+		if err != nil {
+			if now := err.Error(); now != told && ctx.Err() == nil {
+				told = now
+				p.log.Warn("NICs that are plugged in are not as wanted; it is tried again", "error", err)
+			}
+			pause(ctx, again)
 			again = min(2*again, plugsEvery) // what does not succeed is asked for less and less often
-		} else {
-			again = plugsAgain
+			continue
 		}
-		if now != "" && now != told {
-			p.log.Warn("NICs that are plugged in are not as wanted; it is tried again", "error", err)
-		}
-		told = now
+		told, again = "", plugsAgain
 		select {
 		case <-ctx.Done():
 		case <-p.soon:
-		case <-time.After(wait):
+		case <-time.After(plugsEvery):
 		}
 	}
 }
@@ -47,11 +46,12 @@ func (p *plugs) follow(ctx context.Context) {
 // tidy makes what there is what is wanted: strays are taken out, moves are ended, NICs that left their containers are put back. Then
 // pools are filled. What fails does not keep the rest.
 func (p *plugs) tidy(ctx context.Context) error {
+	before := p.pooled()
 	all, err := p.list(ctx)
 	if err != nil {
 		return err
 	}
-	lost := p.dropLost(all)
+	lost := p.dropLost(all, before)
 	_, err = p.takeOutStrays(ctx, all)
 	signal(p.fill)
 	return errors.Join(lost, err, p.endMoves(ctx, all), p.mend(ctx, all))

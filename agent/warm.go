@@ -71,23 +71,27 @@ func (p *plugs) warmOrder(w warmNetwork) nic.Order {
 	return nic.Order{Token: token, Network: w.on, MAC: mac, Chosen: p.chosen(token, mac)}
 }
 
-// keepPools fills the pools whenever it is asked for, until ctx ends. An order that hangs keeps nothing else waiting.
+// keepPools fills the pools whenever it is asked for, until ctx ends. What does not succeed is tried less and less often. An order that hangs
+// keeps no look waiting.
 func (p *plugs) keepPools(ctx context.Context) {
-	told := ""
+	told, again := "", plugsAgain
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-p.fill:
 		}
-		now := ""
-		if err := p.keepWarm(ctx); err != nil && ctx.Err() == nil {
-			now = err.Error()
-			if now != told {
-				p.log.Warn("a pool has fewer NICs than it should have; it is tried again", "error", err)
-			}
+		err := p.keepWarm(ctx)
+		if err == nil {
+			told, again = "", plugsAgain
+			continue
 		}
-		told = now
+		if now := heddle.CauseOf(err); now != told && ctx.Err() == nil { // the object is a NIC of a new name each time
+			told = now
+			p.log.Warn("a pool has fewer NICs than it should have; it is tried again", "error", err)
+		}
+		pause(ctx, again)
+		again = min(2*again, plugsEvery)
 	}
 }
 
@@ -153,9 +157,23 @@ func (p *plugs) dropWarm(networks []warmNetwork) {
 	}
 }
 
+// pooled are the tokens of the NICs that wait in pools.
+func (p *plugs) pooled() map[string]bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := map[string]bool{}
+	for _, own := range p.pools {
+		for _, n := range own.nics {
+			all[n.Token] = true
+		}
+	}
+	return all
+}
+
 // dropLost forgets NICs of pools that the provider says are not plugged in any more, or that the host does not have: somebody has taken them out
-// by hand, or moved them. all is what the provider lists; a cloud may list a new one late. What is left of them is taken out.
-func (p *plugs) dropLost(all []nic.Card) error {
+// by hand, or moved them. all is what the provider lists; a cloud may list a new one late. before are those that waited when it was asked. What
+// is left of them is taken out.
+func (p *plugs) dropLost(all []nic.Card, before map[string]bool) error {
 	if err := p.host.refresh(); err != nil {
 		return err
 	}
@@ -172,7 +190,7 @@ func (p *plugs) dropLost(all []nic.Card) error {
 		for i := len(own.nics) - 1; i >= 0; i-- {
 			n := own.nics[i]
 			listed, is := plugged[n.Token]
-			if is && !listed || !here[n.MAC] {
+			if before[n.Token] && (is && !listed || !here[n.MAC]) {
 				own.remove(i)
 				p.leaveLocked(n.Token, n.MAC)
 			}

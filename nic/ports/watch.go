@@ -8,12 +8,13 @@ import (
 )
 
 // Watch implements service.Ports. It reads the agent's events.
-func (p Ports) Watch(ctx context.Context, changed func(machine string, gone bool)) error {
+func (p Ports) Watch(ctx context.Context, begun func(), changed func(machine string, gone bool)) error {
 	s, err := p.agent.Events(ctx, client.EventQuery{Filter: []string{"kind=" + string(events.Endpoint), "label=" + LabelMachine}})
 	if err != nil {
 		return err
 	}
 	defer s.Close()
+	begun()
 	for {
 		e, err := s.Next()
 		if err != nil {

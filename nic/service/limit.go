@@ -8,14 +8,14 @@ import (
 	"golang.org/x/net/netutil"
 )
 
-// maxConnections bounds all connections, maxPerAddress those of one address. Whoever reaches the port can open
-// connections without a grant. They end after some seconds.
-const maxConnections, maxPerAddress = 256, 16
+// maxConnections bounds all connections, besides those of machines that watch, and maxPerAddress those of one address. Whoever reaches the
+// port can open connections without a grant. They end after some seconds.
+const maxConnections, maxPerAddress = 256, 32
 
 // limit keeps the connections of a listener within both bounds. What is over the bound of an address is closed at
 // once, what is over the other waits.
-func limit(l net.Listener) net.Listener {
-	return netutil.LimitListener(&addressListener{Listener: l, open: map[netip.Addr]int{}}, maxConnections)
+func limit(l net.Listener, machines int) net.Listener {
+	return netutil.LimitListener(&addressListener{Listener: l, open: map[netip.Addr]int{}}, maxConnections+machines*maxWatches)
 }
 
 // addressListener bounds the connections of each address.

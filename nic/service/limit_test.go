@@ -59,7 +59,7 @@ func (c scriptedConn) RemoteAddr() net.Addr { return c.from }
 func TestLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := &scripted{make(chan string, 1000)}
-		l := limit(in)
+		l := limit(in, 3)
 		accept := func(from string) net.Conn {
 			in.from <- from
 			c, err := l.Accept()
@@ -71,6 +71,9 @@ func TestLimit(t *testing.T) {
 			for range maxPerAddress {
 				all = append(all, accept(netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}), 1).String()))
 			}
+		}
+		for i := range 3 * maxWatches {
+			all = append(all, accept(netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, 100, byte(i)}), 1).String()))
 		}
 		got := make(chan net.Conn)
 		go func() { got <- accept("[2001:db8::1]:1") }()

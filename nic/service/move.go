@@ -67,8 +67,9 @@ func (s *Service) permit(ctx context.Context, port Port, to, as string) error {
 	if why != "" {
 		return heddle.Errorf(heddle.NICNotGranted, "permit move of NIC", port.Machine+"/"+port.Card.Token, why, remedy)
 	}
+	was := port.Move.To
 	port.Move.To, port.Move.As, port.Move.Until = to, as, time.Now().Add(PermitTime)
-	return s.record(ctx, port)
+	return s.record(ctx, port, was)
 }
 
 // callBack ends a permission.
@@ -85,8 +86,9 @@ func (s *Service) callBack(ctx context.Context, port Port) error {
 	if port.Move.Left {
 		return s.ports.Remove(ctx, port)
 	}
+	was := port.Move.To
 	port.Move = Move{}
-	return s.record(ctx, port)
+	return s.record(ctx, port, was)
 }
 
 // takeOver moves the NIC that another machine has permitted into this one.
@@ -187,8 +189,9 @@ func (s *Service) Confirm(ctx context.Context, machine, token string) error {
 		case !found:
 			return heddle.Errorf(heddle.NICNotGranted, op, machine+"/"+token, "the machine that had the NIC has called it back", "detach the endpoint")
 		case port.takenBy(machine):
+			was := port.Machine
 			port.Machine, port.Card.Token, port.Move = machine, token, Move{}
-			err = s.record(ctx, port)
+			err = s.record(ctx, port, was)
 		}
 	}
 	if err != nil {

@@ -166,14 +166,14 @@ func TestLeft(t *testing.T) {
 		w, s, _ := permitted(t)
 		must(t, s.Unplug(ctx, "a", "x"))
 		must(t, s.Unplug(ctx, "a", "x"))
-		must(t, s.Reconcile(ctx))
+		must(t, s.reconcileAll(ctx))
 		if got := w.state(); got != "a/x>b/y left" || cards(t, s, "a") != "" {
 			t.Error(got)
 		}
 		_, err := s.Plug(ctx, "b", over())
 		must(t, err)
 		time.Sleep(PermitTime)
-		must(t, s.Reconcile(ctx))
+		must(t, s.reconcileAll(ctx))
 		must(t, s.Confirm(ctx, "b", "y"))
 		if got := w.state(); got != "b/y, b=tap1" {
 			t.Error(got)
@@ -183,7 +183,7 @@ func TestLeft(t *testing.T) {
 		time.Sleep(PermitTime)
 		_, err = s.Plug(ctx, "b", over())
 		refused(t, "too late", err, heddle.NICNotGranted)
-		must(t, s.Reconcile(ctx))
+		must(t, s.reconcileAll(ctx))
 		if got := w.state(); got != "" {
 			t.Error(got)
 		}
@@ -228,7 +228,7 @@ func TestWrongMachine(t *testing.T) {
 	must(t, s.Permit(ctx, "a", "x", "", ""))
 	refused(t, "plug", errOf(s.Plug(ctx, "a", order("x"))), heddle.UndoFailed)
 	w.fail("unplug tap1", nil)
-	must(t, s.Reconcile(ctx))
+	must(t, s.reconcileAll(ctx))
 	must(t, errOf(s.Plug(ctx, "a", order("x"))))
 	if got := w.state(); got != "a/x, a=tap1" {
 		t.Error(got)
@@ -251,12 +251,12 @@ func TestForsaken(t *testing.T) {
 				w.devices["b"] = nil
 			}
 			before := w.state()
-			must(t, s.Reconcile(ctx))
+			must(t, s.reconcileAll(ctx))
 			if got := w.state(); got != before {
 				t.Errorf("%+v: before its time: %s", c, got)
 			}
 			time.Sleep(PermitTime)
-			must(t, s.Reconcile(ctx))
+			must(t, s.reconcileAll(ctx))
 			if got := w.state(); got != c.state {
 				t.Errorf("%+v: %s", c, got)
 			}
@@ -322,7 +322,7 @@ func TestMoveBeside(t *testing.T) {
 			func() error { return errOf(s.Plug(ctx, "a", order("x"))) },
 			func() error { return s.Permit(ctx, "a", "x", "", "") },
 			end,
-			func() error { return s.Reconcile(context.Background()) },
+			func() error { return s.reconcileAll(context.Background()) },
 		} {
 			all.Go(func() { f() })
 		}

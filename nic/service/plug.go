@@ -76,8 +76,9 @@ func (s *Service) plugFound(ctx context.Context, g *guest, m Machine, ids []stri
 		return s.carryOver(ctx, g, m, ids, port)
 	}
 	if port.Move.Left { // it is wanted again, and not moved
+		was := port.Move.To
 		port.Move = Move{}
-		if err := s.record(ctx, port); err != nil {
+		if err := s.record(ctx, port, was); err != nil {
 			return nic.Card{}, err
 		}
 	}

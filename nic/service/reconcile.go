@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -14,18 +13,20 @@ import (
 // reconcileEvery is how often devices and ports are compared, reconcileTime bounds one comparison.
 const reconcileEvery, reconcileTime = 30 * time.Second, 2 * time.Minute
 
-// keepReconciled reconciles again and again until ctx ends, and each machine as soon as a port of it has gone.
+// keepReconciled has each machine's devices and ports compared again and again until ctx ends, and soon after a port of it has gone.
 func (s *Service) keepReconciled(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, g := range s.guests {
-		all.Go(func() { s.keep(ctx, g.compareSoon, func(ctx context.Context) error { return s.reconcile(ctx, g) }) })
+		all.Go(func() {
+			s.keep(ctx, "not all devices compared with ports", g.compareSoon, func(ctx context.Context) error { return s.reconcile(ctx, g) })
+		})
 	}
-	all.Go(func() { s.keep(ctx, nil, s.removeLeft) })
+	all.Go(func() { s.keep(ctx, "not all ports removed that no machine took over", nil, s.removeLeft) })
 	all.Wait()
 }
 
-// keep does something again and again, and at once when it is asked for. It logs what failed when that changes: a machine may not run for long.
-func (s *Service) keep(ctx context.Context, soon <-chan struct{}, do func(context.Context) error) {
+// keep does something again and again, and soon when it is asked for. It logs what failed when that changes: a machine may not run for long.
+func (s *Service) keep(ctx context.Context, failed string, soon <-chan struct{}, do func(context.Context) error) {
 	told := ""
 	for ctx.Err() == nil {
 		limited, done := context.WithTimeout(ctx, reconcileTime)
@@ -36,33 +37,20 @@ func (s *Service) keep(ctx context.Context, soon <-chan struct{}, do func(contex
 			now = err.Error()
 		}
 		if now != told && now != "" {
-			s.log.Warn("not all devices compared with ports", "error", err)
+			s.log.Warn(failed, "error", err)
 		}
 		told = now
 		select {
 		case <-ctx.Done():
 		case <-soon:
+			pause(ctx, watchRest) // others may go just now
 		case <-time.After(reconcileEvery):
 		}
 	}
 }
 
-// Reconcile unplugs devices of ours that have no port: a service that was killed left them, or their ports were
-// removed by hand. Ports without a device stay: the machine plugs them again, or unplugs them. Ports go that were left for another
-// machine which did not take them in time. It may run beside requests. What cannot be done for one machine stops it for no
-// other; the error says what it was.
-func (s *Service) Reconcile(ctx context.Context) error {
-	names := slices.Sorted(maps.Keys(s.guests))
-	errs := make([]error, len(names)+1)
-	var all sync.WaitGroup
-	for i, name := range names {
-		all.Go(func() { errs[i] = s.reconcile(ctx, s.guests[name]) })
-	}
-	all.Wait()
-	errs[len(names)] = s.removeLeft(ctx)
-	return errors.Join(errs...)
-}
-
+// reconcile unplugs devices of ours that have no port: a service that was killed left them, or their ports were removed by hand. Ports
+// without a device stay: the machine plugs them again, or unplugs them. It may run beside requests.
 func (s *Service) reconcile(ctx context.Context, g *guest) error {
 	leave, err := g.enter(ctx, "")
 	if err != nil {
@@ -130,7 +118,7 @@ func (s *Service) unplugOne(ctx context.Context, g *guest, m Machine, id string,
 	return nil
 }
 
-// removeLeft removes the ports that nobody wants.
+// removeLeft removes the ports that nobody wants: those that were left for another machine, which did not take them in time.
 func (s *Service) removeLeft(ctx context.Context) error {
 	all, err := s.ports.List(ctx)
 	if err != nil {

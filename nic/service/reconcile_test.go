@@ -23,7 +23,7 @@ func TestReconcile(t *testing.T) {
 	w.devices["a"] = append(w.devices["a"], "x", "kept")
 	w.devices["b"] = []string{"z"}
 	w.took()
-	must(t, s.Reconcile(ctx))
+	must(t, s.reconcileAll(ctx))
 	if got := w.state(); got != "a/kept, a/port, a=kept, a=tap1, b/x" {
 		t.Error(got)
 	}
@@ -40,23 +40,23 @@ func TestReconcileFails(t *testing.T) {
 	s := w.service()
 	w.devices["a"], w.devices["b"] = []string{"x", "y"}, []string{"z"}
 	w.fail("unplug x", errors.New("broken"))
-	refused(t, "reconcile", s.Reconcile(ctx), heddle.NotPlugged)
+	refused(t, "reconcile", s.reconcileAll(ctx), heddle.NotPlugged)
 	if got := w.state(); got != "a=x" {
 		t.Error(got)
 	}
 	w.fail("unplug x", nil)
 	w.fail("list", errors.New("broken"))
-	refused(t, "reconcile", s.Reconcile(ctx), heddle.NotPlugged)
+	refused(t, "reconcile", s.reconcileAll(ctx), heddle.NotPlugged)
 	if got := w.state(); got != "a=x" {
 		t.Error(got)
 	}
 	w.fail("list", nil)
 	w.fail("plugged", errors.New("broken"))
-	refused(t, "reconcile", s.Reconcile(ctx), heddle.NotPlugged)
+	refused(t, "reconcile", s.reconcileAll(ctx), heddle.NotPlugged)
 	over, cancel := context.WithCancel(ctx)
 	cancel()
 	w.fail("plugged", nil)
-	refused(t, "reconcile", s.Reconcile(over), heddle.Waited)
+	refused(t, "reconcile", s.reconcileAll(over), heddle.Waited)
 }
 
 // TestKilled: a service that starts again takes away what a killed one left.

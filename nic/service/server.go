@@ -56,7 +56,7 @@ func NewServer(service *Service, state *State, log *slog.Logger) *Server {
 	mux.HandleFunc("GET "+remote.PathWatch, handle(func(ctx context.Context, machine string, r *http.Request) (any, error) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer context.AfterFunc(ending, cancel)()
-		now, err := service.Watch(ctx, machine, r.FormValue(remote.QuerySince))
+		now, err := service.Watch(ctx, machine, r.URL.Query().Get(remote.QuerySince))
 		return remote.WatchAnswer{Now: now}, err
 	}))
 	mux.HandleFunc("PUT "+remote.PathNICs+"/{token}", handle(func(ctx context.Context, machine string, r *http.Request) (any, error) {
@@ -105,7 +105,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 			s.http.Close()
 		}
 	}()
-	err := s.http.ServeTLS(limit(l), "", "")
+	err := s.http.ServeTLS(limit(l, len(s.service.guests)), "", "")
 	cancel()
 	<-stopped
 	background.Wait()

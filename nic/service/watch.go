@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"sync"
 	"time"
 
@@ -17,8 +18,9 @@ const (
 	watchTime = 15 * time.Second
 	// maxWatches is how many watches of one machine wait at a time. One of an agent that was killed may be among them.
 	maxWatches = 2
-	// portsAgain is how soon the ports are watched again after an error.
-	portsAgain = 2 * time.Second
+	// watchRest is how long is waited after a change for what may change with it, portsAgain how soon the ports are watched again after
+	// an error.
+	watchRest, portsAgain = 200 * time.Millisecond, 2 * time.Second
 )
 
 // changes tells those who wait for the next change of something.
@@ -53,20 +55,20 @@ func (s *Service) Watch(ctx context.Context, machine, since string) (now string,
 	case g.watches <- struct{}{}:
 		defer func() { <-g.watches }()
 	default:
-		return "", heddle.Errorf(heddle.Waited, "watch NICs of", machine, heddle.Count(maxWatches, "watch")+" of the machine wait already", "ask again when one has ended")
+		return "", heddle.Errorf(heddle.Waited, "watch NICs of", machine, fmt.Sprintf("%d watches of the machine wait already", maxWatches), "ask again when one has ended")
 	}
 	ctx, cancel := context.WithTimeout(ctx, watchTime)
 	defer cancel()
 	for {
 		changed := g.changes.wait()
 		now, err := s.version(context.WithoutCancel(ctx), machine)
-		if err != nil || now != since {
+		if err != nil || now != since || ctx.Err() != nil {
 			return now, err
 		}
 		select {
 		case <-changed:
+			pause(ctx, watchRest)
 		case <-ctx.Done():
-			return now, nil
 		}
 	}
 }
@@ -93,16 +95,14 @@ func (s *Service) version(ctx context.Context, machine string) (string, error) {
 
 // keepWatching tells machines of changes of their ports until ctx ends, whoever has made them.
 func (s *Service) keepWatching(ctx context.Context) {
+	told := ""
 	for ctx.Err() == nil {
-		err := s.ports.Watch(ctx, s.portChanged)
-		if ctx.Err() == nil {
-			s.log.Debug("ports are not watched; it is tried again", "error", err)
+		err := s.ports.Watch(ctx, s.allChanged, s.portChanged)
+		if now := err.Error(); now != told && ctx.Err() == nil {
+			s.log.Warn("ports are not watched; machines learn of changes some seconds later", "error", err)
+			told = now
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(portsAgain):
-		}
-		s.tellAll() // some may have been missed
+		pause(ctx, portsAgain)
 	}
 }
 
@@ -121,15 +121,26 @@ func (s *Service) portChanged(machine string, gone bool) {
 	}
 }
 
-// tellAll tells all machines that something may have changed.
-func (s *Service) tellAll() {
-	for _, g := range s.guests {
-		g.changes.tell()
+// allChanged says of all machines that ports may have changed or gone.
+func (s *Service) allChanged() {
+	for name := range s.guests {
+		s.portChanged(name, true)
 	}
 }
 
-// record records a port's move, which concerns machines that the port may name no more.
-func (s *Service) record(ctx context.Context, p Port) error {
-	defer s.tellAll()
+// record records a port's move, and tells the machines that it concerns, or did before.
+func (s *Service) record(ctx context.Context, p Port, before ...string) error {
+	defer func() {
+		for _, name := range append(before, p.Machine, p.Move.To) {
+			s.portChanged(name, false)
+		}
+	}()
 	return s.ports.Keep(ctx, p)
+}
+
+func pause(ctx context.Context, long time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(long):
+	}
 }

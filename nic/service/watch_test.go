@@ -1,6 +1,12 @@
 package service
 
 import (
+	"bytes"
+	"crypto/tls"
+	"errors"
+	"mime/multipart"
+	"net/http"
+	"os"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -77,14 +83,11 @@ func TestWatch(t *testing.T) {
 	must(t, s.Remove(ctx, port))
 	s.changed <- portChange{machine: "b", gone: true}
 	changedFrom(t, "removed by hand", before, next)
-	if _, err := poll.Until(10*time.Second, 10*time.Millisecond, func() error {
-		if got := s.world.state(); got != "b/other, b=tap2" {
-			return heddle.Errorf(heddle.NotPlugged, "look at", "world", got, "")
-		}
-		return nil
-	}); err != nil {
-		t.Error("the device of a port that was removed by hand stays: ", err)
-	}
+	soon(t, "the device of a port that was removed by hand is out", func() bool { return s.world.state() == "b/other, b=tap2" })
+
+	s.changed <- portChange{broken: errors.New("the agent has ended")}
+	must(t, s.Remove(ctx, s.ports["tap2"]))
+	soon(t, "the device of a port that was removed while the agent was away is out", func() bool { return s.world.state() == "" })
 }
 
 // onlyState is the machine's state, which is still as it was.
@@ -101,36 +104,69 @@ func onlyState(t *testing.T, c *remote.Client, was string) string {
 func TestWatchEnds(t *testing.T) {
 	s := serve(t, newWorld(), "127.0.0.1")
 	a := s.client(t, "a")
-	before, one := watch(t, a)
-	two := make(chan watched, 1)
-	if _, err := poll.Until(10*time.Second, time.Millisecond, func() error { // watch's own may not have begun
+	before, err := a.Watch(ctx, "")
+	must(t, err)
+	ended := make(chan watched, maxWatches)
+	for i := range maxWatches {
+		soon(t, "the former watch is over, or waits", func() bool { return len(s.server.service.guests["a"].watches) == i })
 		go func() {
 			now, err := a.Watch(ctx, before)
-			if err == nil {
-				two <- watched{now, err}
-			}
+			ended <- watched{now, err}
 		}()
-		_, err := a.Watch(ctx, "")
-		if err == nil {
-			return heddle.Errorf(heddle.Waited, "watch", "a", "it is let in", "")
-		}
-		refused(t, "third watch", err, heddle.Waited)
-		return nil
-	}); err != nil {
-		t.Error(err)
 	}
-	if _, err := s.client(t, "b").Watch(ctx, ""); err != nil {
-		t.Error("another machine's watch: ", err)
-	}
+	soon(t, "both wait", func() bool { return len(s.server.service.guests["a"].watches) == maxWatches })
+	refused(t, "third watch", errOf(a.Watch(ctx, "")), heddle.Waited)
+	must(t, errOf(s.client(t, "b").Watch(ctx, "")))
 	began := time.Now()
 	must(t, s.stop())
-	for _, c := range []<-chan watched{one, two} {
-		if got := <-c; got.err != nil || got.now != before {
+	for range maxWatches {
+		if got := <-ended; got.err != nil || got.now != before {
 			t.Errorf("%+v, before %s", got, before)
 		}
 	}
 	if took := time.Since(began); took > watchTime/2 {
 		t.Errorf("with watches, the service took %v to end", took)
+	}
+}
+
+func soon(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	if _, err := poll.Until(10*time.Second, time.Millisecond, func() error {
+		if !is() {
+			return errors.New("it is not so")
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(what, ": ", err)
+	}
+}
+
+// TestWatchBody: what a machine sends with a watch is not read, and nothing of it is kept.
+func TestWatchBody(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	s := serve(t, newWorld(), "127.0.0.1")
+	g := s.grant(t, "a")
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	part, err := form.CreateFormFile(remote.QuerySince, "large")
+	must(t, err)
+	_, err = part.Write(make([]byte, 40<<20)) // more than net/http has of a form in memory
+	must(t, err)
+	must(t, form.Close())
+	req, err := http.NewRequest(http.MethodGet, "https://"+g.Address+remote.PathWatch, &body)
+	must(t, err)
+	req.Header.Set("Content-Type", form.FormDataContentType())
+	req.Header.Set("Authorization", "Bearer "+g.Machine+"."+g.Secret)
+	c := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	resp, err := c.Do(req)
+	if err == nil {
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			t.Errorf("status %s: the test's request is refused", resp.Status)
+		}
+	}
+	if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {
+		t.Errorf("%v is left, %v", left, err)
 	}
 }
 

@@ -38,6 +38,7 @@ type world struct {
 type portChange struct {
 	machine string
 	gone    bool
+	broken  error
 }
 
 func newWorld() *world {
@@ -154,10 +155,14 @@ func (w *world) Remove(_ context.Context, p Port) error {
 	return nil
 }
 
-func (w *world) Watch(ctx context.Context, changed func(machine string, gone bool)) error {
+func (w *world) Watch(ctx context.Context, begun func(), changed func(machine string, gone bool)) error {
+	begun()
 	for {
 		select {
 		case c := <-w.changed:
+			if c.broken != nil {
+				return c.broken
+			}
 			changed(c.machine, c.gone)
 		case <-ctx.Done():
 			return ctx.Err()
@@ -236,4 +241,13 @@ func (m machine) Slots(context.Context) (all, free int, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.slots, m.slots - len(m.devices[m.name]), m.broken["slots"]
+}
+
+// reconcileAll does once what the service does again and again.
+func (s *Service) reconcileAll(ctx context.Context) error {
+	var errs []error
+	for _, g := range s.guests {
+		errs = append(errs, s.reconcile(ctx, g))
+	}
+	return errors.Join(append(errs, s.removeLeft(ctx))...)
 }

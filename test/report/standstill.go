@@ -18,7 +18,7 @@ import (
 const (
 	// probeEvery is how often a probe does what tests do all the time, stillAfter how long that may take: then the machine stands still.
 	probeEvery, stillAfter = time.Second, 10 * time.Second
-	// maxStill is how many standstills are kept.
+	// maxStill is how many lines about standstills are kept.
 	maxStill = 20
 )
 
@@ -43,20 +43,23 @@ func (s *standstill) watch(ctx context.Context) {
 // probe does something again and again, and notes what took long, with what the kernel kept waiting meanwhile.
 func (s *standstill) probe(ctx context.Context, what string, do func() error) {
 	for ; ctx.Err() == nil; time.Sleep(probeEvery) {
-		began, waiting := time.Now(), make(chan string, 1)
-		look := time.AfterFunc(stillAfter, func() { waiting <- blocked() })
-		err := do()
-		if !look.Stop() {
-			s.note(began, time.Since(began), what, err, <-waiting)
+		began, told := time.Now(), make(chan struct{})
+		look := time.AfterFunc(stillAfter, func() {
+			s.note("%s  more than %v for %s%s", began.UTC().Format(time.TimeOnly), stillAfter, what, blocked())
+			close(told)
+		})
+		if err := do(); !look.Stop() {
+			<-told
+			s.note("%s  that took %.0f s, and ended with %v", time.Now().UTC().Format(time.TimeOnly), time.Since(began).Seconds(), err)
 		}
 	}
 }
 
-func (s *standstill) note(began time.Time, took time.Duration, what string, err error, waiting string) {
+func (s *standstill) note(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.found) < maxStill {
-		s.found = append(s.found, fmt.Sprintf("  %s  %.0f s for %s, which ended with %v%s\n", began.UTC().Format(time.TimeOnly), took.Seconds(), what, err, waiting))
+		s.found = append(s.found, fmt.Sprintf("  "+format+"\n", args...))
 	}
 }
 
@@ -74,8 +77,10 @@ func syncFile() error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name())
 	defer f.Close()
+	if err := os.Remove(f.Name()); err != nil { // this program may end at any moment
+		return err
+	}
 	if _, err := f.WriteString("probe"); err != nil {
 		return err
 	}

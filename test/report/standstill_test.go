@@ -25,7 +25,7 @@ func TestStandstill(t *testing.T) {
 		time.Sleep(time.Minute)
 		var out strings.Builder
 		s.print(&out)
-		if got := out.String(); strings.Count(got, "\n") < 3 || strings.Count(got, "a thing") != 1 || !strings.Contains(got, "11 s for a thing, which ended with broken") {
+		if got := out.String(); strings.Count(got, "\n") < 3 || strings.Count(got, "a thing") != 1 || !strings.Contains(got, "more than 10s for a thing") || !strings.Contains(got, "took 11 s, and ended with broken") {
 			t.Errorf("told %q", got)
 		}
 	})
