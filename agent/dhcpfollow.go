@@ -59,6 +59,9 @@ func (a *Agent) applyLease(id heddle.EndpointID) error {
 	if !known || !kept || op != "" || old.grants(lease) && !unsure {
 		return nil
 	}
+	if old.offered() {
+		return nil // until its engine has made it what it was told, and that can be changed
+	}
 	defer a.activity.begin()()
 	pod, err := a.containers.openPod(old)
 	if err != nil {
@@ -104,7 +107,9 @@ func (a *Agent) withLease(r record, lease heddle.DHCPLease, pod kernel.Pod) (rec
 	if err != nil {
 		return r, err
 	}
+	was := r.Endpoint.Addrs
 	r.Endpoint = r.Endpoint.WithDHCP(lease)
+	r.Endpoint.OwnRoutes = r.Endpoint.OwnRoutes || r.Endpoint.Handover && !slices.Equal(was, r.Endpoint.Addrs)
 	plan, err := n.planFor(a.host.now(), r.Endpoint)
 	if err != nil && !lease.Held { // such as of a parent that was renamed
 		r.Plan = withoutAddress(r.Plan)
