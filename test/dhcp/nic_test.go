@@ -35,7 +35,9 @@ func TestNIC(t *testing.T) {
 			server := startDnsmasq(t, newNIC(t), "--dhcp-option=option:T1,3", "--dhcp-option=option:T2,60")
 			cell.Sh(t, "%s", before)
 			w.Network(t, "lan", "direct", onNIC)
-			look := func() string { return cell.Sh(t, "ip -4 -o address show dev nic1; ip -o link show nic1 | sed s/qdisc.*//") }
+			look := func() string {
+				return cell.Sh(t, "ip -4 -o address show dev nic1; ip -o link show nic1 | sed s/qdisc.*//")
+			}
 			was := look()
 			a := w.Pod(t, "a", "lan")
 			if e := a.Endpoint; e.DHCP == nil || !e.DHCP.Held || e.MAC != "02:00:00:00:0a:01" || !e.DefaultRoute || e.DHCP.Server != world.Outside4 {
