@@ -1,6 +1,7 @@
 package dhcp_test
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -52,6 +53,29 @@ func TestEngineFollows(t *testing.T) {
 	has(t, w, a, "192.0.2.51/24")
 	a.Reaches(t, world.Outside4, world.Beyond4)
 	w.AuditEmpty(t)
+}
+
+// TestEngineLate: a lease that changes before the engine has taken the link counts when it has, and what the engine was told goes then.
+func TestEngineLate(t *testing.T) {
+	w := world.New(t)
+	s := w.ServeDHCP(t)
+	w.Network(t, "lan", "macvlan", byDHCP)
+	ns := world.NewNetns(t, "a")
+	reply := w.HandOver(t, ns, "lan")
+	s.Set(func() { s.TakesBack = true })
+	world.Soon(t, "the lease is another", func() error {
+		e, err := w.Endpoint(reply.Endpoint.ID)
+		if err == nil && (!e.DHCP.Held || e.DHCP.Address == reply.Endpoint.Addrs[0]) {
+			err = fmt.Errorf("%+v", e.DHCP)
+		}
+		return err
+	})
+	a := &world.Pod{Netns: ns, Endpoint: reply.Endpoint}
+	a.Take(t, reply, "eth0")
+	has(t, w, a, "192.0.2.51/24")
+	a.Reaches(t, world.Outside4, world.Beyond4)
+	w.AuditEmpty(t)
+	cell.Must(t, w.LeaveNow(ctx, reply.Endpoint.ID))
 }
 
 // TestEngineElsewhere: the default route that an engine has made through another network stays the container's.
