@@ -2,7 +2,9 @@ package agent
 
 import (
 	"errors"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/dhcp"
@@ -12,7 +14,9 @@ import (
 // deadLAN is a parent that cannot be opened.
 type deadLAN struct{ LAN }
 
-func (deadLAN) OpenWire(string) (kernel.Wire, error) { return nil, errors.New("no such device") }
+func (deadLAN) OpenWire(kernel.Pod, string) (kernel.Wire, error) {
+	return nil, errors.New("no such device")
+}
 
 // TestDHCPAsksAs: the agent knows the MAC addresses from which it asks, and no others; a client that has
 // nobody to ask for is forgotten.
@@ -28,5 +32,17 @@ func TestDHCPAsksAs(t *testing.T) {
 	d.end(e.ID)
 	if d.asksAs(e.MAC) || len(d.clients)+len(d.of)+len(d.unsure) > 0 {
 		t.Errorf("left: %+v", d)
+	}
+}
+
+// TestForgotten: what was leased ahead is given back after two minutes, unless it was attached meanwhile.
+func TestForgotten(t *testing.T) {
+	id := func(name string) heddle.EndpointID { return heddle.EndpointID{Container: name, IfName: "eth"} }
+	long := time.Now().Add(-leaseTime - time.Second)
+	d := &dhcpLeases{ahead: map[heddle.EndpointID]time.Time{id("old"): long, id("attached"): long}}
+	d.keepAhead(id("new"))
+	d.end(id("attached"))
+	if got := d.forgotten(); !slices.Equal(got, []heddle.EndpointID{id("old")}) {
+		t.Errorf("forgotten: %v", got)
 	}
 }

@@ -59,6 +59,9 @@ func (a *Agent) applyLease(id heddle.EndpointID) error {
 	if !known || !kept || op != "" || old.grants(lease) && !unsure {
 		return nil
 	}
+	if old.offered() {
+		return nil // until its engine has made it what it was told, and that can be changed
+	}
 	defer a.activity.begin()()
 	pod, err := a.containers.openPod(old)
 	if err != nil {
@@ -87,13 +90,16 @@ func (a *Agent) applyLease(id heddle.EndpointID) error {
 		a.wanted.replaceRecord(next, old)
 		return err
 	}
+	var made []string
 	if pod != nil && (unsure || !add.Host.Empty() || !add.Pod.Empty()) {
-		if _, err := a.handovers.reapply(next, pod); err != nil {
+		if made, err = a.handovers.reapply(next, pod); err != nil {
 			return err
 		}
 	}
 	a.dhcp.setUnsure(id, false)
-	a.tellOfAddress(old, next, pod)
+	if a.tellOfAddress(old, next); len(made) > 0 { // or an agent that was killed had not told the LAN
+		a.lanDevices.announce(next.Endpoint, pod)
+	}
 	return conflict
 }
 
@@ -104,7 +110,9 @@ func (a *Agent) withLease(r record, lease heddle.DHCPLease, pod kernel.Pod) (rec
 	if err != nil {
 		return r, err
 	}
+	was := r.Endpoint.Addrs
 	r.Endpoint = r.Endpoint.WithDHCP(lease)
+	r.Endpoint.OwnRoutes = r.Endpoint.OwnRoutes || r.Endpoint.Handover && !slices.Equal(was, r.Endpoint.Addrs)
 	plan, err := n.planFor(a.host.now(), r.Endpoint)
 	if err != nil && !lease.Held { // such as of a parent that was renamed
 		r.Plan = withoutAddress(r.Plan)
@@ -150,8 +158,8 @@ func (a *Agent) takeOff(r record, gone heddle.Plan, pod kernel.Pod) error {
 	return a.kernel.Remove(gone, pod, a.wanted.has)
 }
 
-// tellOfAddress tells of an address that has come or gone: the log, those who watch events, and the LAN.
-func (a *Agent) tellOfAddress(old, next record, pod kernel.Pod) {
+// tellOfAddress tells of an address that has come or gone: the log, and those who watch events.
+func (a *Agent) tellOfAddress(old, next record) {
 	if slices.Equal(old.Endpoint.Addrs, next.Endpoint.Addrs) {
 		return
 	}
@@ -160,7 +168,6 @@ func (a *Agent) tellOfAddress(old, next record, pod kernel.Pod) {
 		"is", next.Endpoint.Addrs, "why", cmp.Or(l.Trouble, "granted by server "+l.Server.String()))
 	a.flows.forgetFlows(old.Endpoint, next.Endpoint)
 	a.networks.endpointEvent(events.Updated, next.Endpoint)
-	a.lanDevices.announce(next.Endpoint, pod)
 }
 
 // recordLease records what an endpoint's lease grants now.

@@ -18,9 +18,9 @@ const (
 
 var broadcastMAC = heddle.MAC("ff:ff:ff:ff:ff:ff")
 
-// ARP is what is read of an ARP packet.
+// ARP is what is read of an ARP packet. From is who sent the frame, SenderMAC who is said to have SenderIP.
 type ARP struct {
-	SenderMAC          heddle.MAC
+	From, SenderMAC    heddle.MAC
 	SenderIP, TargetIP netip.Addr
 }
 
@@ -37,7 +37,7 @@ func Parse(b []byte, ours func(xid uint32, mac heddle.MAC) bool) (m *Message, a 
 		if len(rest) < arpSize || binary.BigEndian.Uint64(rest)>>16 != 0x000108000604 {
 			return nil, nil
 		}
-		return nil, &ARP{SenderMAC: heddle.MAC(net.HardwareAddr(rest[8:14]).String()),
+		return nil, &ARP{From: from, SenderMAC: heddle.MAC(net.HardwareAddr(rest[8:14]).String()),
 			SenderIP: netip.AddrFrom4([4]byte(rest[14:18])), TargetIP: netip.AddrFrom4([4]byte(rest[24:28]))}
 	case etherIPv4:
 		if payload := udpPayload(rest); payload != nil && isOurs(payload, ours) {
@@ -125,8 +125,15 @@ func checksum(sum uint32, b []byte) uint16 {
 
 // probeFrame asks who has an address, without claiming it (RFC 5227, 2.1.1).
 func probeFrame(mac heddle.MAC, a netip.Addr) []byte {
+	return arpRequest(mac, netip.IPv4Unspecified(), a)
+}
+
+// announcementFrame claims an address (RFC 5227, 2.3).
+func announcementFrame(mac heddle.MAC, a netip.Addr) []byte { return arpRequest(mac, a, a) }
+
+func arpRequest(mac heddle.MAC, sender, target netip.Addr) []byte {
+	from, to := sender.As4(), target.As4()
 	p := append(binary.BigEndian.AppendUint64(nil, 0x0001080006040001), macBytes(mac)...)
-	p = append(p, make([]byte, 10)...)
-	to := a.As4()
+	p = append(append(p, from[:]...), make([]byte, 6)...)
 	return etherFrame(broadcastMAC, mac, etherARP, append(p, to[:]...))
 }

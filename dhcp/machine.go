@@ -52,11 +52,20 @@ type Machine struct {
 	tries, failures int
 	began, asked    time.Time
 	next            time.Time
+	// defended is when the address was last defended against somebody else who uses it.
+	defended time.Time
 }
 
 // NewMachine has no lease, and begins at its first Tick.
 func NewMachine(id Identity, refuse func(netip.Prefix) string) *Machine {
 	return &Machine{id: id, refuse: refuse, lease: heddle.DHCPLease{State: selecting}}
+}
+
+// Want has the first question ask for an address.
+func (m *Machine) Want(a netip.Addr) {
+	if a.Is4() {
+		m.lease.Address = netip.PrefixFrom(a, a.BitLen())
+	}
 }
 
 // Resume goes on with a lease that an earlier agent recorded: it asks the server whether the lease
