@@ -53,7 +53,7 @@ func (m *Machine6) Release() [][]byte {
 // that are probed or answered for.
 func (m *Machine6) Hears() (all []heddle.MAC) {
 	group := func(a netip.Addr) { all = append(all, groupMAC(solicited(a))) }
-	if m.lease.asks() || m.link.probing {
+	if m.lease.asks() && m.lease.state != bound || m.link.probing {
 		all = append(all, m.id.MAC)
 		group(m.link.address)
 	}
