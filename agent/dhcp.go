@@ -33,7 +33,7 @@ type dhcpLeases struct {
 
 // acquire asks the LAN for a lease until the context ends.
 func (d *dhcpLeases) acquire(ctx context.Context, n *network, e heddle.Endpoint) (heddle.DHCPLease, error) {
-	c := d.begin(n, e, dhcp.NewMachine(dhcp.NewIdentity(n.ID, e.ID, e.MAC), d.refusal(n, e.ID)))
+	c := d.begin(n, e, dhcp.NewMachine(dhcp.NewIdentity(n.ID, e.ID, e.MAC), d.refusal(n, e.ID)), d.newSix(n, e))
 	return c.Await(ctx, e.ID)
 }
 
@@ -43,12 +43,12 @@ func (d *dhcpLeases) resume(n *network, e heddle.Endpoint) {
 	if e.DHCP != nil {
 		was = *e.DHCP
 	}
-	d.begin(n, e, dhcp.Resume(dhcp.NewIdentity(n.ID, e.ID, e.MAC), d.refusal(n, e.ID), was, time.Now()))
+	d.begin(n, e, dhcp.Resume(dhcp.NewIdentity(n.ID, e.ID, e.MAC), d.refusal(n, e.ID), was, time.Now()), d.resumeSix(n, e, was))
 	d.setUnsure(e.ID, true)
 }
 
-// begin has a machine's lease kept by the client of the network's LAN.
-func (d *dhcpLeases) begin(n *network, e heddle.Endpoint, m *dhcp.Machine) *dhcp.Client {
+// begin has a machine's lease kept by the client of the network's LAN, and IPv6 addresses if there is a machine for them.
+func (d *dhcpLeases) begin(n *network, e heddle.Endpoint, m *dhcp.Machine, six *dhcp.Machine6) *dhcp.Client {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	c, parent := d.clients[n.Parent], n.Parent
@@ -57,7 +57,7 @@ func (d *dhcpLeases) begin(n *network, e heddle.Endpoint, m *dhcp.Machine) *dhcp
 		d.clients[parent] = c
 	}
 	d.of[e.ID] = c
-	c.Keep(e.ID, m)
+	c.Keep(e.ID, m, six)
 	return c
 }
 
