@@ -91,8 +91,11 @@ type Endpoint struct {
 	Addrs []netip.Prefix `json:"addrs,omitempty"`
 	// DHCP is the lease of the address, on a network whose addresses come from a DHCP server.
 	DHCP *DHCPLease `json:"dhcp,omitempty"`
-	MAC  MAC        `json:"mac,omitempty"`
-	MTU  int        `json:"mtu,omitempty"`
+	// OwnRoutes says of an endpoint that is handed over that the routes which its engine made went with an earlier address of
+	// its lease. They are the agent's now.
+	OwnRoutes bool `json:"ownRoutes,omitempty"`
+	MAC       MAC  `json:"mac,omitempty"`
+	MTU       int  `json:"mtu,omitempty"`
 	// NIC is the host's interface that the container was given, with its earlier state.
 	NIC *NIC `json:"nic,omitempty"`
 	// MovesTo is another machine of the same hypervisor, which may take over the NIC that was plugged in for the endpoint. When

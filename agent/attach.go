@@ -223,7 +223,7 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 	}
 	if err == nil && !req.DryRun {
 		if err = a.lanDevices.noteParent(&r); err == nil {
-			err = a.makeEndpoint(r, pod, conf)
+			err = a.makeEndpoint(ctx, r, pod, conf)
 		}
 	}
 	var dark time.Duration
@@ -260,7 +260,7 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 
 // makeEndpoint records the intent, applies the plan, and records the result. After an error
 // nothing is left.
-func (a *Agent) makeEndpoint(r record, pod kernel.Pod, conf *resolvConf) error {
+func (a *Agent) makeEndpoint(ctx context.Context, r record, pod kernel.Pod, conf *resolvConf) error {
 	defer a.activity.begin()()
 	if err := a.trip.step("ledger intent attach"); err != nil {
 		return err
@@ -274,6 +274,9 @@ func (a *Agent) makeEndpoint(r record, pod kernel.Pod, conf *resolvConf) error {
 	err := a.holds.hold(r, pod)
 	if err == nil {
 		err = a.applyMissing(r, pod)
+	}
+	if err == nil && r.Endpoint.NIC != nil {
+		r, err = a.leaseOnNIC(ctx, r, pod)
 	}
 	if err == nil {
 		err = a.lanDevices.noteDevice(r.Endpoint.ID, pod)

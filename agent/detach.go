@@ -48,6 +48,7 @@ func (a *Agent) detach(id heddle.EndpointID) (r record, found bool, err error) {
 	defer a.endpointLocks.Lock(id)()
 	defer a.activity.begin()()
 	if r, found = a.records.get(id); !found {
+		a.dhcp.end(id) // what was leased ahead
 		return r, false, nil
 	}
 	return r, true, a.remove(r)
@@ -110,6 +111,7 @@ func (a *Agent) removePlan(r record, plan heddle.Plan, pod kernel.Pod) error {
 	if r.Request.ResolvConf {
 		a.dropResolvConf(r.Endpoint)
 	}
+	a.releaseOnNIC(r)
 	err := errors.Join(a.lanDevices.removeFromLAN(r, pod), a.kernel.Remove(plan, pod, a.wanted.has))
 	if err == nil {
 		err = a.holds.release(r)

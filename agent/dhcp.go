@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"net/netip"
+	"os"
 	"slices"
 	"time"
 
@@ -12,18 +13,22 @@ import (
 )
 
 // dhcpLeases has the endpoints' addresses asked for and kept, on networks whose addresses come from a
-// DHCP server: one client for each LAN. What was granted is in the endpoints' records.
+// DHCP server: one client for each LAN, which is a parent or the NIC that a container has. What was granted is in
+// the endpoints' records.
 type dhcpLeases struct {
-	kernel  LAN
-	host    *hostView
-	records *records
+	kernel     LAN
+	host       *hostView
+	records    *records
+	containers *containers
 	// follow is called after an endpoint's lease has changed.
 	follow func(heddle.EndpointID)
 
 	mu mutex[atDHCP]
-	// clients are by parent, of by endpoint.
+	// clients are by LAN, of by endpoint.
 	clients map[string]*dhcp.Client
 	of      map[heddle.EndpointID]*dhcp.Client
+	// ahead says since when there are leases of endpoints that are about to be attached.
+	ahead map[heddle.EndpointID]time.Time
 	// unsure are the endpoints of which it is not known that their containers have what the records say:
 	// an earlier agent may have been killed between the two.
 	unsure map[heddle.EndpointID]bool
@@ -31,10 +36,33 @@ type dhcpLeases struct {
 	failed map[heddle.EndpointID]string
 }
 
-// acquire asks the LAN for a lease until the context ends.
-func (d *dhcpLeases) acquire(ctx context.Context, n *network, e heddle.Endpoint) (heddle.DHCPLease, error) {
-	c := d.begin(n, e, dhcp.NewMachine(dhcp.NewIdentity(n.ID, e.ID, e.MAC), d.refusal(n, e.ID)), d.newSix(n, e))
-	return c.Await(ctx, e.ID)
+// acquire asks the LAN for a lease until the context ends: of the wanted address, if there is one, or another.
+func (d *dhcpLeases) acquire(ctx context.Context, n *network, e heddle.Endpoint, want netip.Addr) (heddle.DHCPLease, error) {
+	m := dhcp.NewMachine(d.identity(n, e), d.refusal(n, e.ID))
+	m.Want(want)
+	return d.begin(n, e, m, d.newSix(n, e)).Await(ctx, e.ID)
+}
+
+// take is the lease that an endpoint has got before it is attached, or a new one.
+func (d *dhcpLeases) take(ctx context.Context, n *network, e heddle.Endpoint, want []netip.Addr) (heddle.DHCPLease, error) {
+	d.mu.Lock()
+	c := d.of[e.ID]
+	delete(d.ahead, e.ID)
+	d.mu.Unlock()
+	if c != nil {
+		if l, known := c.Lease(e.ID); known && l.Held {
+			return l, nil
+		}
+	}
+	return d.acquire(ctx, n, e, heddle.OfFamily(want, heddle.IPv4))
+}
+
+// identity is by what servers know an endpoint.
+func (d *dhcpLeases) identity(n *network, e heddle.Endpoint) dhcp.Identity {
+	id := dhcp.NewIdentity(n.ID, e.ID, e.MAC)
+	f, fixed := n.mode.(heddle.FixedMAC)
+	id.SharesMAC = fixed && f.MAC(d.host.now(), n.Network) != ""
+	return id
 }
 
 // resume goes on with the lease of an endpoint that an earlier agent has recorded.
@@ -43,7 +71,7 @@ func (d *dhcpLeases) resume(n *network, e heddle.Endpoint) {
 	if e.DHCP != nil {
 		was = *e.DHCP
 	}
-	d.begin(n, e, dhcp.Resume(dhcp.NewIdentity(n.ID, e.ID, e.MAC), d.refusal(n, e.ID), was, time.Now()), d.resumeSix(n, e, was))
+	d.begin(n, e, dhcp.Resume(d.identity(n, e), d.refusal(n, e.ID), was, time.Now()), d.resumeSix(n, e, was))
 	d.setUnsure(e.ID, true)
 }
 
@@ -51,14 +79,41 @@ func (d *dhcpLeases) resume(n *network, e heddle.Endpoint) {
 func (d *dhcpLeases) begin(n *network, e heddle.Endpoint, m *dhcp.Machine, six *dhcp.Machine6) *dhcp.Client {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	c, parent := d.clients[n.Parent], n.Parent
+	lan, open := "parent "+n.Parent, d.onParent(n.Parent)
+	if e.NIC != nil {
+		lan, open = "NIC of "+e.ID.String(), d.onNIC(e.ID)
+	}
+	c := d.clients[lan]
 	if c == nil {
-		c = dhcp.NewClient(func() (dhcp.Wire, error) { return d.kernel.OpenWire(parent) }, d.follow)
-		d.clients[parent] = c
+		c = dhcp.NewClient(open, d.follow)
+		d.clients[lan] = c
 	}
 	d.of[e.ID] = c
 	c.Keep(e.ID, m, six)
 	return c
+}
+
+func (d *dhcpLeases) onParent(parent string) func() (dhcp.Wire, error) {
+	return func() (dhcp.Wire, error) { return d.kernel.OpenWire(nil, parent) }
+}
+
+// onNIC opens the LAN of a NIC where it is: in the endpoint's container. The agent holds its namespace anyway.
+func (d *dhcpLeases) onNIC(id heddle.EndpointID) func() (dhcp.Wire, error) {
+	return func() (dhcp.Wire, error) {
+		r, known := d.records.get(id)
+		if !known {
+			return nil, os.ErrNotExist
+		}
+		pod, err := d.containers.findPod(r)
+		if err != nil {
+			return nil, err
+		}
+		if pod == nil {
+			return nil, os.ErrNotExist // and not the host's interface of that name
+		}
+		defer pod.Close()
+		return d.kernel.OpenWire(pod, r.Endpoint.Interface())
+	}
 }
 
 // refusal says of addresses why an endpoint of the network cannot have them: the host, its router or
@@ -145,6 +200,7 @@ func (d *dhcpLeases) end(id heddle.EndpointID) {
 	d.mu.Lock()
 	c := d.of[id]
 	delete(d.of, id)
+	delete(d.ahead, id)
 	delete(d.unsure, id)
 	delete(d.failed, id)
 	d.mu.Unlock()
@@ -161,9 +217,9 @@ func (d *dhcpLeases) end(id heddle.EndpointID) {
 func (d *dhcpLeases) dropIdle(c *dhcp.Client) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for parent, one := range d.clients {
+	for lan, one := range d.clients {
 		if one == c && c.Idle() {
-			delete(d.clients, parent)
+			delete(d.clients, lan)
 			return true
 		}
 	}

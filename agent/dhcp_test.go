@@ -12,7 +12,9 @@ import (
 // deadLAN is a parent that cannot be opened.
 type deadLAN struct{ LAN }
 
-func (deadLAN) OpenWire(string) (kernel.Wire, error) { return nil, errors.New("no such device") }
+func (deadLAN) OpenWire(kernel.Pod, string) (kernel.Wire, error) {
+	return nil, errors.New("no such device")
+}
 
 // TestDHCPAsksAs: the agent knows the MAC addresses from which it asks, and no others; a client that has
 // nobody to ask for is forgotten.

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -26,7 +27,7 @@ func (a *Agent) claimByDHCP(ctx context.Context, n *network, req heddle.AttachRe
 	e.Slot, e.MTU = n.identities.takeSlot(), n.mtu(a.host.now())
 	a.forgetStaleDefault(pod)
 	if _, err = n.planFor(a.host.now(), e); err == nil { // what cannot be planned needs no address
-		e, err = a.leaseByDHCP(ctx, n, e)
+		e, err = a.leaseByDHCP(ctx, n, e, req.IPs)
 	}
 	leased := n.leasedTo(e)
 	if err == nil {
@@ -45,12 +46,12 @@ func (a *Agent) claimByDHCP(ctx context.Context, n *network, req heddle.AttachRe
 func checkByDHCP(n *network, req heddle.AttachRequest) error {
 	cause, remedy := "", ""
 	switch {
-	case len(req.IPs) > 0:
+	case len(req.IPs) > 0 && !req.Handover:
 		cause, remedy = "the DHCP server of the LAN chooses the address", "leave --ip out, and reserve an address for the container's MAC address (--mac) at the server"
 	case len(req.Ports) > 0:
 		cause, remedy = "a container on the LAN has all its ports at its own address", "leave --publish out"
-	case req.Handover:
-		cause, remedy = "the container's engine gives it its address, and would not follow the lease", "attach the container itself ('heddle attach'), or use a network with a subnet"
+	case req.Handover && len(req.IPs) != 1:
+		cause, remedy = "the container's engine gives it its address, and was not told by the agent which one the LAN's DHCP server leases", "create Docker's network with --ipam-driver null, and start the container again"
 	case req.DryRun:
 		cause, remedy = "what the address will be is known when a DHCP server has answered, and a dry run asks none", "leave --dry-run out"
 	default:
@@ -59,17 +60,27 @@ func checkByDHCP(n *network, req heddle.AttachRequest) error {
 	return heddle.Errorf(heddle.BadOption, "attach endpoint", req.ID.String()+" to network "+n.Name, cause, remedy)
 }
 
-// leaseByDHCP gets an endpoint a lease, and returns the endpoint with it.
-func (a *Agent) leaseByDHCP(ctx context.Context, n *network, e heddle.Endpoint) (heddle.Endpoint, error) {
+// leaseByDHCP gets an endpoint a lease, and returns the endpoint with it. want is empty, or the one address that the
+// lease has to be of: that of the lease which the endpoint has already (LeaseAhead).
+func (a *Agent) leaseByDHCP(ctx context.Context, n *network, e heddle.Endpoint, want []netip.Addr) (heddle.Endpoint, error) {
+	const op = "get an address by DHCP for endpoint"
 	if err := a.trip.step("lease by DHCP"); err != nil {
 		return e, err
 	}
-	asking, answered := context.WithTimeoutCause(ctx, askLANTime, errors.New("no DHCP server has answered on "+n.Parent+" in "+askLANTime.String()))
+	lan := n.Parent
+	if e.NIC != nil {
+		lan = e.NIC.Name
+	}
+	asking, answered := context.WithTimeoutCause(ctx, askLANTime, errors.New("no DHCP server has answered on "+lan+" in "+askLANTime.String()))
 	defer answered()
-	lease, err := a.dhcp.acquire(asking, n, e)
+	lease, err := a.dhcp.take(asking, n, e, want)
+	if err == nil && len(want) > 0 && lease.Address.Addr() != want[0] {
+		return e, heddle.Errorf(heddle.NoLease, op, e.ID.String(), "the container's engine was told "+want[0].String()+", and the server on "+lan+" leases "+lease.Address.Addr().String()+" now",
+			"start the container again")
+	}
 	if err == nil {
 		e = e.WithDHCP(lease)
-		if lease.MTU >= heddle.IPv4.LeastMTU() {
+		if lease.MTU >= heddle.IPv4.LeastMTU() && e.NIC == nil { // a NIC keeps its own
 			e.MTU = min(e.MTU, lease.MTU)
 		}
 		if six := lease.IPv6; six != nil && six.MTU >= heddle.IPv6.LeastMTU() {
@@ -77,16 +88,15 @@ func (a *Agent) leaseByDHCP(ctx context.Context, n *network, e heddle.Endpoint) 
 		}
 		return e, nil
 	}
-	const op = "get an address by DHCP for endpoint"
 	if ctx.Err() != nil {
 		return e, heddle.Wrap(heddle.Waited, op, e.ID.String(), ctx.Err(), "attach it again")
 	}
 	switch { // err says why the LAN could not be asked, if it could not
 	case lease.Trouble != "":
-		err = errors.New("on " + n.Parent + ": " + lease.Trouble)
+		err = errors.New("on " + lan + ": " + lease.Trouble)
 	case errors.Is(err, context.DeadlineExceeded):
 		err = context.Cause(asking)
 	}
 	return e, heddle.Wrap(heddle.NoLease, op, e.ID.String(), err,
-		"look whether a DHCP server on the LAN of "+n.Parent+" has addresses free, and attach again; or create the network with --subnet instead")
+		"look whether a DHCP server on the LAN of "+lan+" has addresses free, and attach again; or create the network with --subnet instead")
 }

@@ -56,7 +56,13 @@ func checkHandover(n *network, req heddle.AttachRequest) error {
 			"in mode "+n.Mode+" a container has no interface of its own that an engine could move",
 			"use the engine's own host network")
 	}
-	if giver, ok := n.mode.(heddle.NICGiver); ok && giver.PlugsOn(n.Network) != "" {
+	giver, givesNICs := n.mode.(heddle.NICGiver)
+	if givesNICs && n.FromDHCP() {
+		return heddle.Errorf(heddle.BadOption, what, req.ID.String()+" on network "+n.Name,
+			"an engine wants to know a container's address before, and that of a NIC is asked for where the NIC is by then: in the container",
+			"attach the container itself ('heddle attach'), or use a network with a subnet")
+	}
+	if givesNICs && giver.PlugsOn(n.Network) != "" {
 		return heddle.Errorf(heddle.BadOption, what, req.ID.String()+" on network "+n.Name,
 			"an engine wants to know a container's addresses before, and these come with a NIC that is plugged in", "use another network, or a CNI runtime")
 	}

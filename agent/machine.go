@@ -67,7 +67,7 @@ type LAN interface {
 	Tenants(parent string) ([]kernel.Tenant, error)
 	Evict(t kernel.Tenure, pod kernel.Pod) error
 	Announce(pod kernel.Pod, ifname string, mac heddle.MAC, addrs []netip.Prefix) error
-	OpenWire(parent string) (kernel.Wire, error)
+	OpenWire(in kernel.Pod, device string) (kernel.Wire, error)
 }
 
 // Connections handles the connections that the host tracks.

@@ -30,6 +30,11 @@ func (a *Agent) claimNIC(ctx context.Context, giver heddle.NICGiver, n *network,
 		return e, heddle.Errorf(heddle.BadOption, "attach endpoint", req.ID.String()+" to network "+n.Name,
 			"the network has no subnet: the NIC keeps the addresses that it has", "leave --ip out")
 	}
+	if n.FromDHCP() {
+		if err := checkByDHCP(n, req); err != nil {
+			return e, err
+		}
+	}
 	if err := a.host.refresh(); err != nil {
 		return e, err
 	}
@@ -37,8 +42,10 @@ func (a *Agent) claimNIC(ctx context.Context, giver heddle.NICGiver, n *network,
 	if err != nil {
 		return e, err
 	}
-	err = checkDefault(n, req, &nic)
-	if err == nil && n.pool.Gives() {
+	if !n.FromDHCP() { // the lease will say
+		err = checkDefault(n, req, &nic)
+	}
+	if err == nil && n.pool.Gives() && !n.FromDHCP() {
 		take := n.pool.Take
 		if req.DryRun {
 			take = n.pool.Preview

@@ -83,6 +83,7 @@ func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
 			missing = a.collectVanished(missing)
 			a.reservations.cleanUp()
 			a.followLeases()
+			a.endForgotten()
 		})
 		a.defaults.retry(a.repairJobs)
 		a.replanUnplanned()

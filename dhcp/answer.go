@@ -15,9 +15,10 @@ import (
 func (m *Machine) asks(xid uint32, mac heddle.MAC) bool { return xid == m.xid && mac == m.id.MAC }
 
 // Receive takes a server's answer. One that is not of this client's transaction, or not of the server
-// whose word counts in this state, changes nothing.
+// whose word counts in this state, changes nothing. Nor does a frame from the client's own MAC address: a
+// container that shares it with others can send to their parent by that (ipvlan).
 func (m *Machine) Receive(now time.Time, a Message) (send [][]byte) {
-	if !m.asks(a.XID, a.MAC) || m.tries == 0 || !usableAddr(a.Server) {
+	if !m.asks(a.XID, a.MAC) || m.tries == 0 || !usableAddr(a.Server) || a.ServerMAC == m.id.MAC {
 		return nil
 	}
 	ack, nak := a.Type == dhcpv4.MessageTypeAck, a.Type == dhcpv4.MessageTypeNak
@@ -64,10 +65,20 @@ func (m *Machine) whyNot(a Message) string {
 	return m.refuse(a.Address)
 }
 
+// sharedHint tells why a server may give an address twice.
+const sharedHint = " (containers of the network have one MAC address: a server has to tell them apart by the client identifier)"
+
 // choose requests the first offer of a lease. One of an address that is in use on this host is requested,
-// too, and then declined: else the server would not hear of it, and would offer it for ever.
+// too, and then declined: else the server would not hear of it, and would offer it for ever. Not so if the
+// client shares its MAC address: a server that knows clients by that would end the lease of who has it.
 func (m *Machine) choose(now time.Time, a Message) [][]byte {
-	if why := noLease(a); why != "" {
+	why := noLease(a)
+	if why == "" && m.id.SharesMAC {
+		if why = m.refuse(a.Address); why != "" {
+			why += sharedHint
+		}
+	}
+	if why != "" {
 		m.lease.Trouble = "an offer of server " + a.Server.String() + " is refused: " + why
 		return nil
 	}
@@ -81,7 +92,11 @@ func (m *Machine) choose(now time.Time, a Message) [][]byte {
 // confirm probes the address that a server has confirmed, or declines it.
 func (m *Machine) confirm(now time.Time, a Message) [][]byte {
 	m.offer = a
-	if why := m.whyNot(a); why != "" {
+	switch why := m.whyNot(a); {
+	case why != "" && m.id.SharesMAC:
+		m.restart(now, "an answer of server "+a.Server.String()+" is refused: "+why+sharedHint)
+		return nil
+	case why != "":
 		return m.decline(now, "an answer of server "+a.Server.String()+" is refused: "+why)
 	}
 	m.enter(probing, now)
@@ -113,7 +128,7 @@ func (m *Machine) decline(now time.Time, why string) [][]byte {
 // too: who does has it first (RFC 5227, 2.1.1).
 func (m *Machine) minds(a ARP) bool {
 	addr := m.offer.Address.Addr()
-	return m.lease.State == probing && a.SenderMAC != m.id.MAC && (a.SenderIP == addr || a.SenderIP.IsUnspecified() && a.TargetIP == addr)
+	return m.lease.State == probing && a.SenderMAC != m.id.MAC && a.From != m.id.MAC && (a.SenderIP == addr || a.SenderIP.IsUnspecified() && a.TargetIP == addr)
 }
 
 // Heard takes an ARP packet of the LAN.

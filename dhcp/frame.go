@@ -18,9 +18,9 @@ const (
 
 var broadcastMAC = heddle.MAC("ff:ff:ff:ff:ff:ff")
 
-// ARP is what is read of an ARP packet.
+// ARP is what is read of an ARP packet. From is who sent the frame, SenderMAC who is said to have SenderIP.
 type ARP struct {
-	SenderMAC          heddle.MAC
+	From, SenderMAC    heddle.MAC
 	SenderIP, TargetIP netip.Addr
 }
 
@@ -37,7 +37,7 @@ func Parse(b []byte, ours func(xid uint32, mac heddle.MAC) bool) (m *Message, a 
 		if len(rest) < arpSize || binary.BigEndian.Uint64(rest)>>16 != 0x000108000604 {
 			return nil, nil
 		}
-		return nil, &ARP{SenderMAC: heddle.MAC(net.HardwareAddr(rest[8:14]).String()),
+		return nil, &ARP{From: from, SenderMAC: heddle.MAC(net.HardwareAddr(rest[8:14]).String()),
 			SenderIP: netip.AddrFrom4([4]byte(rest[14:18])), TargetIP: netip.AddrFrom4([4]byte(rest[24:28]))}
 	case etherIPv4:
 		if payload := udpPayload(rest); payload != nil && isOurs(payload, ours) {

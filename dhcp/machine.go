@@ -59,6 +59,13 @@ func NewMachine(id Identity, refuse func(netip.Prefix) string) *Machine {
 	return &Machine{id: id, refuse: refuse, lease: heddle.DHCPLease{State: selecting}}
 }
 
+// Want has the first question ask for an address.
+func (m *Machine) Want(a netip.Addr) {
+	if a.Is4() {
+		m.lease.Address = netip.PrefixFrom(a, a.BitLen())
+	}
+}
+
 // Resume goes on with a lease that an earlier agent recorded: it asks the server whether the lease
 // stands, and meanwhile it stands until it expires. One that has expired is not held any more.
 func Resume(id Identity, refuse func(netip.Prefix) string, was heddle.DHCPLease, now time.Time) *Machine {

@@ -14,6 +14,8 @@ import (
 type Identity struct {
 	MAC      heddle.MAC
 	ClientID []byte
+	// SharesMAC says that other clients have the MAC address, too.
+	SharesMAC bool
 }
 
 // NewIdentity is an endpoint's. The client identifier (option 61) is opaque (type 0): a hash of the
@@ -21,7 +23,7 @@ type Identity struct {
 // tried again, and a MAC address that endpoints have in common does not matter.
 func NewIdentity(network string, id heddle.EndpointID, mac heddle.MAC) Identity {
 	sum := sha256.Sum256([]byte("dhcp " + network + " " + id.String()))
-	return Identity{mac, append([]byte{0}, sum[:16]...)}
+	return Identity{MAC: mac, ClientID: append([]byte{0}, sum[:16]...)}
 }
 
 // request is a message to servers.

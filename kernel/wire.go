@@ -27,26 +27,34 @@ type Wire interface {
 type lanWire struct {
 	socket *frames.Socket
 	index  int
+	own    heddle.MAC // of the interface, to which it listens anyway
 }
 
 // sendTime is how long a frame may wait for room in the queue of an interface.
 const sendTime = 100 * time.Millisecond
 
-// OpenWire opens the LAN of an interface of the host, for what ARP and DHCP servers say there. Frames
-// that the host itself and containers on the interface send are not among it.
-func (k *Kernel) OpenWire(parent string) (Wire, error) {
-	w := &lanWire{}
-	err := k.home.Do(func() error {
-		dev, err := net.InterfaceByName(parent)
+// OpenWire opens the LAN of an interface of the host, or of a container's if one is named, for what ARP and
+// DHCP servers say there. Frames that leave by the interface are not among it: of the host itself, of containers
+// on it, of the container that has it.
+func (k *Kernel) OpenWire(in Pod, device string) (Wire, error) {
+	w, home := &lanWire{}, k.home
+	switch pod, err := netnsOf(in); {
+	case err != nil:
+		return nil, err
+	case pod != nil:
+		home = pod
+	}
+	err := home.Do(func() error {
+		dev, err := net.InterfaceByName(device)
 		if err != nil {
 			return err
 		}
-		w.index = dev.Index
-		w.socket, err = frames.OpenOnly(parent, neighboursAndDHCP)
+		w.index, w.own = dev.Index, heddle.MAC(dev.HardwareAddr.String())
+		w.socket, err = frames.OpenOnly(device, neighboursAndDHCP)
 		return err
 	})
 	if err != nil {
-		return nil, refused("open a packet socket on", parent, err)
+		return nil, refused("open a packet socket on", device, err)
 	}
 	return w, nil
 }
@@ -94,6 +102,9 @@ func (w *lanWire) Next() ([]byte, error) {
 }
 
 func (w *lanWire) Hear(mac heddle.MAC, on bool) error {
+	if mac == w.own {
+		return nil
+	}
 	return os.NewSyscallError("hear "+string(mac), w.socket.Hear(w.index, [6]byte(mac.Bytes()), on))
 }
 

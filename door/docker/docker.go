@@ -5,8 +5,8 @@
 //	dockerd ── POST /NetworkDriver.Join ──> heddle.sock ──> Server ──> agent
 //
 // The engine waits for every answer and holds its own locks meanwhile. So every call is
-// answered within two seconds, whatever state the store is in, and no call calls the
-// engine. The engine repeats nothing after a restart. So this door has two folders for
+// answered within two seconds, whatever state the store is in (but for a LAN's DHCP server, which may
+// take longer), and no call calls the engine. The engine repeats nothing after a restart. So this door has two folders for
 // what the agent does not record: which network of the engine is which of ours, and the
 // endpoints that nobody has joined yet.
 package docker
@@ -135,6 +135,9 @@ const (
 	// CreateTime bounds the answer to CreateNetwork. A person waits for it, nothing else of the
 	// engine's does, and the first network of a mode takes a trial of the mode.
 	CreateTime = 10 * time.Second
+	// leaseTime bounds the answer to CreateEndpoint, which may wait for a LAN's DHCP server. The engine holds up nothing but that
+	// network meanwhile.
+	leaseTime = 12 * time.Second
 	// reasonTime is how long a method may take to say why it did not come to its end in time.
 	reasonTime = answerTime / 20
 )
@@ -142,8 +145,11 @@ const (
 // timeFor is the time for a call, less what its reason, reading and writing take.
 func timeFor(call string) time.Duration {
 	limit := answerTime
-	if call == "CreateNetwork" {
+	switch call {
+	case "CreateNetwork":
 		limit = CreateTime
+	case "CreateEndpoint":
+		limit = leaseTime
 	}
 	return limit - answerTime/10
 }

@@ -33,8 +33,9 @@ func OfDocker(id heddle.EndpointID) bool { return id.IfName == containerPrefix }
 func owner(dockerNetwork string) string { return "docker/" + dockerNetwork }
 
 // createEndpoint only records the endpoint, since there is no container before Join. The
-// answer may only fill in what was empty in the request, which is the MAC address.
-func (s *Server) createEndpoint(_ context.Context, q createEndpoint) (any, error) {
+// answer may only fill in what was empty in the request, which is the MAC address, and the IP address where
+// that comes by DHCP: the engine has to be told it now.
+func (s *Server) createEndpoint(ctx context.Context, q createEndpoint) (any, error) {
 	n, err := s.network(q.NetworkID)
 	if err != nil {
 		return nil, err
@@ -67,10 +68,30 @@ func (s *Server) createEndpoint(_ context.Context, q createEndpoint) (any, error
 	if err != nil {
 		return nil, err
 	}
+	if n.FromDHCP() {
+		if answer.Address, err = s.leaseAhead(ctx, n, &req); err != nil {
+			return nil, err
+		}
+	}
 	if err := s.endpoints.put(q.EndpointID, pendingEndpoint{q.NetworkID, req}); err != nil {
 		return nil, err
 	}
 	return createdEndpoint{&answer}, nil
+}
+
+// leaseAhead has the LAN's DHCP server lease an endpoint its address. Docker's own IPAM driver would have chosen
+// one already.
+func (s *Server) leaseAhead(ctx context.Context, n heddle.Network, req *heddle.AttachRequest) (string, error) {
+	if len(req.IPs) > 0 {
+		return "", heddle.Errorf(heddle.DockerIPAM, "create endpoint on network", n.Name,
+			"Docker gives the container "+heddle.List(req.IPs)+", and the LAN's DHCP server is to say its address", "create Docker's network with --ipam-driver null")
+	}
+	e, err := s.agent.LeaseAhead(ctx, *req)
+	if err != nil {
+		return "", err
+	}
+	req.IPs = []netip.Addr{e.Addrs[0].Addr()}
+	return e.Addrs[0].String(), nil
 }
 
 // dockerMAC is Docker's own rule: 02:42 and the IPv4 address. An address that is used again

@@ -91,6 +91,10 @@ func (s *Server) checkUsable(w networkRequest) error {
 		return heddle.Errorf(heddle.BadOption, "create network", "", "option mode=host needs no driver in Docker",
 			"start containers with --network host")
 	}
+	if n.FromDHCP() && len(n.Subnets) > 0 {
+		return heddle.Errorf(heddle.DockerIPAM, "create network", "",
+			"the DHCP server of the parent's LAN gives the addresses, and Docker's IPAM driver would give others ("+heddle.List(n.Subnets)+")", "create it with --ipam-driver null")
+	}
 	foreign := func(space string) bool { return !isOwnSpace(space) }
 	if i := slices.IndexFunc(w.spaces, foreign); i >= 0 && s.agent.Spans(n.Mode) {
 		remedy := "create it with --ipam-driver heddle"

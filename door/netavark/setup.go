@@ -76,7 +76,7 @@ func (x execution) request(n heddle.Network) (req heddle.AttachRequest, err erro
 			return req, err
 		}
 	}
-	if len(n.Subnets) > 0 { // without addresses a name stands for nothing
+	if len(n.Subnets) > 0 || n.FromDHCP() { // without addresses a name stands for nothing
 		req.Aliases = x.Endpoint.Aliases
 		if name, _, err := heddle.CheckNames(req.ID.String(), x.Name, nil); err == nil {
 			req.Name = name // a container may be called what no name is
@@ -121,6 +121,7 @@ func (n network) status(of heddle.Network, reply heddle.AttachReply) status {
 		s.Search, s.Resolvers = append(s.Search, reply.Search...), reply.Resolvers
 	}
 	own := netIfState{MAC: e.MAC, Subnets: []netAddress{}}
+	of = of.LeasedTo(e)
 	for _, p := range e.Addrs {
 		a := netAddress{IPNet: p}
 		if g, ok := of.GatewayFor(p.Addr()); ok && !of.Internal {

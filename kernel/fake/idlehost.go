@@ -98,7 +98,7 @@ func (k *Kernel) Evict(kernel.Tenure, kernel.Pod) error { return nil }
 func (k *Kernel) Announce(kernel.Pod, string, heddle.MAC, []netip.Prefix) error { return nil }
 
 // OpenWire fails: no packet passes here.
-func (k *Kernel) OpenWire(string) (kernel.Wire, error) { return nil, errors.ErrUnsupported }
+func (k *Kernel) OpenWire(kernel.Pod, string) (kernel.Wire, error) { return nil, errors.ErrUnsupported }
 
 func (k *Kernel) ForgetAddresses([]netip.Addr) error { return nil }
 

@@ -28,6 +28,7 @@ func (Mode) Name() string { return "direct" }
 
 // options are all that the mode knows.
 var options = []heddle.ModeOption{
+	parts.Addresses,
 	{Name: "nics", Values: "NAME,MAC,…", Text: "several; each attach gets the first free one"},
 	{Name: "plug", Values: "NETWORK", Text: "NICs are plugged in on this network of their provider, and out again"},
 	{Name: "warm", Values: "N or MIN-MAX", Text: "keep that many NICs plugged in for the next endpoints; with plug alone"},
@@ -89,6 +90,12 @@ func (m Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	}
 	if err := parts.CheckOptions(n, options); err != nil {
 		return err
+	}
+	if err := parts.CheckAddresses(n); err != nil {
+		return err
+	}
+	if n.FromDHCP() && plug != "" {
+		return parts.BadOption(n, "addresses=dhcp", "who plugs a NIC in says what its addresses are", "leave it out, or --opt plug")
 	}
 	if err := m.checkPlugs(n); err != nil || plug != "" {
 		return err
@@ -154,8 +161,8 @@ func (Mode) Endpoint(_ heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 	case e.NIC.Plugged != nil:
 		s = stateOnSubnet(networkOf(n, e), e)
 		s.Routes = append(closedRoutes(e), s.Routes...)
-	case len(n.Subnets) > 0:
-		s = stateOnSubnet(n, e)
+	case len(n.Subnets) > 0, n.FromDHCP():
+		s = stateOnSubnet(n.LeasedTo(e), e)
 	default:
 		s = stateAsOnHost(e)
 	}
@@ -208,10 +215,14 @@ func (m Mode) Limits(n heddle.Network) []string {
 			"a route keeps containers from a cloud's metadata service; one with CAP_NET_ADMIN can remove it, so give the instance's role no right but those that the agent needs",
 		}
 	}
-	return []string{
+	all := []string{
 		"the host sees none of the containers' traffic: it cannot keep them from using foreign MAC or IP addresses, from ARP and router advertisement spoofing, or from reaching the LAN's metadata service",
 		"no ports are published, and other networks of this host are reached through the LAN only",
 		"no names are answered here, as the host has no way to a NIC that a container has: a container that is on another network as well asks there",
 		"while a container has a NIC, the host and its other containers do not have it",
 	}
+	if n.FromDHCP() {
+		all = append(all, parts.LimitDHCP)
+	}
+	return all
 }

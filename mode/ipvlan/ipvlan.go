@@ -30,6 +30,7 @@ func (Mode) Name() string { return "ipvlan" }
 // options are all that the mode knows.
 var options = []heddle.ModeOption{
 	{Name: "ipvlan_mode", Values: "l2|l3|l3s", Text: "one for all networks on a parent"},
+	parts.Addresses,
 	{Name: "services", Values: "CIDR,…", Text: "go by the host's own rules (kube-proxy), l2 only"},
 	{Name: "redirect", Values: "ebpf|u32", Text: "how; by default whichever the kernel can"},
 	{Name: "ipvlan_flag", Values: "bridge", Text: "Docker's name for what is so anyway"},
@@ -109,6 +110,16 @@ func checkOptions(n heddle.Network) error {
 	if !slices.Contains([]string{subL2, subL3, subL3S}, subMode(n)) {
 		return bad("ipvlan_mode", "there is no such sub-mode", "give l2, l3 or l3s")
 	}
+	if err := parts.CheckAddresses(n); err != nil {
+		return err
+	}
+	switch {
+	case n.FromDHCP() && subMode(n) != subL2:
+		return bad("addresses", "in sub-mode "+subMode(n)+" nobody answers ARP for an address of the LAN", "use ipvlan_mode=l2")
+	case n.FromDHCP() && n.Options["services"] != "":
+		return bad("addresses", "services must not be in the containers' subnet, and the LAN's DHCP server says which one that is",
+			"leave services out, or create the network with --subnet")
+	}
 	switch n.Options["ipvlan_flag"] {
 	case "", "bridge":
 	case "private", "vepa":
@@ -147,12 +158,20 @@ func (Mode) Beside(n, other heddle.Network) error {
 	return nil
 }
 
+// whoGives says what is not known about the containers' addresses.
+func whoGives(n heddle.Network) string {
+	if n.FromDHCP() {
+		return parts.LimitDHCP
+	}
+	return "the network is not asked whether an address is in use: give out with --ip-range only what the cloud has given to this NIC, or what no DHCP server and no other host uses"
+}
+
 // Limits says what the host cannot control in mode ipvlan.
 func (Mode) Limits(n heddle.Network) []string {
 	all := []string{
 		"no guard on this host sees the traffic between ipvlan neighbours: forged addresses of a container reach the parent's network; a cloud's switch drops those that it has not given to the NIC",
 		"no published ports, no masquerade, no isolation from other networks: the containers are hosts of the parent's network at their own addresses",
-		"the network is not asked whether an address is in use: give out with --ip-range only what the cloud has given to this NIC, or what no DHCP server and no other host uses",
+		whoGives(n),
 		"all containers have the parent's MAC address: DHCP tells them apart by client identifier only",
 	}
 	if subMode(n) == subL2 {

@@ -94,10 +94,19 @@ func nodeAddresses(h heddle.HostFacts, n heddle.Network) []netip.Addr {
 	return all
 }
 
-// ownAddresses are the addresses that the parent itself has on the network.
-func ownAddresses(h heddle.HostFacts, n heddle.Network) []netip.Addr {
+// ownAddresses are the addresses that the parent itself has on the network: all, if the LAN's DHCP server says which
+// network that is.
+func ownAddresses(h heddle.HostFacts, n heddle.Network) (all []netip.Addr) {
 	parent, _ := h.Link(n.Parent)
-	return parts.AddressesOnLAN(parent, n)
+	if !n.FromDHCP() {
+		return parts.AddressesOnLAN(parent, n)
+	}
+	for _, p := range parent.Addrs {
+		if a := p.Addr(); n.HasFamily(heddle.FamilyOf(a)) && !a.IsLinkLocalUnicast() {
+			all = append(all, a)
+		}
+	}
+	return all
 }
 
 // Endpoint plans the container's device, and the routes between it and the host. In sub-mode l2
@@ -111,10 +120,15 @@ func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 	if !ok {
 		return heddle.Plan{}, parts.CheckParent(h, n)
 	}
+	n = n.LeasedTo(e)
 	plan := heddle.Plan{Pod: pod(n, e)}
+	beside := parts.AddressesBeside(parent, n, e)
+	if n.FromDHCP() && len(beside) == 0 {
+		return plan, nil // by the word of a server in the LAN the host sends nothing there
+	}
 	slave := heddle.Slave(parent, subMode(n)).Name
 	plan.Host.Elements = append(firewall.ErrorGuard(slave, e), firewall.ErrorGuard(parent.Name, e)...)
-	hosts := append(nodeAddresses(h, n), ownAddresses(h, n)...)
+	hosts := append(nodeAddresses(h, n), beside...)
 	for _, p := range e.Addrs {
 		a := p.Addr()
 		if subMode(n) == subL2 {

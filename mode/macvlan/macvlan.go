@@ -135,7 +135,7 @@ func (Mode) MAC(h heddle.HostFacts, n heddle.Network) heddle.MAC {
 // whoGives says what is not known about the containers' addresses.
 func whoGives(n heddle.Network) string {
 	if n.FromDHCP() {
-		return "whoever answers DHCP on the LAN says which addresses the containers have, and where their default route leads; without a server nothing can be attached, and a lease that nobody renews ends the address"
+		return parts.LimitDHCP
 	}
 	return "the LAN is not asked whether an address is in use: give out with --ip-range only what no DHCP server and no other host uses"
 }

@@ -10,6 +10,9 @@ import (
 var Addresses = heddle.ModeOption{Name: heddle.OptionAddresses, Values: heddle.AddressesDHCP,
 	Text: "IPv4 addresses come from the DHCP server of the parent's LAN"}
 
+// LimitDHCP is what the host does not control where a LAN's DHCP server gives the addresses.
+const LimitDHCP = "whoever answers DHCP on the LAN says which addresses the containers have, and where their default route leads; without a server nothing can be attached, and a lease that nobody renews ends the address"
+
 // CheckAddresses refuses an unknown source of addresses, and one besides the subnets that the user
 // names.
 func CheckAddresses(n heddle.Network) error {

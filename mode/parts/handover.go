@@ -59,7 +59,10 @@ func afterHandover(p heddle.Plan, e heddle.Endpoint) heddle.Plan {
 		pod.Addresses = append(pod.Addresses, heddle.Address{Link: e.Interface(), Prefix: a})
 	}
 	for _, r := range p.Pod.Routes {
-		if isNameRoute(e, r) && !(e.NoIPv6 && r.Dst.Addr().Is6()) {
+		if e.OwnRoutes && r.Dst.Bits() == 0 {
+			r.Metric = e.ID.Metric() // behind one that the engine may have on another network
+		}
+		if (e.OwnRoutes || isNameRoute(e, r)) && !(e.NoIPv6 && r.Dst.Addr().Is6()) {
 			pod.Routes = append(pod.Routes, r)
 		}
 	}
