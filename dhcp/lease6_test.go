@@ -264,11 +264,16 @@ func TestDeclined6(t *testing.T) {
 		t.Errorf("%+v", m.Lease())
 	}
 	m.refuse = func(netip.Prefix) string { return "the host's own" }
-	declined := 0
+	declined, last := 0, now
 	for end := now.Add(time.Hour); now.Before(end); now = m.Deadline() {
 		m.Tick(now)
 		m.Receive(now, answer6(m, dhcpv6.MessageTypeAdvertise, offer))
-		declined += len(kinds(t, m.Receive(now, answer6(m, dhcpv6.MessageTypeReply, offer))))
+		if len(kinds(t, m.Receive(now, answer6(m, dhcpv6.MessageTypeReply, offer)))) > 0 {
+			if declined++; declined > 1 && now.Sub(last) < declineWait {
+				t.Errorf("declined again after %v", now.Sub(last))
+			}
+			last = now
+		}
 		if !m.Deadline().After(now) {
 			t.Fatal("a busy loop")
 		}
@@ -353,6 +358,28 @@ func TestParse6Answer(t *testing.T) {
 	} {
 		if p := Parse6(bad, ours); p.Message != nil {
 			t.Errorf("%s: %+v", name, p.Message)
+		}
+	}
+}
+
+// TestTimes6: T1 and T2 are the server's, or follow from how long the address is preferred; nonsense is not heeded.
+func TestTimes6(t *testing.T) {
+	for name, c := range map[string]struct{ t1, t2, preferred, renew, rebind time.Duration }{
+		"none":               {0, 0, 50 * time.Second, 25 * time.Second, 40 * time.Second},
+		"given":              {10 * time.Second, 90 * time.Second, 50 * time.Second, 10 * time.Second, 90 * time.Second},
+		"T1 alone":           {10 * time.Second, 0, 50 * time.Second, 10 * time.Second, 40 * time.Second},
+		"T2 beyond its end":  {0, 200 * time.Second, 50 * time.Second, 25 * time.Second, 40 * time.Second},
+		"T1 after T2":        {60 * time.Second, 30 * time.Second, 50 * time.Second, 25 * time.Second, 30 * time.Second},
+		"deprecated at once": {0, 0, 0, 50 * time.Second, 80 * time.Second},
+	} {
+		m, now := solicited6(t)
+		ia := leaseOf(given.String(), c.preferred, dhcpTime)
+		ia.T1, ia.T2 = c.t1, c.t2
+		m.Receive(now, answer6(m, dhcpv6.MessageTypeAdvertise, ia))
+		m.Receive(now, answer6(m, dhcpv6.MessageTypeReply, ia))
+		m.until(t, now, now.Add(time.Second))
+		if l := m.Lease(); l.Renew.Sub(now) != c.renew || l.Rebind.Sub(now) != c.rebind {
+			t.Errorf("%s: T1 %v, T2 %v", name, l.Renew.Sub(now), l.Rebind.Sub(now))
 		}
 	}
 }

@@ -187,6 +187,10 @@ func TestResumed6(t *testing.T) {
 	if !m.Lease().SameGrant(was) || len(m.Tick(now)) != 2 || !m.Lease().SameGrant(was) {
 		t.Errorf("was %+v\nis %+v", was, m.Lease())
 	}
+	m.Advertised(now, Advertisement{Router: netip.MustParseAddr("fe80::2")})
+	if l := m.Lease(); !l.SameGrant(was) {
+		t.Errorf("another router's word changed it: %+v", l)
+	}
 	later := start.Add(31 * time.Minute)
 	if l := Resume6(me6, anyAddr, was, later).Lease(); l.Router.IsValid() || len(l.Addresses) != 1 {
 		t.Errorf("after the router's end: %+v", l)

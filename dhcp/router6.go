@@ -134,7 +134,7 @@ func (m *Machine6) hearPrefix(now time.Time, p AdvertisedPrefix) {
 	case c.valid.After(now.Add(heldAtLeast)):
 		c.valid = now.Add(heldAtLeast)
 	}
-	c.preferred = minTime(preferred, c.valid)
+	c.preferred = preferred
 	if !c.blocked.IsZero() && !now.Before(c.blocked) {
 		c.conflicts, c.address = 0, m.id.address(c.prefix, 0)
 		m.begin(now, c)

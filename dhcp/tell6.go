@@ -32,7 +32,7 @@ func (m *Machine6) tell(now time.Time) {
 func sameLAN(was, is heddle.LANIPv6, now time.Time) bool {
 	near := func(a, b time.Time) bool {
 		left := max(b.Sub(now), 0)
-		return a.Equal(b) || a.After(now) && a.Sub(b).Abs() <= left/8
+		return a.Equal(b) || a.Sub(b).Abs() <= left/8
 	}
 	same := func(a, b heddle.LANAddress) bool {
 		return a.Address == b.Address && a.Source == b.Source && near(a.Valid, b.Valid) && (near(a.Preferred, b.Preferred) || !a.Preferred.After(now) && !b.Preferred.After(now))
