@@ -2,7 +2,9 @@ package agent
 
 import (
 	"errors"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/dhcp"
@@ -30,5 +32,17 @@ func TestDHCPAsksAs(t *testing.T) {
 	d.end(e.ID)
 	if d.asksAs(e.MAC) || len(d.clients)+len(d.of)+len(d.unsure) > 0 {
 		t.Errorf("left: %+v", d)
+	}
+}
+
+// TestForgotten: what was leased ahead is given back after two minutes, unless it was attached meanwhile.
+func TestForgotten(t *testing.T) {
+	id := func(name string) heddle.EndpointID { return heddle.EndpointID{Container: name, IfName: "eth"} }
+	long := time.Now().Add(-leaseTime - time.Second)
+	d := &dhcpLeases{ahead: map[heddle.EndpointID]time.Time{id("old"): long, id("attached"): long}}
+	d.keepAhead(id("new"))
+	d.end(id("attached"))
+	if got := d.forgotten(); !slices.Equal(got, []heddle.EndpointID{id("old")}) {
+		t.Errorf("forgotten: %v", got)
 	}
 }

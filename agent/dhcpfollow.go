@@ -90,13 +90,16 @@ func (a *Agent) applyLease(id heddle.EndpointID) error {
 		a.wanted.replaceRecord(next, old)
 		return err
 	}
+	var made []string
 	if pod != nil && (unsure || !add.Host.Empty() || !add.Pod.Empty()) {
-		if _, err := a.handovers.reapply(next, pod); err != nil {
+		if made, err = a.handovers.reapply(next, pod); err != nil {
 			return err
 		}
 	}
 	a.dhcp.setUnsure(id, false)
-	a.tellOfAddress(old, next, pod)
+	if a.tellOfAddress(old, next); len(made) > 0 { // or an agent that was killed had not told the LAN
+		a.lanDevices.announce(next.Endpoint, pod)
+	}
 	return conflict
 }
 
@@ -155,8 +158,8 @@ func (a *Agent) takeOff(r record, gone heddle.Plan, pod kernel.Pod) error {
 	return a.kernel.Remove(gone, pod, a.wanted.has)
 }
 
-// tellOfAddress tells of an address that has come or gone: the log, those who watch events, and the LAN.
-func (a *Agent) tellOfAddress(old, next record, pod kernel.Pod) {
+// tellOfAddress tells of an address that has come or gone: the log, and those who watch events.
+func (a *Agent) tellOfAddress(old, next record) {
 	if slices.Equal(old.Endpoint.Addrs, next.Endpoint.Addrs) {
 		return
 	}
@@ -165,7 +168,6 @@ func (a *Agent) tellOfAddress(old, next record, pod kernel.Pod) {
 		"is", next.Endpoint.Addrs, "why", cmp.Or(l.Trouble, "granted by server "+l.Server.String()))
 	a.flows.forgetFlows(old.Endpoint, next.Endpoint)
 	a.networks.endpointEvent(events.Updated, next.Endpoint)
-	a.lanDevices.announce(next.Endpoint, pod)
 }
 
 // recordLease records what an endpoint's lease grants now.

@@ -124,22 +124,6 @@ func (m *Machine) decline(now time.Time, why string) [][]byte {
 	return [][]byte{q.frame(m.id)}
 }
 
-// minds reports whether an ARP packet says that somebody has the address that is probed, or probes it
-// too: who does has it first (RFC 5227, 2.1.1).
-func (m *Machine) minds(a ARP) bool {
-	addr := m.offer.Address.Addr()
-	return m.lease.State == probing && a.SenderMAC != m.id.MAC && a.From != m.id.MAC && (a.SenderIP == addr || a.SenderIP.IsUnspecified() && a.TargetIP == addr)
-}
-
-// Heard takes an ARP packet of the LAN.
-func (m *Machine) Heard(now time.Time, a ARP) [][]byte {
-	if !m.minds(a) {
-		return nil
-	}
-	addr := m.offer.Address.Addr()
-	return m.decline(now, addr.String()+", which server "+m.offer.Server.String()+" gave, is in use by "+string(a.SenderMAC))
-}
-
 // take holds the lease of an answer to what was asked at a time: that is when it begins (RFC 2131, 4.4.1).
 func (m *Machine) take(a Message, asked, now time.Time) {
 	asked = asked.Round(0)  // by the wall clock: a machine may sleep meanwhile

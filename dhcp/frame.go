@@ -125,8 +125,15 @@ func checksum(sum uint32, b []byte) uint16 {
 
 // probeFrame asks who has an address, without claiming it (RFC 5227, 2.1.1).
 func probeFrame(mac heddle.MAC, a netip.Addr) []byte {
+	return arpRequest(mac, netip.IPv4Unspecified(), a)
+}
+
+// announcementFrame claims an address (RFC 5227, 2.3).
+func announcementFrame(mac heddle.MAC, a netip.Addr) []byte { return arpRequest(mac, a, a) }
+
+func arpRequest(mac heddle.MAC, sender, target netip.Addr) []byte {
+	from, to := sender.As4(), target.As4()
 	p := append(binary.BigEndian.AppendUint64(nil, 0x0001080006040001), macBytes(mac)...)
-	p = append(p, make([]byte, 10)...)
-	to := a.As4()
+	p = append(append(p, from[:]...), make([]byte, 6)...)
 	return etherFrame(broadcastMAC, mac, etherARP, append(p, to[:]...))
 }

@@ -52,6 +52,8 @@ type Machine struct {
 	tries, failures int
 	began, asked    time.Time
 	next            time.Time
+	// defended is when the address was last defended against somebody else who uses it.
+	defended time.Time
 }
 
 // NewMachine has no lease, and begins at its first Tick.

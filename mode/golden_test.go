@@ -107,11 +107,12 @@ func variants() []variant {
 		e.ID.IfName, e.Addrs, e.Ports, e.DefaultRoute = "eth1", prefixes("198.51.100.130/24"), nil, false
 		e.MAC = e.ID.DefaultMAC(n.ID, 0)
 	})
-	add(macvlan.Mode{}, "macvlan-dhcp", "Addresses from the LAN's DHCP server (`--opt addresses=dhcp`), with the lease of an endpoint.", func(n *heddle.Network, e *heddle.Endpoint) {
+	byDHCP := func(n *heddle.Network, e *heddle.Endpoint) {
 		lan(n, e)
 		n.Subnets, n.Gateways, n.Options = nil, nil, map[string]string{heddle.OptionAddresses: heddle.AddressesDHCP}
 		*e = e.WithDHCP(heddle.DHCPLease{Held: true, Address: e.Addrs[0], Router: netip.MustParseAddr("192.0.2.254")})
-	})
+	}
+	add(macvlan.Mode{}, "macvlan-dhcp", "Addresses from the LAN's DHCP server (`--opt addresses=dhcp`), with the lease of an endpoint.", byDHCP)
 	add(macvlan.Mode{}, "macvlan-ipv6", "IPv6 addresses as the LAN's routers say, too (`--opt addresses=dhcp --opt ipv6=auto`): one of SLAAC, one of DHCPv6.", func(n *heddle.Network, e *heddle.Endpoint) {
 		lan(n, e)
 		n.Subnets, n.Gateways, n.Options = nil, nil, map[string]string{heddle.OptionAddresses: heddle.AddressesDHCP, heddle.OptionIPv6: heddle.IPv6Auto}
@@ -126,6 +127,7 @@ func variants() []variant {
 	})
 	add(ipvlan.Mode{}, "ipvlan-uplink", "A network on the NIC that has the node's own address.", lan)
 	all[len(all)-1].resolves = true
+	add(ipvlan.Mode{}, "ipvlan-dhcp", "Addresses from the LAN's DHCP server (`--opt addresses=dhcp`), with the lease of an endpoint.", byDHCP)
 	add(ipvlan.Mode{}, "ipvlan-l3", "Sub-mode l3 (IPv4 only).", func(n *heddle.Network, e *heddle.Endpoint) {
 		lan(n, e)
 		n.Subnets, n.Gateways, e.Addrs = n.Subnets[:1], n.Gateways[:1], e.Addrs[:1]

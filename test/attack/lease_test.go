@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gopacket/gopacket"
+	"github.com/gopacket/gopacket/layers"
 	"github.com/insomniacslk/dhcp/dhcpv4"
 
 	"github.com/heddle-network/heddle"
@@ -33,6 +34,8 @@ func leaseAttacks() []ownAttack {
 		by("lease", "an offer by a container beside, which knows the question", "", offerFromBeside),
 		by("lease", "the host's own address", "", hostsAddress),
 		by("lease", "an address of other people, in a subnet that is made larger", "", largerSubnet),
+		by("lease", "a container beside that claims the address by ARP, again and again", "", claimedFromBeside),
+		by("lease", "somebody on the LAN who claims the address by ARP, again and again", "nothing in ARP proves who has an address; a switch can (dynamic ARP inspection)", claimedFromLAN),
 		by("lease", "the default route, by whoever answers first", "nothing in DHCP says who is a server; a switch can (DHCP snooping)", answersFirst),
 	}
 }
@@ -113,10 +116,7 @@ func (s *leaseScene) refuses(t *testing.T, server netip.Addr, within time.Durati
 
 // offerFromBeside answers from another container on the parent; allowed to, from the LAN.
 func offerFromBeside(t *testing.T, s *leaseScene) bool {
-	s.w.Network(t, "beside", isMacvlan, func(n *heddle.Network) {
-		n.Subnets, n.Ranges = nil, []netip.Prefix{netip.MustParsePrefix("192.0.2.200/29"), netip.MustParsePrefix("2001:db8::1:0/112")}
-	})
-	attacker := s.w.Pod(t, "attacker", "beside")
+	attacker := s.beside(t)
 	from, mac := attacker.Netns, attacker.Endpoint.MAC
 	if s.open {
 		from, mac = s.w.Outside, macOf(t, s.w.Outside, "eth0")
@@ -126,8 +126,8 @@ func offerFromBeside(t *testing.T, s *leaseScene) bool {
 		s.server.Offers = []netip.Addr{netip.MustParseAddr("192.0.2.99")}
 		s.server.Change = func(_, a *dhcpv4.DHCPv4) bool {
 			a.UpdateOption(dhcpv4.OptServerIdentifier(rogue.AsSlice()))
-			layers := append([]gopacket.SerializableLayer{ether(mac, "ff:ff:ff:ff:ff:ff", ip4)}, between(rogue, everybody, 67, 68, a.ToBytes())...)
-			if err := from.TrySend("eth0", build(layers...)); err != nil {
+			frame := append([]gopacket.SerializableLayer{ether(mac, "ff:ff:ff:ff:ff:ff", ip4)}, between(rogue, everybody, 67, 68, a.ToBytes())...)
+			if err := from.TrySend("eth0", build(frame...)); err != nil {
 				t.Error(err)
 			}
 			return false
@@ -179,4 +179,39 @@ func largerSubnet(t *testing.T, s *leaseScene) bool {
 func answersFirst(t *testing.T, s *leaseScene) bool {
 	s.server.Set(func() { s.server.ID = rogue })
 	return strings.Contains(s.w.Pod(t, "victim", "lan").Sh(t, "ip route show default"), rogue.String())
+}
+
+// beside is a container on the same parent, with an address of another network's.
+func (s *leaseScene) beside(t *testing.T) *world.Pod {
+	s.w.Network(t, "beside", isMacvlan, func(n *heddle.Network) {
+		n.Subnets, n.Ranges = nil, []netip.Prefix{netip.MustParsePrefix("192.0.2.200/29"), netip.MustParsePrefix("2001:db8::1:0/112")}
+	})
+	return s.w.Pod(t, "attacker", "beside")
+}
+
+// claimedFromBeside claims the victim's address from another container on the parent; allowed to, from the LAN.
+func claimedFromBeside(t *testing.T, s *leaseScene) bool {
+	attacker := s.beside(t)
+	if s.open {
+		return claimedFromLAN(t, s)
+	}
+	return s.claimed(t, attacker.Netns, attacker.Endpoint.MAC)
+}
+
+func claimedFromLAN(t *testing.T, s *leaseScene) bool {
+	return s.claimed(t, s.w.Outside, macOf(t, s.w.Outside, "eth0"))
+}
+
+// claimed reports whether a container loses its address to somebody who says by ARP that he has it.
+func (s *leaseScene) claimed(t *testing.T, from world.Netns, mac heddle.MAC) bool {
+	s.server.Set(func() { s.server.T1, s.server.Lease = world.Patience, 10*world.Patience })
+	victim := s.w.Pod(t, "victim", "lan")
+	claim := arp(ether(mac, "ff:ff:ff:ff:ff:ff", layers.EthernetTypeARP), request, mac, victim.V4(), victim.V4())
+	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		from.Send(t, "eth0", claim)
+		if e, err := s.w.Endpoint(victim.Endpoint.ID); err == nil && (len(e.Addrs) == 0 || e.Addrs[0].Addr() != victim.V4()) {
+			return true
+		}
+	}
+	return false
 }

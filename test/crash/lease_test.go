@@ -19,8 +19,10 @@ func TestKillWithLease(t *testing.T) {
 	cell.Need(t)
 	outside := world.NewNetns(t, "outside")
 	cell.Sh(t, `ip link add lan0 type veth peer name eth0 netns outside; ip link set lan0 up
-		ip -n outside address add 192.0.2.2/24 dev eth0; ip -n outside link set eth0 up`)
-	t.Cleanup(func() { cell.TrySh("ip link del lan0") })
+		ip -n outside address add 192.0.2.2/24 dev eth0; ip -n outside link set eth0 up
+		ip link add nic0 type veth peer name eth1 netns outside; ip -n outside link set eth1 up`)
+	t.Cleanup(func() { cell.TrySh("ip link del lan0; ip link del nic0") })
+	outside.ServeDHCP(t, "eth1")
 	server := outside.ServeDHCP(t, "eth0")
 	server.Set(func() { server.T1 = time.Second })
 	net := heddle.Network{Name: "net", Mode: "macvlan", Parent: "lan0", Options: map[string]string{"addresses": "dhcp"}}
@@ -34,6 +36,10 @@ func TestKillWithLease(t *testing.T) {
 	attached := func(t *testing.T, a *cell.Agent, pod string) {
 		create(t, a, pod)
 		_, err := a.Attach(ctx, request(pod))
+		cell.Must(t, err)
+	}
+	createDirect := func(t *testing.T, a *cell.Agent, _ string) {
+		_, _, err := a.CreateNetwork(ctx, heddle.Network{Name: "net", Mode: "direct", Parent: "nic0", Options: net.Options}, false)
 		cell.Must(t, err)
 	}
 	detach := func(a *cell.Agent) error {
@@ -50,6 +56,20 @@ func TestKillWithLease(t *testing.T) {
 			return err
 		}, clear: clearAll},
 		{name: "detach", prepare: attached, run: func(a *cell.Agent, _ string) error { return detach(a) }, clear: clearAll},
+		{name: "attach a NIC", prepare: createDirect, run: func(a *cell.Agent, pod string) error {
+			if _, err := a.Attach(ctx, request(pod)); err != nil {
+				return err
+			}
+			return hasItsLease(a)
+		}, clear: clearAll},
+		{name: "detach a NIC", prepare: func(t *testing.T, a *cell.Agent, pod string) {
+			createDirect(t, a, pod)
+			_, err := a.Attach(ctx, request(pod))
+			cell.Must(t, err)
+		}, run: func(a *cell.Agent, _ string) error { return detach(a) }, clear: func(t *testing.T, a *cell.Agent) {
+			clearAll(t, a)
+			cell.Sh(t, "ip link show nic0 | grep -q 'state DOWN'")
+		}},
 		{name: "another address", prepare: attached, run: func(a *cell.Agent, _ string) error {
 			was, err := a.Endpoint(ctx, request("").ID)
 			if err != nil {

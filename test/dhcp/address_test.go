@@ -90,3 +90,31 @@ func TestClash(t *testing.T) {
 	}
 	has(t, w, a, s.Offers[0].String()+"/24")
 }
+
+// TestSquatted: somebody on the LAN takes a container's address later. The container's is defended; when that does not help, it is given up,
+// declined and replaced. A container beside cannot bring that about: the parent does not hear it.
+func TestSquatted(t *testing.T) {
+	w := world.New(t)
+	s := w.ServeDHCP(t)
+	s.Set(func() { s.Lease, s.T1 = time.Hour, 30*time.Minute })
+	w.Network(t, "lan", "macvlan", byDHCP)
+	a := w.Pod(t, "a", "lan")
+	has(t, w, a, "192.0.2.50/24")
+	b := w.Pod(t, "b", "lan")
+	has(t, w, b, "192.0.2.51/24")
+	claim := func(by world.Netns) {
+		by.Sh(t, "ip address add 192.0.2.50/32 dev eth0; for i in 1 2 3; do ip neigh flush dev eth0; ping -c 1 -W 1 -I 192.0.2.50 192.0.2.2 >/dev/null || true; done; ip address delete 192.0.2.50/32 dev eth0")
+	}
+	claim(b.Netns)
+	if s.Count(dhcpv4.MessageTypeDecline) != 1 { // of b, when it came
+		t.Errorf("a container beside takes the address: %v", s.Asked())
+	}
+	w.Outside.Sh(t, "ip address add 192.0.2.50/32 dev eth0; for i in 1 2 3; do ip neigh flush dev eth0; ping -c 1 -W 1 -I 192.0.2.50 192.0.2.1 >/dev/null || true; done")
+	has(t, w, a, "192.0.2.52/24")
+	if s.Count(dhcpv4.MessageTypeDecline) != 2 || !strings.Contains(w.Logged(), "is in use by") {
+		t.Errorf("heard %v", s.Asked())
+	}
+	w.Outside.Sh(t, "ip address delete 192.0.2.50/32 dev eth0")
+	a.Reaches(t, world.Outside4, world.Beyond4)
+	w.AuditEmpty(t)
+}

@@ -38,6 +38,20 @@ func has(t *testing.T, w *world.World, p *world.Pod, want ...string) {
 	})
 }
 
+// renewed waits until the endpoint's lease lasts longer than now, with the same address.
+func renewed(t *testing.T, w *world.World, p *world.Pod) {
+	t.Helper()
+	was, err := w.Endpoint(p.Endpoint.ID)
+	cell.Must(t, err)
+	world.Soon(t, "the lease is renewed", func() error {
+		e, err := w.Endpoint(p.Endpoint.ID)
+		if err == nil && (!e.DHCP.Held || !e.DHCP.Expires.After(was.DHCP.Expires) || !slices.Equal(e.Addrs, was.Addrs)) {
+			err = fmt.Errorf("%+v", e.DHCP)
+		}
+		return err
+	})
+}
+
 // TestExpires: a lease that no server renews ends the address, and an audit says so. When a server
 // answers again, the address is back; so it is for an agent that has been started meanwhile.
 func TestExpires(t *testing.T) {
@@ -151,7 +165,8 @@ func TestRefusedByDHCP(t *testing.T) {
 		"subnet":         {"macvlan", func(n *heddle.Network) { byDHCP(n); n.Subnets = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")} }},
 		"passthru":       {"macvlan", func(n *heddle.Network) { byDHCP(n); world.With("macvlan_mode=passthru")(n) }},
 		"bridge":         {"bridge", func(n *heddle.Network) { world.With("addresses=dhcp")(n) }},
-		"ipvlan":         {"ipvlan", byDHCP},
+		"ipvlan in l3":   {"ipvlan", func(n *heddle.Network) { byDHCP(n); world.With("ipvlan_mode=l3")(n) }},
+		"plugged NICs":   {"direct", func(n *heddle.Network) { byDHCP(n); n.Parent = ""; world.With("plug=lan")(n) }},
 		"routed":         {"routed", func(n *heddle.Network) { world.With("addresses=dhcp")(n) }},
 	} {
 		_, _, err := w.CreateNetwork(w.Plan("lan", c.mode, c.change), false)

@@ -70,6 +70,7 @@ func TestWishes(t *testing.T) {
 	}
 	gone("owner", "whole")
 	h.Run(t, "ip", "link", "del", "lan0")
+	t.Run("dhcp", func(t *testing.T) { byDHCP(t, h) })
 	nothingLeft(t, l)
 	t.Run("crowd", func(t *testing.T) { crowd(t, l) })
 }

@@ -21,15 +21,17 @@ func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
 // cloud, what flows and sub-modes show as well, and the command line, which are only in make soak.
 func TestInGuests(t *testing.T) {
 	cell.Need(t)
-	const most = "ServicesOnUplink|Submodes|Refusals|StaleRedirects"
+	const most = "ServicesOnUplink|Submodes|Refusals|StaleRedirects|DHCP|DHCPByMAC"
 	g := vm.Guest{
 		Modules: append(vm.DefaultModules(), "ip_vs", "ip_vs_rr", "xt_ipvs"),
 		Tools:   vm.DefaultTools(),
 		Own:     []string{cell.Build(t, "heddled"), cell.Build(t, "heddle")},
 		Small:   map[string]string{"6.1": "^TestServicesU32$/^(iptables|no_rule)$", "6.12": "^Test(Crowd|" + most + ")$|^TestFlows$/^routed$|^TestServicesProgram$/^(nftables|ipvs|no_rule)$"},
 	}
-	if path, err := exec.LookPath("ipvsadm"); err == nil {
-		g.Tools = append(g.Tools, path)
+	for _, name := range []string{"ipvsadm", "dnsmasq"} {
+		if path, err := exec.LookPath(name); err == nil {
+			g.Tools = append(g.Tools, path)
+		}
 	}
 	g.RunEverywhere(t, "^Test("+most+"|Crowd|Reach|Flows|CommandLine|Services(Program|OnPlainSwitch|U32))$")
 }

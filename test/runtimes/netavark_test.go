@@ -72,6 +72,7 @@ func TestNetavark(t *testing.T) {
 		p.story("beside", p.tellBeside)
 		p.story("several", p.tellSeveral)
 		p.story("create", p.tellCreate)
+		p.story("dhcp", p.tellDHCP)
 		p.story("killed", p.tellKilled)
 		p.story("rootless", p.tellRootless)
 		p.forget()

@@ -31,6 +31,13 @@ func (w *World) HandOver(t testing.TB, in Netns, network string, options ...PodO
 			r.IPs = append(r.IPs, addr.Addr())
 		}
 	}
+	if n.FromDHCP() {
+		ahead, err := w.LeaseAhead(context.Background(), r)
+		if err != nil {
+			t.Fatalf("lease ahead for %s on %s: %v", in.Name, network, err)
+		}
+		r.IPs = []netip.Addr{ahead.Addrs[0].Addr()}
+	}
 	reply, err := w.Attach(context.Background(), r)
 	if err != nil {
 		t.Fatalf("hand over %s on %s: %v", in.Name, network, err)

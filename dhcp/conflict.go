@@ -1,0 +1,38 @@
+package dhcp
+
+import "time"
+
+// defendInterval is how long after a conflict another one ends the use of the address (RFC 5227, 1.1, DEFEND_INTERVAL).
+const defendInterval = 10 * time.Second
+
+// minds reports whether an ARP packet says that somebody else has the address that is probed or held. Who probes it at the same time as
+// this client has it first, too (RFC 5227, 2.1.1 and 2.4).
+func (m *Machine) minds(a ARP) bool {
+	if a.SenderMAC == m.id.MAC || a.From == m.id.MAC {
+		return false
+	}
+	if m.lease.State == probing {
+		addr := m.offer.Address.Addr()
+		return a.SenderIP == addr || a.SenderIP.IsUnspecified() && a.TargetIP == addr
+	}
+	return m.lease.Held && a.SenderIP == m.lease.Address.Addr()
+}
+
+// Heard takes an ARP packet of the LAN. An address that is probed is declined if somebody has it. One that is held is defended
+// once, and given up if that does not help: both would have connections that break for ever (RFC 5227, 2.4, b).
+func (m *Machine) Heard(now time.Time, a ARP) [][]byte {
+	if !m.minds(a) {
+		return nil
+	}
+	if m.lease.State == probing {
+		return m.decline(now, m.offer.Address.Addr().String()+", which server "+m.offer.Server.String()+" gave, is in use by "+string(a.SenderMAC))
+	}
+	addr := m.lease.Address.Addr()
+	if m.defended.IsZero() || now.Sub(m.defended) > defendInterval {
+		m.defended = now
+		return [][]byte{announcementFrame(m.id.MAC, addr)}
+	}
+	m.offer.Address, m.offer.Server = m.lease.Address, m.lease.Server
+	m.lose("")
+	return m.decline(now, addr.String()+", which server "+m.offer.Server.String()+" leased, is in use by "+string(a.SenderMAC)+", too, which does not give way")
+}
