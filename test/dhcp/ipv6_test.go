@@ -196,3 +196,39 @@ func TestIPv6Refused(t *testing.T) {
 		}
 	}
 }
+
+// TestKilledIPv6: an agent that is killed takes no IPv6 address along. The next one keeps them, and follows a router that has come meanwhile.
+func TestKilledIPv6(t *testing.T) {
+	w := world.New(t) // for its LAN
+	advertise(t, w, "--dhcp-range=2001:db8::50,2001:db8::59,slaac,64,2m")
+	dir, pod := t.TempDir(), world.NewNetns(t, "killed")
+	a := cell.Start(t, dir)
+	n := heddle.Network{Name: "lan", Mode: "macvlan", Parent: "up0", Options: map[string]string{"addresses": "dhcp", "ipv6": "auto"}}
+	_, _, err := a.CreateNetwork(ctx, n, false)
+	cell.Must(t, err)
+	made, err := a.Attach(ctx, w.Request(pod, "lan"))
+	cell.Must(t, err)
+	was := made.Endpoint.DHCP.IPv6.Prefixes()
+	if pod.Reaches(t, world.Outside6, world.Beyond6); len(was) != 2 {
+		t.Fatalf("%+v", *made.Endpoint.DHCP.IPv6)
+	}
+	a.Kill()
+	pod.Reaches(t, world.Beyond6)
+	second := world.Advertisement{From: netip.MustParseAddr("fe80::99"), Prefixes: []netip.Prefix{netip.MustParsePrefix("2001:db8:99::/64")}}
+	a = cell.Start(t, dir)
+	world.Soon(t, "both routers are followed", func() error {
+		w.Outside.Send(t, "eth0", second.Frame(t, heddle.MAC("0a:00:00:00:00:99").Bytes()))
+		e, err := a.Endpoint(ctx, made.Endpoint.ID)
+		if err == nil && (len(e.Addrs) != 4 || !slices.Equal(e.DHCP.IPv6.Prefixes()[:2], was) || !strings.Contains(pod.Sh(t, "ip -6 address show dev eth0"), e.Addrs[3].String())) {
+			err = fmt.Errorf("%v, was %v", e.Addrs, was)
+		}
+		return err
+	})
+	pod.Reaches(t, world.Beyond6)
+	a.AuditEmpty(t)
+	_, err = a.Detach(ctx, made.Endpoint.ID)
+	cell.Must(t, err)
+	cell.Must(t, a.DeleteNetwork(ctx, "lan"))
+	a.AuditEmpty(t)
+	a.Stop()
+}
