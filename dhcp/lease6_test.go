@@ -160,7 +160,7 @@ func TestTakenBack6(t *testing.T) {
 	if l := m.Lease(); len(l.Addresses) > 0 || m.lease.state != selecting || l.Trouble == "" {
 		t.Errorf("taken back: %+v", l)
 	}
-	m, now = leased6(t)
+	m, _ = leased6(t)
 	m.Tick(at)
 	m.Receive(at, answer6(m, dhcpv6.MessageTypeReply, Association{Status: iana.StatusNoBinding}))
 	said(t, m.Tick(at), "REQUEST")
@@ -324,12 +324,12 @@ func TestConfirmed6(t *testing.T) {
 
 // TestReleased6: what was leased, or is about to be, is given back, and nothing else.
 func TestReleased6(t *testing.T) {
-	m, now := leased6(t)
+	m, _ := leased6(t)
 	said(t, m.Release(), "RELEASE")
 	said(t, m.Release())
-	m, now = solicited6(t)
+	m, _ = solicited6(t)
 	said(t, m.Release())
-	m, now = solicited6(t)
+	m, now := solicited6(t)
 	offer := leaseOf(given.String(), dhcpTime, dhcpTime)
 	m.Receive(now, answer6(m, dhcpv6.MessageTypeAdvertise, offer))
 	m.Receive(now, answer6(m, dhcpv6.MessageTypeReply, offer))

@@ -195,6 +195,11 @@ func TestIPv6Refused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	w.Network(t, "lan", "macvlan", byLAN)
+	_, err := w.Attach(ctx, w.Request(world.NewNetns(t, "a"), "lan", func(r *heddle.AttachRequest) { r.Handover = true }))
+	if t.Log("handover", err); !errors.Is(err, heddle.BadOption.Sentinel()) || !strings.Contains(err.Error(), "routers") {
+		t.Errorf("handover: %v", err)
+	}
 }
 
 // TestKilledIPv6: an agent that is killed takes no IPv6 address along. The next one keeps them, and follows a router that has come meanwhile.
