@@ -28,7 +28,7 @@ func (m *Machine) Heard(now time.Time, a ARP) [][]byte {
 		return m.decline(now, m.offer.Address.Addr().String()+", which server "+m.offer.Server.String()+" gave, is in use by "+string(a.SenderMAC))
 	}
 	addr := m.lease.Address.Addr()
-	if m.defended.IsZero() || now.Sub(m.defended) > defendInterval {
+	if now.Sub(m.defended) > defendInterval {
 		m.defended = now
 		return [][]byte{announcementFrame(m.id.MAC, addr)}
 	}

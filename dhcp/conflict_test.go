@@ -32,14 +32,24 @@ func TestDefended(t *testing.T) {
 	if len(sent) != 1 || m.lease.Held || m.lease.State != selecting || !strings.Contains(m.lease.Trouble, "is in use by 0a:00:00:00:00:77, too") {
 		t.Fatalf("soon again: %d frames, %+v", len(sent), m.lease)
 	}
+	declined(t, sent)
+	m = Resume(me, anyAddr, leased(t).Lease(), start.Add(10*time.Second))
+	m.Heard(start.Add(11*time.Second), squatter)
+	if sent = m.Heard(start.Add(12*time.Second), squatter); m.lease.Held {
+		t.Error("a lease of an earlier agent is not given up")
+	}
+	declined(t, sent)
+}
+
+// declined fails unless the one frame tells the server that the address of leased is of no use.
+func declined(t *testing.T, sent [][]byte) {
+	t.Helper()
+	if len(sent) != 1 {
+		t.Fatalf("%d frames", len(sent))
+	}
 	q, err := dhcpv4.FromBytes(sent[0][etherSize+ipSize+udpSize:])
 	if err != nil || q.MessageType() != dhcpv4.MessageTypeDecline || !q.RequestedIPAddress().Equal(squatter.SenderIP.AsSlice()) || !q.ServerIdentifier().Equal(srv.AsSlice()) {
 		t.Errorf("said %v, %v", q, err)
-	}
-	m = Resume(me, anyAddr, leased(t).Lease(), start.Add(10*time.Second))
-	m.Heard(start.Add(11*time.Second), squatter)
-	if m.Heard(start.Add(12*time.Second), squatter); m.lease.Held {
-		t.Error("a lease of an earlier agent is not given up")
 	}
 }
 
