@@ -41,8 +41,8 @@ func TestRouters(t *testing.T) {
 	}
 	m.until(t, now.Add(59*time.Minute), now.Add(time.Hour))
 	is("")
-	if m.asked == 0 {
-		t.Error("nobody asks for another router")
+	if m.asked != 1 || m.ask.After(now.Add(time.Hour+2*firstWait)) {
+		t.Errorf("another router is not looked for anew: asked %d times, again at %v", m.asked, m.ask)
 	}
 }
 
@@ -123,9 +123,9 @@ func TestAdvertisementFlood(t *testing.T) {
 		now = now.Add(10 * time.Millisecond)
 		a := advert()
 		a.Router = netip.AddrFrom16([16]byte{0: 0xfe, 1: 0x80, 14: byte(i >> 8), 15: byte(i)})
-		a.MTU, a.Preference, a.Prefixes[0].Prefix = 1280+i, i%3-1, netip.PrefixFrom(netip.AddrFrom16([16]byte{0: 0x20, 1: 1, 6: byte(i >> 8), 7: byte(i)}), 64)
+		a.MTU, a.Prefixes[0].Prefix = 1280+i, netip.PrefixFrom(netip.AddrFrom16([16]byte{0: 0x20, 1: 1, 6: byte(i >> 8), 7: byte(i)}), 64)
 		if i%2 == 0 {
-			a.Router, a.Lifetime = gateway, time.Duration(i%4)*time.Hour
+			a.Router, a.Preference, a.Lifetime = gateway, 1, time.Duration(1+i%4)*time.Hour
 		}
 		m.Advertised(now, a)
 		if l := m.Lease(); !l.SameGrant(was) {
