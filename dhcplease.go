@@ -16,24 +16,49 @@ const (
 // FromDHCP reports whether the network's endpoints get their addresses from the LAN's DHCP server.
 func (n Network) FromDHCP() bool { return n.Options[OptionAddresses] == AddressesDHCP }
 
-// LeasedTo is the network as an endpoint's DHCP lease has it: the LAN's subnet, and the router that the
-// server names. A network whose addresses come from elsewhere stays as it is.
+// OptionIPv6 is the option by which a network whose addresses come from the LAN has IPv6 ones, too. IPv6Auto is its value for what the
+// LAN's routers say: addresses of the container's own (SLAAC), or of a DHCPv6 server, or both.
+const (
+	OptionIPv6 = "ipv6"
+	IPv6Auto   = "auto"
+)
+
+// FromRouters reports whether the network's endpoints get their IPv6 addresses as the LAN's routers say.
+func (n Network) FromRouters() bool { return n.FromDHCP() && n.Options[OptionIPv6] == IPv6Auto }
+
+// LeasedTo is the network as the LAN has it for an endpoint: the subnets, and the routers that a DHCP server and IPv6 routers name. A
+// network whose addresses come from elsewhere stays as it is.
 func (n Network) LeasedTo(e Endpoint) Network {
-	if !n.FromDHCP() || e.DHCP == nil || !e.DHCP.Held {
+	if !n.FromDHCP() || e.DHCP == nil {
 		return n
 	}
-	n.Subnets = []netip.Prefix{e.DHCP.Address.Masked()}
-	if n.Gateways = nil; e.DHCP.Router.IsValid() {
-		n.Gateways = []netip.Addr{e.DHCP.Router}
+	n.Subnets, n.Gateways = nil, nil
+	if e.DHCP.Held {
+		if n.Subnets = append(n.Subnets, e.DHCP.Address.Masked()); e.DHCP.Router.IsValid() {
+			n.Gateways = append(n.Gateways, e.DHCP.Router)
+		}
+	}
+	if six := e.DHCP.IPv6; six != nil {
+		for _, p := range six.Prefixes() {
+			if p = p.Masked(); !slices.Contains(n.Subnets, p) {
+				n.Subnets = append(n.Subnets, p)
+			}
+		}
+		if six.Router.IsValid() {
+			n.Gateways = append(n.Gateways, six.Router)
+		}
 	}
 	return n
 }
 
-// WithDHCP is the endpoint with a lease, and its address while it is held.
+// WithDHCP is the endpoint with a lease, and its addresses while they are held.
 func (e Endpoint) WithDHCP(l DHCPLease) Endpoint {
 	e.DHCP, e.Addrs = &l, nil
 	if l.Held {
 		e.Addrs = []netip.Prefix{l.Address}
+	}
+	if l.IPv6 != nil {
+		e.Addrs = append(e.Addrs, l.IPv6.Prefixes()...)
 	}
 	return e
 }
@@ -41,6 +66,13 @@ func (e Endpoint) WithDHCP(l DHCPLease) Endpoint {
 // SameGrant reports whether both leases grant the same: what is recorded does not change with what
 // the agent is about to do.
 func (l DHCPLease) SameGrant(o DHCPLease) bool {
+	if l.IPv6 == nil || o.IPv6 == nil {
+		if l.IPv6 != o.IPv6 {
+			return false
+		}
+	} else if !l.IPv6.SameGrant(*o.IPv6) {
+		return false
+	}
 	return l.Renew.Equal(o.Renew) && l.Rebind.Equal(o.Rebind) && l.Expires.Equal(o.Expires) &&
 		l.Held == o.Held && l.Address == o.Address && l.Server == o.Server && l.ServerMAC == o.ServerMAC && l.Router == o.Router &&
 		slices.Equal(l.DNS, o.DNS) && l.Domain == o.Domain && slices.Equal(l.Search, o.Search) && l.MTU == o.MTU
@@ -72,4 +104,6 @@ type DHCPLease struct {
 	Expires time.Time `json:"expires,omitzero"`
 	// Trouble says why the lease could not be got or renewed, "" if it could.
 	Trouble string `json:"trouble,omitempty"`
+	// IPv6 is what the endpoint has of the LAN's routers and DHCPv6 servers, on a network that takes it.
+	IPv6 *LANIPv6 `json:"ipv6,omitempty"`
 }

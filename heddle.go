@@ -82,7 +82,7 @@ func (n Network) GatewayFor(a netip.Addr) (netip.Addr, bool) {
 	return g, g.IsValid()
 }
 
-// HasFamily reports whether the network has a subnet of the family, or gets addresses of it by DHCP.
+// HasFamily reports whether the network has a subnet of the family, or gets addresses of it from the LAN.
 func (n Network) HasFamily(f Family) bool {
-	return n.FromDHCP() && f == IPv4 || slices.ContainsFunc(n.Subnets, func(s netip.Prefix) bool { return f.Has(s.Addr()) })
+	return n.FromDHCP() && f == IPv4 || n.FromRouters() && f == IPv6 || slices.ContainsFunc(n.Subnets, func(s netip.Prefix) bool { return f.Has(s.Addr()) })
 }

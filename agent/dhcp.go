@@ -40,7 +40,7 @@ type dhcpLeases struct {
 func (d *dhcpLeases) acquire(ctx context.Context, n *network, e heddle.Endpoint, want netip.Addr) (heddle.DHCPLease, error) {
 	m := dhcp.NewMachine(d.identity(n, e), d.refusal(n, e.ID))
 	m.Want(want)
-	return d.begin(n, e, m).Await(ctx, e.ID)
+	return d.begin(n, e, m, d.newSix(n, e)).Await(ctx, e.ID)
 }
 
 // take is the lease that an endpoint has got before it is attached, or a new one.
@@ -71,12 +71,12 @@ func (d *dhcpLeases) resume(n *network, e heddle.Endpoint) {
 	if e.DHCP != nil {
 		was = *e.DHCP
 	}
-	d.begin(n, e, dhcp.Resume(d.identity(n, e), d.refusal(n, e.ID), was, time.Now()))
+	d.begin(n, e, dhcp.Resume(d.identity(n, e), d.refusal(n, e.ID), was, time.Now()), d.resumeSix(n, e, was))
 	d.setUnsure(e.ID, true)
 }
 
-// begin has a machine's lease kept by the client of the network's LAN.
-func (d *dhcpLeases) begin(n *network, e heddle.Endpoint, m *dhcp.Machine) *dhcp.Client {
+// begin has a machine's lease kept by the client of the network's LAN, and IPv6 addresses if there is a machine for them.
+func (d *dhcpLeases) begin(n *network, e heddle.Endpoint, m *dhcp.Machine, six *dhcp.Machine6) *dhcp.Client {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	lan, open := "parent "+n.Parent, d.onParent(n.Parent)
@@ -89,7 +89,7 @@ func (d *dhcpLeases) begin(n *network, e heddle.Endpoint, m *dhcp.Machine) *dhcp
 		d.clients[lan] = c
 	}
 	d.of[e.ID] = c
-	c.Keep(e.ID, m)
+	c.Keep(e.ID, m, six)
 	return c
 }
 

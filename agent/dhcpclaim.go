@@ -83,6 +83,9 @@ func (a *Agent) leaseByDHCP(ctx context.Context, n *network, e heddle.Endpoint, 
 		if lease.MTU >= heddle.IPv4.LeastMTU() && e.NIC == nil { // a NIC keeps its own
 			e.MTU = min(e.MTU, lease.MTU)
 		}
+		if six := lease.IPv6; six != nil && six.MTU >= heddle.IPv6.LeastMTU() {
+			e.MTU = min(e.MTU, six.MTU)
+		}
 		return e, nil
 	}
 	if ctx.Err() != nil {

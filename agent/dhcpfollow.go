@@ -71,8 +71,8 @@ func (a *Agent) applyLease(id heddle.EndpointID) error {
 		defer pod.Close()
 	}
 	next, conflict := a.withLease(old, lease, pod)
-	if conflict != nil { // the old address is not the container's any more
-		lease.Held = false
+	if conflict != nil { // the old addresses are not the container's any more
+		lease.Held, lease.IPv6 = false, nil
 		if next, err = a.withLease(old, lease, pod); err != nil {
 			return err
 		}
@@ -188,13 +188,16 @@ func (a *Agent) lostLeases() (all []heddle.Finding) {
 	for _, r := range a.records.filter(func(r record, op string) bool { return r.Endpoint.DHCP != nil && op == "" }) {
 		e := a.dhcp.shown(r.Endpoint)
 		failed, has := a.dhcp.whyNot(e.ID), "no address"
+		leased := len(e.Addrs) > 0 && e.Addrs[0].Addr().Is4() // whether it has IPv6 ones is the LAN's matter
 		switch {
-		case len(e.Addrs) > 0 && failed == "":
+		case leased && failed == "":
 			continue
-		case len(e.Addrs) > 0 && !e.DHCP.Held:
+		case leased && !e.DHCP.Held:
 			has = e.Addrs[0].String() + ", which is not leased any more"
-		case len(e.Addrs) > 0:
+		case leased:
 			has = e.Addrs[0].String() + ", and " + e.DHCP.Address.String() + " is leased"
+		case len(e.Addrs) > 0:
+			has = "no IPv4 address"
 		}
 		all = append(all, heddle.Finding{Kind: "lease", Object: "address of " + e.Interface(), Owner: e.ID.String(),
 			Detail: fmt.Sprintf("the container has %s: %s", has, cmp.Or(failed, e.DHCP.Trouble, "no DHCP server answers")), Remedy: remedyLease})

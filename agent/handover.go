@@ -62,6 +62,11 @@ func checkHandover(n *network, req heddle.AttachRequest) error {
 			"an engine wants to know a container's address before, and that of a NIC is asked for where the NIC is by then: in the container",
 			"attach the container itself ('heddle attach'), or use a network with a subnet")
 	}
+	if n.FromRouters() {
+		return heddle.Errorf(heddle.BadOption, what, req.ID.String()+" on network "+n.Name,
+			"an engine wants to know a container's addresses before, and would not follow routers that advertise others later",
+			"attach the container itself ('heddle attach'), or use a network without --opt ipv6")
+	}
 	if givesNICs && giver.PlugsOn(n.Network) != "" {
 		return heddle.Errorf(heddle.BadOption, what, req.ID.String()+" on network "+n.Name,
 			"an engine wants to know a container's addresses before, and these come with a NIC that is plugged in", "use another network, or a CNI runtime")

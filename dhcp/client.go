@@ -34,11 +34,48 @@ type Client struct {
 	reader  sync.WaitGroup
 }
 
-// keeper is the machine of one endpoint's lease.
+// keeper is the machines of one endpoint: that of its lease, and that of its IPv6 addresses, nil if it has none.
 type keeper struct {
 	*Machine
+	six *Machine6
 	// news is closed at the next change of the lease, and at its end.
 	news chan struct{}
+}
+
+// has is what the endpoint has now.
+func (k *keeper) has() heddle.DHCPLease {
+	l := k.lease
+	if l.IPv6 = nil; k.six != nil {
+		six := k.six.Lease()
+		l.IPv6 = &six
+	}
+	return l
+}
+
+// settled reports whether the endpoint has what it needs, and nothing more is to be awaited.
+func (k *keeper) settled() bool { return k.lease.Held && (k.six == nil || k.six.Settled()) }
+
+func (k *keeper) Deadline() time.Time {
+	if k.six == nil {
+		return k.Machine.Deadline()
+	}
+	return minTime(k.Machine.Deadline(), k.six.Deadline())
+}
+
+func (k *keeper) Tick(now time.Time) [][]byte {
+	send := k.Machine.Tick(now)
+	if k.six != nil {
+		send = append(send, k.six.Tick(now)...)
+	}
+	return send
+}
+
+func (k *keeper) Release() [][]byte {
+	send := k.Machine.Release()
+	if k.six != nil {
+		send = append(send, k.six.Release()...)
+	}
+	return send
 }
 
 // NewClient asks on the LAN that open opens, and calls changed after each change of a lease.
@@ -46,15 +83,17 @@ func NewClient(open func() (Wire, error), changed func(heddle.EndpointID)) *Clie
 	return &Client{open: open, changed: changed, leases: map[heddle.EndpointID]*keeper{}}
 }
 
-// Keep begins to get a lease, or to keep the one that the machine has.
-func (c *Client) Keep(id heddle.EndpointID, m *Machine) {
+// Keep begins to get a lease, or to keep the one that the machine has; and IPv6 addresses, if there is a machine for them.
+func (c *Client) Keep(id heddle.EndpointID, m *Machine, six *Machine6) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		return
 	}
-	m.refuse = c.refusal(id, m.refuse)
-	c.leases[id] = &keeper{Machine: m, news: make(chan struct{})}
+	if m.refuse = c.refusal(id, m.refuse); six != nil {
+		six.refuse = c.refusal(id, six.refuse)
+	}
+	c.leases[id] = &keeper{Machine: m, six: six, news: make(chan struct{})}
 	c.arm()
 }
 
@@ -64,7 +103,8 @@ func (c *Client) Keep(id heddle.EndpointID, m *Machine) {
 func (c *Client) refusal(id heddle.EndpointID, refuse func(netip.Prefix) string) func(netip.Prefix) string {
 	return func(p netip.Prefix) string {
 		for other, k := range c.leases {
-			if other != id && (k.lease.Held && k.lease.Address.Addr() == p.Addr() || k.lease.State == probing && k.offer.Address.Addr() == p.Addr()) {
+			if other != id && (k.lease.Held && k.lease.Address.Addr() == p.Addr() || k.lease.State == probing && k.offer.Address.Addr() == p.Addr() ||
+				k.six != nil && k.six.claimOf(p.Addr()) != nil) {
 				return "endpoint " + other.String() + " has " + p.Addr().String()
 			}
 		}
@@ -72,7 +112,8 @@ func (c *Client) refusal(id heddle.EndpointID, refuse func(netip.Prefix) string)
 	}
 }
 
-// Await waits until the endpoint has a lease. If the context ends before, the lease says what was
+// Await waits until the endpoint has a lease, and until what the LAN's routers say of IPv6 is known; without the latter
+// it is content in the end. If the context ends before, the lease says what was
 // got so far, and the error why the LAN could not be asked, if it could not. It is os.ErrClosed if the
 // lease is given up, or the client closed.
 func (c *Client) Await(ctx context.Context, id heddle.EndpointID) (heddle.DHCPLease, error) {
@@ -83,9 +124,9 @@ func (c *Client) Await(ctx context.Context, id heddle.EndpointID) (heddle.DHCPLe
 			c.mu.Unlock()
 			return heddle.DHCPLease{}, os.ErrClosed
 		}
-		lease, news := k.lease, k.news
+		lease, settled, news := k.has(), k.settled(), k.news
 		c.mu.Unlock()
-		if lease.Held {
+		if settled {
 			return lease, nil
 		}
 		select {
@@ -93,7 +134,10 @@ func (c *Client) Await(ctx context.Context, id heddle.EndpointID) (heddle.DHCPLe
 		case <-ctx.Done():
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			return k.lease, cmp.Or(c.broken, ctx.Err())
+			if lease = k.has(); lease.Held {
+				return lease, nil
+			}
+			return lease, cmp.Or(c.broken, ctx.Err())
 		}
 	}
 }
@@ -106,7 +150,7 @@ func (c *Client) Lease(id heddle.EndpointID) (l heddle.DHCPLease, known bool) {
 	if k == nil {
 		return l, false
 	}
-	return k.lease, true
+	return k.has(), true
 }
 
 // Idle reports whether the client keeps no lease.

@@ -120,7 +120,7 @@ func TestClient(t *testing.T) {
 	c := client(t, l)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	c.Keep(web, NewMachine(me, anyAddr))
+	c.Keep(web, NewMachine(me, anyAddr), nil)
 	got, err := c.Await(ctx, web)
 	if err != nil || !got.Held || got.Address.String() != "192.0.2.50/24" || l.opened != 2 {
 		t.Fatalf("%+v, %v, opened %d times", got, err, l.opened)
@@ -129,7 +129,7 @@ func TestClient(t *testing.T) {
 		t.Errorf("still hears %v", l.hears)
 	}
 	db := heddle.EndpointID{Container: "db", IfName: "eth0"}
-	c.Keep(db, NewMachine(NewIdentity("0123456789abcdef", db, "0a:00:00:00:00:03"), anyAddr))
+	c.Keep(db, NewMachine(NewIdentity("0123456789abcdef", db, "0a:00:00:00:00:03"), anyAddr), nil)
 	soon(t, func() bool { got, _ = c.Lease(db); return got.Trouble != "" })
 	if got.Held || got.Trouble != "an answer of server 192.0.2.2 is refused: endpoint web/eth0 has 192.0.2.50" {
 		t.Errorf("%+v", got)
@@ -146,7 +146,7 @@ func TestClientEnds(t *testing.T) {
 	for name, end := range map[string]func(*Client){"given up": func(c *Client) { c.End(web) }, "closed": (*Client).Close} {
 		c := NewClient(func() (Wire, error) { return nil, errors.New("no such device") }, func(heddle.EndpointID) {})
 		defer c.Close()
-		c.Keep(web, NewMachine(me, anyAddr))
+		c.Keep(web, NewMachine(me, anyAddr), nil)
 		time.AfterFunc(50*time.Millisecond, func() { end(c) })
 		if _, err := c.Await(t.Context(), web); !errors.Is(err, os.ErrClosed) {
 			t.Errorf("%s: %v", name, err)
@@ -154,7 +154,7 @@ func TestClientEnds(t *testing.T) {
 		if c.Close(); !c.Idle() {
 			t.Errorf("%s: still has a lease", name)
 		}
-		c.Keep(web, NewMachine(me, anyAddr))
+		c.Keep(web, NewMachine(me, anyAddr), nil)
 		if _, err := c.Await(t.Context(), web); !errors.Is(err, os.ErrClosed) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -167,7 +167,7 @@ func TestClientSaysWhy(t *testing.T) {
 	waits := make(chan struct{})
 	c := NewClient(func() (Wire, error) { <-waits; return nil, errors.New("no such device") }, func(heddle.EndpointID) {})
 	defer c.Close()
-	c.Keep(web, NewMachine(me, anyAddr))
+	c.Keep(web, NewMachine(me, anyAddr), nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(20*time.Millisecond, func() {
 		defer cancel()
@@ -183,7 +183,7 @@ func TestClientSaysWhy(t *testing.T) {
 func TestClientClosed(t *testing.T) {
 	l := &lan{}
 	c := client(t, l)
-	c.Keep(web, NewMachine(me, anyAddr))
+	c.Keep(web, NewMachine(me, anyAddr), nil)
 	if _, err := c.Await(t.Context(), web); err != nil {
 		t.Fatal(err)
 	}

@@ -42,12 +42,17 @@ func (c *Client) flush() {
 }
 
 // probing are the MAC addresses to which frames are wanted: who has the address that is probed sends its
-// answer there.
+// answer there, and DHCPv6 servers theirs.
 func (c *Client) probing() map[heddle.MAC]bool {
 	all := map[heddle.MAC]bool{}
 	for _, k := range c.leases {
 		if k.lease.State == probing {
 			all[k.id.MAC] = true
+		}
+		if k.six != nil {
+			for _, mac := range k.six.Hears() {
+				all[mac] = true
+			}
 		}
 	}
 	return all
@@ -92,6 +97,7 @@ func (c *Client) drop() {
 
 // read takes what comes from a LAN until that is closed.
 func (c *Client) read(w Wire) {
+	var advertisements allowance
 	for {
 		b, err := w.Next()
 		switch {
@@ -108,6 +114,8 @@ func (c *Client) read(w Wire) {
 			c.step(func(k *keeper) bool { return k.asks(m.XID, m.MAC) }, func(k *keeper) [][]byte { return k.Receive(now, *m) })
 		case a != nil:
 			c.step(func(k *keeper) bool { return k.minds(*a) }, func(k *keeper) [][]byte { return k.Heard(now, *a) })
+		default:
+			c.read6(now, b, &advertisements)
 		}
 	}
 }

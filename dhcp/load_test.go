@@ -16,7 +16,7 @@ func TestFlood(t *testing.T) {
 	c := client(t, &lan{})
 	m := NewMachine(me, anyAddr)
 	m.next = time.Now().Add(time.Hour)
-	c.Keep(web, m)
+	c.Keep(web, m, nil)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	nap := c.due
@@ -49,7 +49,7 @@ func TestOthersUnread(t *testing.T) {
 		}
 	}
 	c := client(t, &lan{})
-	c.Keep(web, &Machine{id: me, xid: 7})
+	c.Keep(web, &Machine{id: me, xid: 7}, nil)
 	if !c.asks(7, me.MAC) || c.asks(8, me.MAC) || c.asks(7, "0a:00:00:00:00:09") {
 		t.Error("takes other answers for its own")
 	}
@@ -76,12 +76,12 @@ func TestSlowLAN(t *testing.T) {
 	c := NewClient(func() (Wire, error) { l.lan.open(); return l, nil }, func(heddle.EndpointID) {})
 	defer c.Close()
 	defer close(l.letGo)
-	c.Keep(web, NewMachine(me, anyAddr))
+	c.Keep(web, NewMachine(me, anyAddr), nil)
 	<-l.entered
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		c.Keep(heddle.EndpointID{Container: "db", IfName: "eth0"}, NewMachine(me, anyAddr))
+		c.Keep(heddle.EndpointID{Container: "db", IfName: "eth0"}, NewMachine(me, anyAddr), nil)
 		c.Lease(web)
 		c.AsksAs(me.MAC)
 		if c.Idle() {

@@ -31,13 +31,15 @@ func (c *Client) step(meant func(*keeper) bool, do func(*keeper) [][]byte) {
 			continue
 		}
 		some = true
-		was := k.lease
+		was, settled := k.has(), k.settled()
 		c.out = append(c.out, do(k)...)
-		if !reflect.DeepEqual(was, k.lease) {
-			close(k.news)
-			k.news = make(chan struct{})
+		if now := k.has(); !reflect.DeepEqual(was, now) {
 			changed = append(changed, id)
+		} else if settled == k.settled() {
+			continue
 		}
+		close(k.news)
+		k.news = make(chan struct{})
 	}
 	if some || c.due.IsZero() {
 		c.arm()

@@ -19,15 +19,17 @@ func OpenOnly(device string, filter []unix.SockFilter) (*Socket, error) {
 	})
 }
 
-// Hear has the device with that index take frames to one more MAC address, or not any more (packet(7), PACKET_MR_UNICAST).
-// It ends with the socket.
+// Hear has the device with that index take frames to one more MAC address, or not any more (packet(7), PACKET_MR_UNICAST
+// and, for a group's, PACKET_MR_MULTICAST). It ends with the socket.
 func (p *Socket) Hear(index int, mac [6]byte, on bool) error {
 	option := unix.PACKET_DROP_MEMBERSHIP
 	if on {
 		option = unix.PACKET_ADD_MEMBERSHIP
 	}
 	request := unix.PacketMreq{Ifindex: int32(index), Type: unix.PACKET_MR_UNICAST, Alen: 6}
-	copy(request.Address[:], mac[:])
+	if copy(request.Address[:], mac[:]); mac[0]&1 != 0 {
+		request.Type = unix.PACKET_MR_MULTICAST
+	}
 	raw, err := p.SyscallConn()
 	if err != nil {
 		return err

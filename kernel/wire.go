@@ -50,7 +50,7 @@ func (k *Kernel) OpenWire(in Pod, device string) (Wire, error) {
 			return err
 		}
 		w.index, w.own = dev.Index, heddle.MAC(dev.HardwareAddr.String())
-		w.socket, err = frames.OpenOnly(device, arpAndDHCP)
+		w.socket, err = frames.OpenOnly(device, neighboursAndDHCP)
 		return err
 	})
 	if err != nil {
@@ -59,18 +59,28 @@ func (k *Kernel) OpenWire(in Pod, device string) (Wire, error) {
 	return w, nil
 }
 
-// arpAndDHCP takes ARP packets, and UDP packets to a DHCP client's port that are no fragments.
-var arpAndDHCP = []unix.SockFilter{
+// neighboursAndDHCP takes ARP packets; UDP packets to a DHCP client's port, of both families, that are no fragments; and of ICMPv6 router
+// advertisements, and what neighbours ask and say (RFC 4861, 4).
+var neighboursAndDHCP = []unix.SockFilter{
 	{Code: unix.BPF_LD | unix.BPF_H | unix.BPF_ABS, K: 12}, // EtherType
-	{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 8, K: unix.ETH_P_ARP},
-	{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: 8, K: unix.ETH_P_IP},
+	{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 17, K: unix.ETH_P_ARP},
+	{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 8, K: unix.ETH_P_IPV6},
+	{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: 16, K: unix.ETH_P_IP},
 	{Code: unix.BPF_LD | unix.BPF_B | unix.BPF_ABS, K: 14 + 9}, // protocol
-	{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: 6, K: unix.IPPROTO_UDP},
+	{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: 14, K: unix.IPPROTO_UDP},
 	{Code: unix.BPF_LD | unix.BPF_H | unix.BPF_ABS, K: 14 + 6}, // fragment offset, more fragments
-	{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, Jt: 4, K: 0x3fff},
+	{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, Jt: 12, K: 0x3fff},
 	{Code: unix.BPF_LDX | unix.BPF_B | unix.BPF_MSH, K: 14},    // size of the IP header
 	{Code: unix.BPF_LD | unix.BPF_H | unix.BPF_IND, K: 14 + 2}, // destination port
-	{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: 1, K: 68},
+	{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 8, Jf: 9, K: 68},
+	{Code: unix.BPF_LD | unix.BPF_B | unix.BPF_ABS, K: 14 + 6}, // IPv6: next header
+	{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: 3, K: unix.IPPROTO_ICMPV6},
+	{Code: unix.BPF_LD | unix.BPF_B | unix.BPF_ABS, K: 14 + 40}, // ICMPv6 type
+	{Code: unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K, Jf: 5, K: 134},
+	{Code: unix.BPF_JMP | unix.BPF_JGT | unix.BPF_K, Jt: 4, Jf: 3, K: 136},
+	{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: 3, K: unix.IPPROTO_UDP},
+	{Code: unix.BPF_LD | unix.BPF_H | unix.BPF_ABS, K: 14 + 40 + 2}, // destination port
+	{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: 1, K: 546},
 	{Code: unix.BPF_RET | unix.BPF_K, K: 1 << 16},
 	{Code: unix.BPF_RET | unix.BPF_K},
 }

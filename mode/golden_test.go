@@ -113,6 +113,14 @@ func variants() []variant {
 		*e = e.WithDHCP(heddle.DHCPLease{Held: true, Address: e.Addrs[0], Router: netip.MustParseAddr("192.0.2.254")})
 	}
 	add(macvlan.Mode{}, "macvlan-dhcp", "Addresses from the LAN's DHCP server (`--opt addresses=dhcp`), with the lease of an endpoint.", byDHCP)
+	add(macvlan.Mode{}, "macvlan-ipv6", "IPv6 addresses as the LAN's routers say, too (`--opt addresses=dhcp --opt ipv6=auto`): one of SLAAC, one of DHCPv6.", func(n *heddle.Network, e *heddle.Endpoint) {
+		lan(n, e)
+		n.Subnets, n.Gateways, n.Options = nil, nil, map[string]string{heddle.OptionAddresses: heddle.AddressesDHCP, heddle.OptionIPv6: heddle.IPv6Auto}
+		*e = e.WithDHCP(heddle.DHCPLease{Held: true, Address: e.Addrs[0], Router: netip.MustParseAddr("192.0.2.254"), IPv6: &heddle.LANIPv6{
+			Router: netip.MustParseAddr("fe80::1"), Addresses: []heddle.LANAddress{{Address: e.Addrs[1], Source: heddle.SourceSLAAC},
+				{Address: netip.MustParsePrefix("2001:db8::5/64"), Source: heddle.SourceDHCPv6}}}})
+	})
+	all[len(all)-1].resolves = true
 	add(ipvlan.Mode{}, "ipvlan", "A dual-stack network on a second NIC, with services (`--parent lan1 --subnet 192.0.2.0/24 --subnet 2001:db8::/64 --opt services=10.96.0.0/12,fd00:96::/112`).", func(n *heddle.Network, e *heddle.Endpoint) {
 		lan(n, e)
 		n.Parent, n.Options = "lan1", map[string]string{"services": "10.96.0.0/12,fd00:96::/112"}

@@ -52,7 +52,7 @@ func (s *session) endpointFields(w io.Writer, e heddle.Endpoint) error {
 		route = "through this endpoint"
 	}
 	return fieldTable(w, s.width(), [2]string{"id", e.ID.String()}, [2]string{"network", e.NetworkName}, [2]string{"name", e.Name}, [2]string{"aliases", strings.Join(e.Aliases, ", ")},
-		[2]string{"namespace", e.Netns}, [2]string{"addresses", joinList(e.Addrs)}, [2]string{"DHCP lease", formatLease(e.DHCP)}, [2]string{"MAC", string(e.MAC)},
+		[2]string{"namespace", e.Netns}, [2]string{"addresses", joinList(e.Addrs)}, [2]string{"DHCP lease", formatLease(e.DHCP)}, [2]string{"IPv6 of the LAN", formatLANIPv6(e.DHCP)}, [2]string{"MAC", string(e.MAC)},
 		[2]string{"MTU", formatBytes(e.MTU)}, [2]string{"ports", formatPorts(e)}, [2]string{"host's end", e.Port}, [2]string{"NIC", nic},
 		[2]string{"default route", route}, [2]string{"fast path", formatFastPath(e.Fast)}, [2]string{"labels", heddle.LabelText(e.Labels)}, [2]string{"created", formatTime(e.Created)})
 }
@@ -70,6 +70,27 @@ func formatLease(l *heddle.DHCPLease) string {
 		return "until " + formatTime(l.Expires) + " (" + l.State + "): " + l.Trouble
 	}
 	return "until " + formatTime(l.Expires) + ", of server " + l.Server.String() + " (" + l.State + ")"
+}
+
+// formatLANIPv6 says what a LAN's routers and DHCPv6 servers have given.
+func formatLANIPv6(l *heddle.DHCPLease) string {
+	if l == nil || l.IPv6 == nil {
+		return ""
+	}
+	six, all := l.IPv6, []string{}
+	for _, a := range six.Addresses {
+		all = append(all, a.Address.Addr().String()+" ("+a.Source+") until "+formatTime(a.Valid))
+	}
+	if six.Router.IsValid() {
+		all = append(all, "router "+six.Router.String()+" until "+formatTime(six.RouterUntil))
+	}
+	if len(all) == 0 {
+		all = append(all, "none ("+six.State+")")
+	}
+	if six.Trouble != "" {
+		all = append(all, six.Trouble)
+	}
+	return strings.Join(all, ", ")
 }
 
 // formatFastPath describes how many packets the fast path handled, and why it left others

@@ -30,6 +30,7 @@ func (Mode) Name() string { return "macvlan" }
 var options = []heddle.ModeOption{
 	{Name: "macvlan_mode", Values: "bridge|private|vepa|passthru", Text: "how devices on one parent reach each other"},
 	parts.Addresses,
+	parts.IPv6,
 	{Name: "host-access", Values: "false", Text: "host and containers need not reach each other"},
 }
 
@@ -86,6 +87,9 @@ func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 		return parts.BadOption(n, "macvlan_mode="+sub, "there is no such sub-mode", "give bridge, private, vepa or passthru")
 	}
 	if err := parts.CheckAddresses(n); err != nil {
+		return err
+	}
+	if err := parts.CheckIPv6(n); err != nil {
 		return err
 	}
 	if n.FromDHCP() && sub == subPassthru {
@@ -146,6 +150,9 @@ func (Mode) Limits(n heddle.Network) []string {
 		whoGives(n),
 		"clouds and wireless access points drop frames of MAC addresses they do not know",
 		firewall.LimitUnderlay,
+	}
+	if n.FromRouters() {
+		all = append(all, parts.LimitRouters)
 	}
 	if subMode(n) == subPassthru {
 		all = append(all, "while a container is there, the host itself receives nothing on "+n.Parent)

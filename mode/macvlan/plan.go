@@ -45,6 +45,7 @@ func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 	if n.FromDHCP() && len(hostAddrs) == 0 {
 		return plan, nil // by the word of a server in the LAN the host sends nothing there
 	}
+	e = parts.Beside(parent, n, e)
 	shim := heddle.Shim(parent)
 	plan = plan.With(parts.WayToResolver(h, n, e, shim.Name, e.MAC, shim.MAC))
 	plan.Host.Elements = append(plan.Host.Elements, firewall.ErrorGuard(shim.Name, e)...)

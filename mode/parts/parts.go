@@ -5,6 +5,7 @@ package parts
 
 import (
 	"net/netip"
+	"slices"
 
 	"github.com/heddle-network/heddle"
 )
@@ -60,7 +61,9 @@ func PodOnSubnet(n heddle.Network, e heddle.Endpoint, link heddle.Link) heddle.S
 	for _, a := range e.Addrs {
 		s.Addresses = append(s.Addresses, heddle.Address{Link: link.Name, Prefix: a})
 		if gw, ok := n.GatewayFor(a.Addr()); ok && e.DefaultRoute && !n.Internal {
-			s.Routes = append(s.Routes, heddle.Route{Dst: heddle.FamilyOf(gw).Any(), Link: link.Name, Via: gw})
+			if way := (heddle.Route{Dst: heddle.FamilyOf(gw).Any(), Link: link.Name, Via: gw}); !slices.Contains(s.Routes, way) {
+				s.Routes = append(s.Routes, way) // an endpoint may have several addresses of a family
+			}
 		}
 	}
 	return s

@@ -2,6 +2,7 @@ package parts
 
 import (
 	"net/netip"
+	"slices"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/firewall"
@@ -41,6 +42,9 @@ func WayToResolver(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint, devi
 			continue
 		}
 		p.Host.Elements = append(p.Host.Elements, firewall.Asks(device, source, own.Addr()))
+		if slices.ContainsFunc(p.Pod.Routes, func(r heddle.Route) bool { return r.Dst == heddle.Single(a) }) {
+			continue // an endpoint may have several addresses of a family
+		}
 		p.Pod.Routes = append(p.Pod.Routes, heddle.Route{Dst: heddle.Single(a), Link: e.Interface(), Metric: e.ID.Metric()})
 		if to != "" {
 			p.Pod.Neighbours = append(p.Pod.Neighbours, heddle.Neighbour{Link: e.Interface(), Addr: a, MAC: to})

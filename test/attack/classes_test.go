@@ -27,6 +27,7 @@ var classes = []class{
 	{id: "dhcp", title: "Rogue DHCP and DHCPv6 server", known: "RFC 3118, RFC 7610; CVE-2024-3661"},
 	{id: "option", title: "Routes from a DHCP server", known: "CVE-2024-3661"},
 	{id: "lease", title: "Answers of a DHCP server to the agent, from others or with what is not the LAN's", known: "RFC 2131 7, RFC 5227; CVE-2011-0997", limit: "who answers first is believed: DHCP does not say who may answer"},
+	{id: "advertised", title: "Router advertisements to the agent, from others or with what is not the LAN's", known: "RFC 4861 6.1.2, RFC 6104, RFC 6105, RFC 3756", limit: "who advertises himself is a router: neighbour discovery does not say who may"},
 	{id: "fragment", title: "Headers hidden by fragments, cut short, or of unusual form", known: "RFC 1858, RFC 5722, RFC 6980, RFC 7112, RFC 7113; CVE-2021-27853, CVE-2021-27854"},
 	{id: "ethertype", title: "VLAN tags, QinQ and other ethertypes", known: "CVE-2021-27853, CVE-2021-27854, CVE-2021-27861, CVE-2021-27862"},
 	{id: "control", title: "Spanning tree, LLDP, pause frames", known: "IEEE 802.1D, 802.1AB, 802.3x"},

@@ -55,6 +55,7 @@ func ownAttacks() []ownAttack {
 		questionAttacks(),
 		askerAttacks(),
 		leaseAttacks(),
+		routerAttacks(),
 	)
 }
 

@@ -46,7 +46,7 @@ var rules = []rule{
 	{"durable", nil, "files are written by rooms that know nothing of each other"},
 	{"events", []string{module}, "what happened is told and read without knowing who made it happen"},
 	{"ipam", []string{module}, "addresses are arithmetic"},
-	{"dhcp", []string{module, "github.com/insomniacslk/dhcp"}, "what a lease means is decided without a LAN: that is passed in"},
+	{"dhcp", []string{module, "github.com/insomniacslk/dhcp", "github.com/mdlayher/ndp"}, "what a lease means is decided without a LAN: that is passed in"},
 	{"bpf", []string{module, "github.com/cilium/ebpf"}, "the fast path is given what it knows; who wants it, and where it hangs, is the interpreter's"},
 	{"ethtool", []string{"golang.org/x/sys"}, "an interface's offloads are asked for by interpreter, lab and crowd, which know nothing of each other"},
 	{"kernel", []string{module, module + "/bpf", module + "/ethtool", module + "/firewall", module + "/frames", module + "/kernel", "github.com/cilium/ebpf", "github.com/vishvananda", "github.com/google/nftables", "github.com/coreos/go-iptables", "github.com/mdlayher", "golang.org/x/sys"},
