@@ -183,6 +183,7 @@ func (a *Agent) release(n *network, e heddle.Endpoint) {
 	a.dhcp.end(e.ID)
 	a.nics.free(e.ID)
 	a.blocks.freeAddresses(n, e.ID)
+	a.giveFurther(n, e, heddle.Endpoint{})
 	if !n.pool.Gives() && e.NIC == nil {
 		return
 	}
@@ -201,6 +202,11 @@ func (a *Agent) restoreClaims(n *network, e heddle.Endpoint) error {
 	if !n.holdsLeased(e) {
 		if err := n.pool.Restore(e.ID, e.Addrs); err != nil {
 			return err
+		}
+		for _, s := range e.Further {
+			if err := n.pool.Restore(e.ID.FurtherID(s.Number), s.Addrs); err != nil {
+				return err
+			}
 		}
 		a.blocks.reportLent(n, e)
 	}
