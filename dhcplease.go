@@ -16,9 +16,12 @@ const (
 // FromDHCP reports whether the network's endpoints get their addresses from the LAN's DHCP server.
 func (n Network) FromDHCP() bool { return n.Options[OptionAddresses] == AddressesDHCP }
 
-// LeasedTo is the network as an endpoint's DHCP lease has it: the LAN's subnet, and the router that the
-// server names. A network whose addresses come from elsewhere stays as it is.
+// LeasedTo is the network as an endpoint has it: with the LAN's subnet and the router of its DHCP lease, or with the NIC that was plugged in
+// as its parent. Any other network stays as it is.
 func (n Network) LeasedTo(e Endpoint) Network {
+	if e.Parent != nil {
+		n.Parent, n.Gateways = e.Parent.Name, e.Parent.Gateways
+	}
 	if !n.FromDHCP() || e.DHCP == nil || !e.DHCP.Held {
 		return n
 	}

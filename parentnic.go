@@ -22,11 +22,3 @@ type ParentPlugger interface {
 	// WarmAddresses is how many addresses are to be there before an endpoint asks for one.
 	WarmAddresses(Network) int
 }
-
-// On is the network as an endpoint has it whose parent was plugged in. Any other one stays as it is.
-func (n Network) On(e Endpoint) Network {
-	if e.Parent != nil {
-		n.Parent, n.Gateways = e.Parent.Name, e.Parent.Gateways
-	}
-	return n
-}

@@ -57,7 +57,7 @@ func (p *plugs) tidy(ctx context.Context) error {
 	}
 	lost := p.dropLost(all)
 	_, err = p.takeOutStrays(ctx, all)
-	return errors.Join(lost, err, p.endMoves(ctx, all), p.mend(ctx, all), p.keepWarm(ctx))
+	return errors.Join(lost, err, p.endMoves(ctx, all), p.mend(ctx, all), p.keepWarm(ctx), p.parents.tidy(ctx, all))
 }
 
 // collect has the NICs taken out that nobody wants, and returns their tokens.
@@ -171,6 +171,7 @@ func (p *plugs) compare() (found []heddle.Finding, err error) {
 		return nil, err
 	}
 	found = append(found, leaks...)
+	found = append(found, p.parents.compare(in)...)
 	p.records.each(func(r record, op string) {
 		given := r.Endpoint.NIC
 		if given == nil || given.Plugged == nil || op != "" {
