@@ -58,8 +58,7 @@ func (m Mode) onPlugged(h heddle.HostFacts, n heddle.Network) (heddle.State, err
 	s := shared.Host
 	s.Firewall = nil
 	s.Links = append([]heddle.Link{{Name: n.Parent}}, s.Links...)
-	if n.HasFamily(heddle.IPv6) {
-		s.Sysctls = append(s.Sysctls, heddle.Sysctl{Name: "net/ipv6/conf/" + n.Parent + "/accept_ra", Value: "0"})
-	}
+	// the devices on it do without; the host would have a link-local address there, and be reached at it
+	s.Sysctls = append(s.Sysctls, heddle.Sysctl{Name: "net/ipv6/conf/" + n.Parent + "/disable_ipv6", Value: "1"})
 	return s, err
 }

@@ -55,7 +55,9 @@ func plugShared(t *testing.T, p *plugged, own int) {
 
 	p.vm.KillAgent(t)
 	p.hv.KillAgent(t)
-	reach()
+	for _, a := range all["s3"].Addrs {
+		cell.Must(t, p.ping("s1", a.Addr().String()))
+	}
 	p.hv.StartAgent(t)
 	p.vm.StartAgent(t)
 	all["s4"] = p.share(t, "s4")
