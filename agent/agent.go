@@ -133,9 +133,12 @@ func New(opt Options) (*Agent, error) {
 	a.finished.Go(func() { a.retryQuarantine(ctx) })
 	if a.opt.NICs != nil {
 		a.finished.Go(func() { a.plugs.follow(ctx) })
+		a.finished.Go(func() { a.plugs.watch(ctx) })
+		a.finished.Go(func() { a.plugs.keepPools(ctx) })
 	}
 	a.ready.Store(true)
 	a.finished.Go(func() { a.reportChanges(ctx) })
+	a.finished.Go(func() { (&hung{log: a.log}).watch(ctx, a.tasks) })
 	if a.opt.Cluster != nil {
 		a.finished.Go(func() { a.opt.Cluster.Serve(ctx, a.blocks) })
 		a.finished.Go(func() { a.follow(ctx) })

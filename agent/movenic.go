@@ -160,12 +160,6 @@ func (a *Agent) confirmMove(ctx context.Context, r record) error {
 	return nil
 }
 
-// anyMoving reports whether another machine may take over a NIC.
-func (p *plugs) anyMoving() (is bool) {
-	p.records.each(func(r record, _ string) { is = is || r.Endpoint.MovesTo != "" })
-	return is
-}
-
 // endMoves confirms what has come, and ends or forgets what may go. all is what the provider has.
 func (p *plugs) endMoves(ctx context.Context, all []nic.Card) error {
 	has := map[string]nic.Card{}

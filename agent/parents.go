@@ -221,14 +221,13 @@ func (ps *parents) restore(e heddle.Endpoint) {
 	ps.poolLocked(e.Network).note(e)
 }
 
-// tidy keeps the addresses that networks want to wait, and gives back what nobody needs. all is what the provider has.
-func (ps *parents) tidy(ctx context.Context, all []nic.Card) error {
-	ps.learn(all)
+// keep keeps the addresses that networks want to wait, and gives back what nobody needs.
+func (ps *parents) keep(ctx context.Context) error {
 	var errs []error
 	stays := map[string]bool{}
 	for _, w := range ps.networks() {
 		stays[w.id] = true
-		errs = append(errs, ps.tidyOne(ctx, w))
+		errs = append(errs, ps.keepOne(ctx, w))
 	}
 	ps.mu.Lock()
 	var gone []parentNetwork
@@ -244,7 +243,7 @@ func (ps *parents) tidy(ctx context.Context, all []nic.Card) error {
 	return errors.Join(errs...)
 }
 
-func (ps *parents) tidyOne(ctx context.Context, w parentNetwork) error {
+func (ps *parents) keepOne(ctx context.Context, w parentNetwork) error {
 	defer ps.taking.Lock(w.id)()
 	for {
 		ps.mu.Lock()

@@ -37,6 +37,8 @@ type plugs struct {
 
 	// soon asks for a look at once; its capacity is one.
 	soon chan struct{}
+	// fill asks to fill the pools; its capacity is one.
+	fill chan struct{}
 	// plugging and unplugging are requests to the provider. One that hangs keeps none of the other kind from it.
 	plugging, unplugging turns
 	// tokens is held for a NIC while it is plugged in or taken out.

@@ -13,11 +13,10 @@ import (
 	"github.com/heddle-network/heddle/nic"
 )
 
-// plugsEvery is how often the agent asks the provider which NICs there are, plugsAgain how soon if they were not as wanted, or another
-// machine may take one over.
+// plugsEvery is how often the agent asks the provider which NICs there are, plugsAgain how soon if they were not as wanted.
 const plugsEvery, plugsAgain = 10 * time.Second, 2 * time.Second
 
-// follow asks the provider again and again what there is. It has taken out what nobody wants, and keeps warm NICs. If records
+// follow asks the provider again and again what there is. It has taken out what nobody wants. If records
 // of endpoints are lost, it leaves all as it is: their containers have NICs, too.
 func (p *plugs) follow(ctx context.Context) {
 	told, again := "", plugsAgain
@@ -33,9 +32,6 @@ func (p *plugs) follow(ctx context.Context) {
 		} else {
 			again = plugsAgain
 		}
-		if p.anyMoving() {
-			wait = plugsAgain
-		}
 		if now != "" && now != told {
 			p.log.Warn("NICs that are plugged in are not as wanted; it is tried again", "error", err)
 		}
@@ -48,8 +44,8 @@ func (p *plugs) follow(ctx context.Context) {
 	}
 }
 
-// tidy makes what there is what is wanted: strays are taken out, moves are ended, NICs that left their containers are put back, and there
-// are as many warm ones as networks want. What fails does not keep the rest.
+// tidy makes what there is what is wanted: strays are taken out, moves are ended, NICs that left their containers are put back. Then
+// pools are filled. What fails does not keep the rest.
 func (p *plugs) tidy(ctx context.Context) error {
 	all, err := p.list(ctx)
 	if err != nil {
@@ -57,7 +53,9 @@ func (p *plugs) tidy(ctx context.Context) error {
 	}
 	lost := p.dropLost(all)
 	_, err = p.takeOutStrays(ctx, all)
-	return errors.Join(lost, err, p.endMoves(ctx, all), p.mend(ctx, all), p.keepWarm(ctx), p.parents.tidy(ctx, all))
+	p.parents.learn(all)
+	signal(p.fill)
+	return errors.Join(lost, err, p.endMoves(ctx, all), p.mend(ctx, all))
 }
 
 // collect has the NICs taken out that nobody wants, and returns their tokens.

@@ -71,6 +71,26 @@ func (p *plugs) warmOrder(w warmNetwork) nic.Order {
 	return nic.Order{Token: token, Network: w.on, MAC: mac, Chosen: p.chosen(token, mac)}
 }
 
+// keepPools fills the pools whenever it is asked for, until ctx ends. An order that hangs keeps nothing else waiting.
+func (p *plugs) keepPools(ctx context.Context) {
+	told := ""
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.fill:
+		}
+		now := ""
+		if err := errors.Join(p.keepWarm(ctx), p.parents.keep(ctx)); err != nil && ctx.Err() == nil {
+			now = err.Error()
+			if now != told {
+				p.log.Warn("a pool has fewer NICs or addresses than it should have; it is tried again", "error", err)
+			}
+		}
+		told = now
+	}
+}
+
 // keepWarm has NICs plugged in until each pool has as many as it should have, and those taken out that it has not needed for long, or
 // whose network is gone. It orders none that the provider would refuse.
 func (p *plugs) keepWarm(ctx context.Context) error {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/impair"
 	"github.com/heddle-network/heddle/lab"
 	"github.com/heddle-network/heddle/lab/boot"
@@ -72,6 +73,7 @@ func TestMachines(t *testing.T) {
 				"wires": machineWires, "commands": machineCommands, "files": machineFiles, "agents": machineAgents, "faults": machineFaults, "slots": machineSlots, "management": machineManagement} {
 				t.Run(name, func(t *testing.T) { check(t, l) })
 			}
+			t.Run("reset", func(t *testing.T) { machineReset(t, l) })
 		})
 	}
 }
@@ -246,6 +248,35 @@ func machineFaults(t *testing.T, l *lab.Lab) {
 	}
 	do(l.ClearFaults(ctx))
 	soon(t, "they go on", func() bool { return !stopped() })
+}
+
+// machineReset: a machine that lost its power comes back as it was made, at wires that are as they were.
+func machineReset(t *testing.T, l *lab.Lab) {
+	h, ctx := l.Hosts[0], t.Context()
+	boot := []string{"cat", "/proc/sys/kernel/random/boot_id"}
+	before := in(t, l, "host1", boot...)
+	in(t, l, "host1", "touch", "/etc/written")
+	for _, err := range []error{h.StartAgent(ctx), l.SetMTU(ctx, "host1", 1300, false), l.Reset(ctx, "host1")} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if now := in(t, l, "host1", boot...); now == before {
+		t.Error("it has not booted")
+	}
+	if got := in(t, l, "host1", "sh", "-c", "cat /sys/class/net/eth0/mtu; ls /etc/written 2>&1; pgrep -fc '[t]est-agent'; true"); !strings.HasPrefix(got, "1300\n") || !strings.Contains(got, "No such file") || !strings.HasSuffix(got, "\n0") {
+		t.Errorf("it has %q", got)
+	}
+	reaches(t, l, "host1", "172.31.240.12", true)
+	reaches(t, l, "host3", "172.31.240.11", true)
+	for _, err := range []error{h.StartAgent(ctx), l.ClearFaults(ctx)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Reset(ctx, "host3"); !errors.Is(err, heddle.BadArgument.Sentinel()) {
+		t.Errorf("a host without power is reset: %v", err)
+	}
 }
 
 // If the maker is killed while its machines boot, none of them keeps running.

@@ -22,6 +22,10 @@ type Provider interface {
 	Unplug(ctx context.Context, token string) error
 	// List returns all NICs of this machine that the provider knows, in the order of their tokens.
 	List(ctx context.Context) ([]Card, error)
+	// Watch returns when the machine's NICs or its offer are not as at since any more, and what to name this state in the next call. An
+	// empty since is no state. It returns since itself when it has waited for long, and always from a provider that is not told
+	// of changes: a caller lists the NICs now and then all the same.
+	Watch(ctx context.Context, since string) (now string, err error)
 	// Describe tells what the provider can give to this machine.
 	Describe(ctx context.Context) (Offer, error)
 	Mover

@@ -80,7 +80,7 @@ var exampleOrder = []string{
 // elsewhere names commands that need more than one host, or minutes: other suites
 // run them.
 func elsewhere(path string) bool {
-	return strings.HasPrefix(path, "heddle bench") || strings.HasPrefix(path, "heddle crowd fault") || slices.Contains([]string{"heddle crowd import", "heddle crowd run", "heddle crowd scale", "heddle crowd down", "heddle crowd report", "heddle crowd compare", "heddle crowd why", "heddle crowd labels", "heddle crowd classify", "heddle host promote", "heddle host demote", "heddle host grant", "heddle host revoke", "heddle host remove", "heddle host replace", "heddle nic grant", "heddle nic revoke", "heddle nic serve", "heddle peer show", "heddle endpoint move"}, path)
+	return strings.HasPrefix(path, "heddle bench") || strings.HasPrefix(path, "heddle crowd fault") || slices.Contains([]string{"heddle crowd import", "heddle crowd run", "heddle crowd scale", "heddle crowd down", "heddle crowd report", "heddle crowd compare", "heddle crowd why", "heddle crowd labels", "heddle crowd classify", "heddle host promote", "heddle host demote", "heddle host grant", "heddle host revoke", "heddle host remove", "heddle host replace", "heddle nic grant", "heddle nic revoke", "heddle nic serve", "heddle peer show", "heddle endpoint move", "heddle lab fault reset"}, path)
 }
 
 // withAgent begins a script that has an agent. The resolver outlives the agent, and writes into the

@@ -20,7 +20,7 @@ func newLabFault(s *session) *cobra.Command {
 		Long: `fault breaks things in a lab that is up, and mends them. A wire is named by its
 host (its eth0), by host and NIC (host1:eth1), or by a switch, for all its wires.
 Faults go with the lab.`},
-		f.cut(), f.heal(), f.wire(), f.rate(), f.mtu(), f.pause(), f.resume(), f.kill(), f.clock(), f.list(), f.clear())
+		f.cut(), f.heal(), f.wire(), f.rate(), f.mtu(), f.pause(), f.resume(), f.kill(), f.reset(), f.clock(), f.list(), f.clear())
 	cmd.PersistentFlags().StringVar(&f.lab, "lab", defaultLab, "`name` of the lab")
 	cmd.RegisterFlagCompletionFunc("lab", s.completeFrom(s.labNames))
 	return cmd
@@ -111,6 +111,18 @@ func (f *faults) kill() *cobra.Command {
 	})
 	c.Flags().BoolVar(&stay, "stay-dead", false, "do not start it again; the next kill does")
 	return c
+}
+
+func (f *faults) reset() *cobra.Command {
+	return f.command(&cobra.Command{
+		Use: "reset HOST", Short: "Cut the power of a virtual machine, and boot it again",
+		Long: `reset ends a virtual machine of the lab without a word, and boots it again. What was in
+its memory is gone, and so are the files that it wrote and the NICs that were plugged
+in. Of its programs none runs then: 'heddle lab fault kill HOST' starts its agent.`,
+		Example: "  heddle lab fault reset host2",
+	}, []string{"HOST"}, func(ctx context.Context, l *lab.Lab, args []string) (string, error) {
+		return "booted again", l.Reset(ctx, args[0])
+	})
 }
 
 func (f *faults) clear() *cobra.Command {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"time"
 
 	"go4.org/netipx"
 
@@ -64,6 +65,18 @@ func (p *Provider) vSwitch(ctx context.Context, id string) (v vSwitch, err error
 	defer p.mu.Unlock()
 	p.switches[id] = v
 	return v, nil
+}
+
+// watchTime is how long a watch waits. The cloud tells nobody of changes.
+const watchTime = time.Minute
+
+// Watch implements nic.Provider: it does not know of changes.
+func (p *Provider) Watch(ctx context.Context, since string) (string, error) {
+	select {
+	case <-time.After(watchTime):
+	case <-ctx.Done():
+	}
+	return since, nil
 }
 
 // Describe implements nic.Provider.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"net/url"
+	"regexp"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/nic"
@@ -19,6 +21,8 @@ const (
 	SubPermit, SubConfirm = "/permit", "/confirm"
 	// POST to SubAssign gives the NIC further addresses, POST to SubUnassign takes some from it.
 	SubAssign, SubUnassign = "/assign", "/unassign"
+	// PathWatch is GET for a WatchAnswer, when the machine's NICs are not as at QuerySince any more, or some seconds are over.
+	PathWatch, QuerySince = "/v1/watch", "since"
 )
 
 // PlugRequest is the body of a PUT below PathNICs: an order without its token.
@@ -27,6 +31,12 @@ type PlugRequest struct {
 	MAC     heddle.MAC   `json:"mac,omitempty"`
 	IPs     []netip.Addr `json:"ips,omitempty"`
 	From    string       `json:"from,omitempty"`
+}
+
+// WatchAnswer is the answer to a GET of PathWatch.
+type WatchAnswer struct {
+	// Now names what the machine's NICs are now. It is as QuerySince if nothing has changed.
+	Now string `json:"now"`
 }
 
 // PermitRequest is the body of a POST to SubPermit.
@@ -120,6 +130,22 @@ func (c *Client) List(ctx context.Context) (all []nic.Card, err error) {
 	}
 	return all, nil
 }
+
+// Watch implements nic.Provider.
+func (c *Client) Watch(ctx context.Context, since string) (string, error) {
+	const op = "watch NICs of"
+	var answer WatchAnswer
+	if err := c.call(ctx, op, c.grant.Machine, http.MethodGet, PathWatch+"?"+url.Values{QuerySince: {since}}.Encode(), nil, &answer); err != nil {
+		return "", err
+	}
+	if !watchForm.MatchString(answer.Now) {
+		return "", c.strange(op, c.grant.Machine, fmt.Errorf("it names a state %q", heddle.Clip(answer.Now)))
+	}
+	return answer.Now, nil
+}
+
+// watchForm is what names a state: some digits.
+var watchForm = regexp.MustCompile(`^[0-9a-f]{1,64}$`)
 
 // Describe implements nic.Provider.
 func (c *Client) Describe(ctx context.Context) (o nic.Offer, err error) {

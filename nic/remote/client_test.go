@@ -223,3 +223,20 @@ func TestProxy(t *testing.T) {
 		t.Error("there is a proxy")
 	}
 }
+
+// TestWatch: an answer to a watch is taken if it names a state.
+func TestWatch(t *testing.T) {
+	asked := ""
+	c := serving(t, func(w http.ResponseWriter, r *http.Request) {
+		asked = r.Method + " " + r.URL.RequestURI()
+		fmt.Fprint(w, `{"now":"0a1b"}`)
+	})
+	if now, err := c.Watch(context.Background(), "ff&x"); now != "0a1b" || err != nil || asked != "GET /v1/watch?since=ff%26x" {
+		t.Errorf("%q, %v, asked %s", now, err, asked)
+	}
+	for _, text := range []string{"{}", `{"now":""}`, `{"now":"x y"}`, `{"now":"` + strings.Repeat("0", 65) + `"}`, "[]"} {
+		if now, err := against(t, 200, text).Watch(context.Background(), ""); now != "" || !errors.Is(err, heddle.NICServiceDown.Sentinel()) {
+			t.Errorf("%s: %q, %v", text, now, err)
+		}
+	}
+}

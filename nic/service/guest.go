@@ -20,10 +20,16 @@ type guest struct {
 	tokens locks
 	// making is full while ports are counted and one is made or taken over, so that there are never too many.
 	making chan struct{}
+	// watches has an entry for each watch that waits, changes what it waits for.
+	watches chan struct{}
+	changes *changes
+	// compareSoon asks to compare devices with ports at once; its capacity is one.
+	compareSoon chan struct{}
 }
 
 func newGuest(name string, g Guest) *guest {
-	return &guest{Guest: g, name: name, room: make(chan struct{}, maxRequests), making: make(chan struct{}, 1)}
+	return &guest{Guest: g, name: name, room: make(chan struct{}, maxRequests), making: make(chan struct{}, 1),
+		watches: make(chan struct{}, maxWatches), changes: newChanges(), compareSoon: make(chan struct{}, 1)}
 }
 
 // enter waits for room, and then for the lock of the token ("": none). After an error of code heddle.Waited

@@ -68,7 +68,7 @@ func (s *Service) permit(ctx context.Context, port Port, to, as string) error {
 		return heddle.Errorf(heddle.NICNotGranted, "permit move of NIC", port.Machine+"/"+port.Card.Token, why, remedy)
 	}
 	port.Move.To, port.Move.As, port.Move.Until = to, as, time.Now().Add(PermitTime)
-	return s.ports.Keep(ctx, port)
+	return s.record(ctx, port)
 }
 
 // callBack ends a permission.
@@ -86,7 +86,7 @@ func (s *Service) callBack(ctx context.Context, port Port) error {
 		return s.ports.Remove(ctx, port)
 	}
 	port.Move = Move{}
-	return s.ports.Keep(ctx, port)
+	return s.record(ctx, port)
 }
 
 // takeOver moves the NIC that another machine has permitted into this one.
@@ -133,7 +133,7 @@ func (s *Service) markTaken(ctx context.Context, g *guest, port *Port) error {
 		return err
 	}
 	port.Move.Taken = true
-	return s.ports.Keep(ctx, *port)
+	return s.record(ctx, *port)
 }
 
 // carryOver has a NIC that the machine has taken plugged in there, and no more in the other machine. ids are the devices that it
@@ -188,7 +188,7 @@ func (s *Service) Confirm(ctx context.Context, machine, token string) error {
 			return heddle.Errorf(heddle.NICNotGranted, op, machine+"/"+token, "the machine that had the NIC has called it back", "detach the endpoint")
 		case port.takenBy(machine):
 			port.Machine, port.Card.Token, port.Move = machine, token, Move{}
-			err = s.ports.Keep(ctx, port)
+			err = s.record(ctx, port)
 		}
 	}
 	if err != nil {

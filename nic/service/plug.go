@@ -27,13 +27,11 @@ func (s *Service) Plug(ctx context.Context, machine string, order nic.Order) (ni
 	if err != nil {
 		return nic.Card{}, err
 	}
-	leave, err := g.enter(ctx, order.Token)
+	g, ctx, end, err := s.begin(ctx, machine, order.Token)
 	if err != nil {
 		return nic.Card{}, err
 	}
-	defer leave()
-	ctx, cancel := working(ctx)
-	defer cancel()
+	defer end()
 	card, err := s.plug(ctx, g, order)
 	if err != nil {
 		return nic.Card{}, s.failed("plug NIC", machine, order.Token, err)
@@ -79,7 +77,7 @@ func (s *Service) plugFound(ctx context.Context, g *guest, m Machine, ids []stri
 	}
 	if port.Move.Left { // it is wanted again, and not moved
 		port.Move = Move{}
-		if err := s.ports.Keep(ctx, port); err != nil {
+		if err := s.record(ctx, port); err != nil {
 			return nic.Card{}, err
 		}
 	}

@@ -30,6 +30,9 @@ type Ports interface {
 	// List returns the ports of all machines. It returns an error if it cannot know all of them: a device
 	// without a port is unplugged.
 	List(ctx context.Context) ([]Port, error)
+	// Watch calls changed with the machine of each port that is made, changed or removed, until the context ends. An error says that it may
+	// have missed some. gone says that the port was removed.
+	Watch(ctx context.Context, changed func(machine string, gone bool)) error
 	// There reports whether a TAP exists, also if List does not have its port: the record of it may be lost.
 	There(tap string) (bool, error)
 }

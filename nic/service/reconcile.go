@@ -14,12 +14,22 @@ import (
 // reconcileEvery is how often devices and ports are compared, reconcileTime bounds one comparison.
 const reconcileEvery, reconcileTime = 30 * time.Second, 2 * time.Minute
 
-// keepReconciled reconciles again and again, and logs what failed when that changes: a machine may not run for long.
+// keepReconciled reconciles again and again until ctx ends, and each machine as soon as a port of it has gone.
 func (s *Service) keepReconciled(ctx context.Context) {
+	var all sync.WaitGroup
+	for _, g := range s.guests {
+		all.Go(func() { s.keep(ctx, g.compareSoon, func(ctx context.Context) error { return s.reconcile(ctx, g) }) })
+	}
+	all.Go(func() { s.keep(ctx, nil, s.removeLeft) })
+	all.Wait()
+}
+
+// keep does something again and again, and at once when it is asked for. It logs what failed when that changes: a machine may not run for long.
+func (s *Service) keep(ctx context.Context, soon <-chan struct{}, do func(context.Context) error) {
 	told := ""
-	for {
+	for ctx.Err() == nil {
 		limited, done := context.WithTimeout(ctx, reconcileTime)
-		err := s.Reconcile(limited)
+		err := do(limited)
 		done()
 		now := ""
 		if err != nil && ctx.Err() == nil {
@@ -31,7 +41,7 @@ func (s *Service) keepReconciled(ctx context.Context) {
 		told = now
 		select {
 		case <-ctx.Done():
-			return
+		case <-soon:
 		case <-time.After(reconcileEvery):
 		}
 	}
@@ -115,6 +125,7 @@ func (s *Service) unplugOne(ctx context.Context, g *guest, m Machine, id string,
 	if err := m.Unplug(ctx, id); err != nil {
 		return err
 	}
+	g.changes.tell()
 	s.log.Info("device without a port unplugged", "machine", g.name, "device", id)
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -51,6 +52,13 @@ func NewServer(service *Service, state *State, log *slog.Logger) *Server {
 	mux.HandleFunc("GET "+remote.PathNICs, handle(func(ctx context.Context, machine string, _ *http.Request) (any, error) {
 		return service.List(ctx, machine)
 	}))
+	ending, end := context.WithCancel(context.Background())
+	mux.HandleFunc("GET "+remote.PathWatch, handle(func(ctx context.Context, machine string, r *http.Request) (any, error) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer context.AfterFunc(ending, cancel)()
+		now, err := service.Watch(ctx, machine, r.FormValue(remote.QuerySince))
+		return remote.WatchAnswer{Now: now}, err
+	}))
 	mux.HandleFunc("PUT "+remote.PathNICs+"/{token}", handle(func(ctx context.Context, machine string, r *http.Request) (any, error) {
 		var q remote.PlugRequest
 		if err := wire.Read(r, maxBody, &q); err != nil {
@@ -89,19 +97,19 @@ func NewServer(service *Service, state *State, log *slog.Logger) *Server {
 		IdleTimeout: idleTime, MaxHeaderBytes: maxHeader, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 		ErrorLog:  slog.NewLogLogger(log.Handler(), slog.LevelDebug), // anybody can cause failed handshakes
 		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{state.cert.tls()}, SessionTicketsDisabled: true}}
+	s.http.RegisterOnShutdown(end) // a watch may wait for long
 	return s
 }
 
 // Serve answers on the listener until the context ends; then requests have half a minute to end. Meanwhile it
-// reconciles. It closes the listener.
+// reconciles, and watches the ports. It closes the listener.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	reconciled, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(reconciled)
-		s.service.keepReconciled(ctx)
-	}()
+	stopped := make(chan struct{})
+	var background sync.WaitGroup
+	background.Go(func() { s.service.keepReconciled(ctx) })
+	background.Go(func() { s.service.keepWatching(ctx) })
 	go func() {
 		defer close(stopped)
 		<-ctx.Done()
@@ -114,7 +122,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	err := s.http.ServeTLS(limit(l), "", "")
 	cancel()
 	<-stopped
-	<-reconciled
+	background.Wait()
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}

@@ -166,6 +166,7 @@ func (s *Service) begin(ctx context.Context, machine, token string) (g *guest, w
 	return g, work, func() {
 		cancel()
 		leave()
+		g.changes.tell()
 	}, nil
 }
 

@@ -38,13 +38,13 @@ func (s *Service) unplug(ctx context.Context, g *guest, token string) error {
 		return s.giveBack(ctx, m, port)
 	case port.Move.Taken: // the other machine has it
 		port.Move.Left = true
-		return s.ports.Keep(ctx, port)
+		return s.record(ctx, port)
 	case now.Before(port.Move.Until):
 		if err := m.Unplug(ctx, port.TAP); err != nil || port.Move.Left {
 			return err
 		}
 		port.Move.Left = true
-		return s.ports.Keep(ctx, port)
+		return s.record(ctx, port)
 	}
 	if err := m.Unplug(ctx, port.TAP); err != nil {
 		return err
@@ -61,5 +61,5 @@ func (s *Service) giveBack(ctx context.Context, m Machine, port Port) error {
 	if port.over(time.Now()) {
 		return s.ports.Remove(ctx, port)
 	}
-	return s.ports.Keep(ctx, port)
+	return s.record(ctx, port)
 }

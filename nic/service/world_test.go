@@ -31,10 +31,18 @@ type world struct {
 	kept  map[string]bool
 	slots int
 	made  int
+	// changed is what the agent tells of ports.
+	changed chan portChange
+}
+
+type portChange struct {
+	machine string
+	gone    bool
 }
 
 func newWorld() *world {
-	return &world{ports: map[string]Port{}, devices: map[string][]string{}, broken: map[string]error{}, slots: 4, wait: func(string) {}, pause: func() {}}
+	return &world{ports: map[string]Port{}, devices: map[string][]string{}, broken: map[string]error{}, slots: 4, wait: func(string) {}, pause: func() {},
+		changed: make(chan portChange)}
 }
 
 func (w *world) config() Config {
@@ -168,6 +176,17 @@ func (w *world) Remove(_ context.Context, p Port) error {
 	}
 	delete(w.ports, p.TAP)
 	return nil
+}
+
+func (w *world) Watch(ctx context.Context, changed func(machine string, gone bool)) error {
+	for {
+		select {
+		case c := <-w.changed:
+			changed(c.machine, c.gone)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 func (w *world) There(tap string) (bool, error) { return w.kept[tap], nil }

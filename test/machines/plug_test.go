@@ -23,6 +23,7 @@ import (
 // plugged is a hypervisor, a host of namespaces, and two machines that ask it for NICs. Most is done in the first one.
 type plugged struct {
 	t             *testing.T
+	lab           *lab.Lab
 	hv, vm, other *docker.Host
 	// virt is the libvirtd of which the other machine is a domain; nil if it cannot run here.
 	virt *libvirtd.Daemon
@@ -51,6 +52,7 @@ func raisePlugged(t *testing.T, kernel, config string, slots ...int) *plugged {
 	} else if l, p.virt = raiseDomain(t, topology, "hv", "vm2"); p.virt != nil {
 		config = strings.Replace(config, "qmp: /run/qmp/vm2", "libvirt: vm2", 1) + "libvirt: " + p.virt.Socket() + "\n"
 	}
+	p.lab = l
 	for i, h := range []**docker.Host{&p.hv, &p.vm, &p.other}[:len(hosts)] {
 		*h = &docker.Host{Host: l.Hosts[i], Client: client.New(l.Hosts[i].Socket)}
 	}
@@ -60,10 +62,16 @@ func raisePlugged(t *testing.T, kernel, config string, slots ...int) *plugged {
 	p.serve()
 	for _, m := range p.machines() {
 		p.hv.Run(t, cell.Build(t, "heddle"), "nic", "grant", "/run/nics.yaml", m.Name(), "--out", "/run/"+m.Name())
-		m.Run(t, "sh", "-c", "umask 077; cat >/run/nic.grant <<'E'\n"+p.hv.Run(t, "cat", "/run/"+m.Name())+"\nE\n")
-		m.StartAgent(t)
+		p.startAgent(t, m)
 	}
 	return p
+}
+
+// startAgent starts the agent of a machine that has just booted.
+func (p *plugged) startAgent(t *testing.T, m *docker.Host) {
+	t.Helper()
+	m.Run(t, "sh", "-c", "umask 077; cat >/run/nic.grant <<'E'\n"+p.hv.Run(t, "cat", "/run/"+m.Name())+"\nE\n")
+	m.StartAgent(t)
 }
 
 // machines are the one or two machines.
@@ -320,8 +328,6 @@ func plugRefused(t *testing.T, p *plugged) {
 func plugVanished(t *testing.T, p *plugged, own int) {
 	e := p.attach(t, "v1", "fast")
 	p.hv.Heddle(t, "detach", p.ports(t)[0].Endpoint.String())
-	p.stop()
-	p.serve() // which looks for devices without a port
 	world.Soon(t, "the NIC is gone", func() error {
 		if n := p.devices(t); n != own {
 			return fmt.Errorf("%d devices, %d before", n, own)

@@ -24,17 +24,17 @@ func plugCycles(t *testing.T, p *plugged, own int) {
 		cell.Must(t, err)
 	}
 	t.Logf("seed %d", seed)
-	p.vm.Heddle(t, "network", "create", "pooled", "--mode", "direct", "--opt", "plug=lan", "--opt", "warm=1-2")
+	p.createPooled(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	for i := range cycles {
 		name := fmt.Sprint("y", i%3)
 		p.vm.TryRun("ip", "netns", "add", name)
-		p.disturbed(t, random, "attach", func() error {
+		p.disturbed(t, random, name, "attach", func() error {
 			_, err := p.vm.TryHeddle(t, "attach", []string{"fast", "pooled"}[i%2], "--netns", "/run/netns/"+name, "--id", name)
 			return err
 		})
 		world.Soon(t, name+" reaches another container", func() error { return p.ping(name, "10.70.0.200") })
-		p.disturbed(t, random, "detach", func() error {
+		p.disturbed(t, random, name, "detach", func() error {
 			_, err := p.vm.TryHeddle(t, "detach", name)
 			return err
 		})
@@ -53,8 +53,23 @@ func plugCycles(t *testing.T, p *plugged, own int) {
 	p.clean(t)
 }
 
-// disturbed has something killed while do is under way, starts it again, and repeats do until it succeeds.
-func (p *plugged) disturbed(t *testing.T, random *rand.Rand, what string, do func() error) {
+func (p *plugged) createPooled(t *testing.T) {
+	t.Helper()
+	p.vm.Heddle(t, "network", "create", "pooled", "--mode", "direct", "--opt", "plug=lan", "--opt", "warm=1-2")
+}
+
+// reset has the machine lose its power, and brings it to where it was, with a namespace.
+func (p *plugged) reset(t *testing.T, name string) {
+	t.Helper()
+	cell.Must(t, p.lab.Reset(t.Context(), p.vm.Name()))
+	p.startAgent(t, p.vm)
+	p.vm.Heddle(t, "network", "create", "fast", "--mode", "direct", "--opt", "plug=lan")
+	p.createPooled(t)
+	p.vm.Run(t, "ip", "netns", "add", name)
+}
+
+// disturbed has something killed while do is under way, starts it again, and repeats do until it succeeds. The namespace is there when do begins.
+func (p *plugged) disturbed(t *testing.T, random *rand.Rand, name, what string, do func() error) {
 	t.Helper()
 	victims := []func(){
 		func() {
@@ -76,6 +91,9 @@ func (p *plugged) disturbed(t *testing.T, random *rand.Rand, what string, do fun
 			p.virt.Kill()
 			p.virt.Restart()
 		})
+	}
+	if soak.On() { // a boot takes long
+		victims = append(victims, func() { p.reset(t, name) })
 	}
 	victim, after := random.IntN(len(victims)), time.Duration(random.IntN(700))*time.Millisecond
 	done := make(chan error, 1)

@@ -2,13 +2,14 @@
 // wants to know: a line for each package, and for each test that failed what it said;
 // the output of what failed or never ended, with the command that runs it again; how
 // often a test failed that ran several times; the slowest tests; what was left out and
-// why; and one closing line with the sums. It exits with 1 if anything failed or nothing
+// why; when the machine stood still; and one closing line with the sums. It exits with 1 if anything failed or nothing
 // passed. The events come from standard input, or
 // from the files that are its arguments, of runs that go on at the same time.
 package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,6 +27,8 @@ type event struct {
 
 func main() {
 	start := time.Now()
+	var still standstill
+	still.watch(context.Background())
 	inputs, err := openAll(os.Args[1:])
 	if err != nil {
 		fmt.Println("report:", err)
@@ -36,6 +39,7 @@ func main() {
 		fmt.Println("report:", err)
 		os.Exit(1)
 	}
+	still.print(os.Stdout)
 	sum.print(os.Stdout, time.Since(start))
 	if sum.bad() {
 		os.Exit(1)
