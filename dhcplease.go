@@ -26,9 +26,12 @@ const (
 // FromRouters reports whether the network's endpoints get their IPv6 addresses as the LAN's routers say.
 func (n Network) FromRouters() bool { return n.FromDHCP() && n.Options[OptionIPv6] == IPv6Auto }
 
-// LeasedTo is the network as the LAN has it for an endpoint: the subnets, and the routers that a DHCP server and IPv6 routers name. A
-// network whose addresses come from elsewhere stays as it is.
+// LeasedTo is the network as an endpoint has it: with the LAN's subnets and the routers that a DHCP server and IPv6 routers name, or with the
+// NIC that was plugged in as its parent. Any other network stays as it is.
 func (n Network) LeasedTo(e Endpoint) Network {
+	if e.Parent != nil {
+		n.Parent, n.Gateways = e.Parent.Name, e.Parent.Gateways
+	}
 	if !n.FromDHCP() || e.DHCP == nil {
 		return n
 	}

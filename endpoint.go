@@ -89,6 +89,8 @@ type Endpoint struct {
 	TAP bool `json:"tap,omitempty"`
 	// Addrs has one address for each subnet, with the subnet's length.
 	Addrs []netip.Prefix `json:"addrs,omitempty"`
+	// Further are more addresses of a virtual machine's interface. Its port lets them pass, too.
+	Further []AddressSet `json:"further,omitempty"`
 	// DHCP is the lease of the address, on a network whose addresses come from a DHCP server.
 	DHCP *DHCPLease `json:"dhcp,omitempty"`
 	// OwnRoutes says of an endpoint that is handed over that the routes which its engine made went with an earlier address of
@@ -98,6 +100,8 @@ type Endpoint struct {
 	MTU       int  `json:"mtu,omitempty"`
 	// NIC is the host's interface that the container was given, with its earlier state.
 	NIC *NIC `json:"nic,omitempty"`
+	// Parent is the NIC under the endpoint's device, if a provider has plugged it in.
+	Parent *ParentNIC `json:"parent,omitempty"`
 	// MovesTo is another machine of the same hypervisor, which may take over the NIC that was plugged in for the endpoint. When
 	// that has happened, the endpoint ends here.
 	MovesTo string        `json:"movesTo,omitempty"`
@@ -136,11 +140,11 @@ type Endpoint struct {
 	Created time.Time   `json:"created,omitzero"`
 }
 
-// Sources are all addresses of the endpoint, its IPv6 link-local one last.
+// Sources are all addresses of the endpoint, also the further ones, its IPv6 link-local one last.
 func (e Endpoint) Sources() []netip.Addr {
 	var all []netip.Addr
 	v6 := false
-	for _, a := range e.Addrs {
+	for _, a := range e.AllAddrs() {
 		all = append(all, a.Addr())
 		v6 = v6 || a.Addr().Is6()
 	}

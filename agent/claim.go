@@ -18,7 +18,7 @@ import (
 // only. release gives everything back. earlier are the ports that the endpoint had in a namespace
 // that is gone: what the request leaves open stays as it was if it can.
 func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest, pod kernel.Pod,
-	earlier []heddle.PortMapping) (heddle.Endpoint, error) {
+	earlier []heddle.PortMapping) (e heddle.Endpoint, err error) {
 	giver, givesNICs := n.mode.(heddle.NICGiver)
 	if req.MoveFrom != "" && (!givesNICs || giver.PlugsOn(n.Network) == "") {
 		return heddle.Endpoint{}, heddle.Errorf(heddle.BadOption, "attach endpoint", req.ID.String()+" to network "+n.Name, "no NICs are plugged in for the network, so none can move to it",
@@ -27,7 +27,7 @@ func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest,
 	if givesNICs {
 		return a.claimNIC(ctx, giver, n, req, pod)
 	}
-	e := heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, TAP: req.TAP,
+	e = heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, TAP: req.TAP,
 		Handover: req.Handover, NoFastPath: req.NoFastPath, Labels: req.Labels, Name: req.Name, Aliases: req.Aliases, Created: time.Now().UTC()}
 	if !n.pool.Gives() {
 		return e, a.checkClaimsNothing(n, req)
@@ -40,6 +40,17 @@ func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest,
 	}
 	if err := checkPorts(n, req, a.kernel.Listen); err != nil {
 		return e, err
+	}
+	w, shares := a.plugs.parents.network(n.ID)
+	if shares {
+		if n, req, err = a.claimParent(ctx, w, n, req, &e); err != nil {
+			return e, err
+		}
+		defer func() {
+			if err != nil {
+				a.plugs.parents.give(n.ID, req.ID)
+			}
+		}()
 	}
 	if err := a.checkLAN(n, req); err != nil {
 		return e, err
@@ -68,6 +79,9 @@ func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest,
 		return e, err
 	}
 	e.Addrs, e.MTU = addrs, n.mtu(a.host.now())
+	if e.Parent != nil {
+		e.MTU = min(e.MTU, e.Parent.MTU)
+	}
 	a.forgetStaleDefault(pod)
 	if err := a.claimRest(n, req, pod, earlier, &e); err != nil {
 		a.blocks.freeAddresses(n, req.ID)
@@ -180,9 +194,13 @@ func checkPorts(n *network, req heddle.AttachRequest, listen func(heddle.PortMap
 // lease to end.
 func (a *Agent) release(n *network, e heddle.Endpoint) {
 	a.plugs.drop(e)
+	if e.Parent != nil {
+		a.plugs.parents.give(e.Network, e.ID)
+	}
 	a.dhcp.end(e.ID)
 	a.nics.free(e.ID)
 	a.blocks.freeAddresses(n, e.ID)
+	a.giveFurther(n, e, heddle.Endpoint{})
 	if !n.pool.Gives() && e.NIC == nil {
 		return
 	}
@@ -201,6 +219,11 @@ func (a *Agent) restoreClaims(n *network, e heddle.Endpoint) error {
 	if !n.holdsLeased(e) {
 		if err := n.pool.Restore(e.ID, e.Addrs); err != nil {
 			return err
+		}
+		for _, s := range e.Further {
+			if err := n.pool.Restore(e.ID.FurtherID(s.Number), s.Addrs); err != nil {
+				return err
+			}
 		}
 		a.blocks.reportLent(n, e)
 	}

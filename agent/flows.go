@@ -62,7 +62,7 @@ func (o *oldFlows) keep(b *flowBatch) {
 func (o *oldFlows) takeStuck(e heddle.Endpoint) (all []netip.Addr) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, p := range e.Addrs {
+	for _, p := range e.AllAddrs() {
 		if o.stuck[p.Addr()] {
 			all = append(all, p.Addr())
 			delete(o.stuck, p.Addr())
@@ -74,7 +74,7 @@ func (o *oldFlows) takeStuck(e heddle.Endpoint) (all []netip.Addr) {
 // await waits until the batches with the endpoint's addresses are done.
 func (o *oldFlows) await(e heddle.Endpoint) {
 	has := func(b *flowBatch) bool {
-		return b != nil && slices.ContainsFunc(e.Addrs, func(p netip.Prefix) bool { return slices.Contains(b.addrs, p.Addr()) })
+		return b != nil && slices.ContainsFunc(e.AllAddrs(), func(p netip.Prefix) bool { return slices.Contains(b.addrs, p.Addr()) })
 	}
 	var done []chan struct{}
 	o.mu.Lock()
@@ -139,7 +139,7 @@ func (w *flows) waitForgotten(e heddle.Endpoint) {
 
 // forgetEndpoint calls forgetAddresses for an endpoint's addresses.
 func (w *flows) forgetEndpoint(e heddle.Endpoint) {
-	for _, p := range e.Addrs {
+	for _, p := range e.AllAddrs() {
 		w.forgetAddresses(p.Addr())
 	}
 }

@@ -199,7 +199,7 @@ func (l *ledger) putIntent(r record, op string) error {
 		if err := tx.Bucket(bucketEndpoints).Put(key, seal(key, value)); err != nil {
 			return err
 		}
-		for _, a := range r.Endpoint.Addrs {
+		for _, a := range r.Endpoint.AllAddrs() {
 			if err := tx.Bucket(bucketQuarantine).Delete(addressKey(r.Endpoint.Network, a.Addr())); err != nil {
 				return err
 			}
@@ -227,11 +227,8 @@ func (l *ledger) clearIntent(id heddle.EndpointID) error {
 func (l *ledger) drop(e heddle.Endpoint, freed time.Time) error {
 	key := []byte(e.ID.String())
 	return update(l.boot, e.ID.String(), func(tx *bbolt.Tx) error {
-		for _, a := range e.Addrs {
-			k := addressKey(e.Network, a.Addr())
-			if err := tx.Bucket(bucketQuarantine).Put(k, seal(k, []byte(freed.Format(time.RFC3339Nano)))); err != nil {
-				return err
-			}
+		if err := putFreed(tx, e.Network, e.AllAddrs(), freed); err != nil {
+			return err
 		}
 		if err := tx.Bucket(bucketEndpoints).Delete(key); err != nil {
 			return err

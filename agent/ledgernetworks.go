@@ -210,3 +210,21 @@ func (l *ledger) quarantined(network string) (map[netip.Addr]time.Time, error) {
 	})
 	return all, err
 }
+
+// noteFreed records that addresses are in quarantine from freed on.
+func (l *ledger) noteFreed(network string, addrs []netip.Prefix, freed time.Time) error {
+	if len(addrs) == 0 {
+		return nil
+	}
+	return update(l.boot, "addresses of network "+network, func(tx *bbolt.Tx) error { return putFreed(tx, network, addrs, freed) })
+}
+
+func putFreed(tx *bbolt.Tx, network string, addrs []netip.Prefix, freed time.Time) error {
+	for _, a := range addrs {
+		k := addressKey(network, a.Addr())
+		if err := tx.Bucket(bucketQuarantine).Put(k, seal(k, []byte(freed.Format(time.RFC3339Nano)))); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -10,7 +10,7 @@ package agent
 // against the order.
 //
 // While the kernel or the store works, only locks of the network, container, endpoint, link or NIC in
-// question are held (that of a plugged NIC while its provider works, too), so that no other operation waits. From atView on no lock is held then, except
+// question are held (those of a plugged NIC, and of a network whose endpoints share some, while the provider works, too), so that no other operation waits. From atView on no lock is held then, except
 // for records on disk. underway.go keeps networks that conflict apart without a lock.
 //
 // Some work concerns the whole host, and is done for one caller at a time: atHostPathsUpdate;
@@ -27,35 +27,37 @@ type (
 	atUsage           [1]struct{}  // a network: nobody attaches to it while it is deleted or goes into the store
 	atPods            [2]struct{}  // a container, by the inode of its namespace: attached to one network at a time
 	atIDs             [3]struct{}  // an endpoint
-	atPlugs           [4]struct{}  // a NIC, by its token, that a provider plugs in or takes out
-	atNetworkLock     [5]struct{}  // a network, by ID, while the kernel makes, changes, repairs or removes it
-	atHostPathsUpdate [6]struct{}  // the paths to other hosts are made, repaired or removed
-	atLinks           [7]struct{}  // a link, by name, that several endpoints or networks want
-	atHolds           [8]struct{}  // the file of a namespace with a NIC, and what managers are told of a NIC
-	atTrial           [9]struct{}  // a mode that is tried on this kernel
-	atFlowListing     [10]struct{} // the host's connections are listed
-	atView            [11]struct{} // the cluster's newest view is adopted
-	atReservations    [12]struct{} // leases and pools, with their records on disk
-	atBlocks          [13]struct{} // the blocks of shared networks, and addresses taken from them
-	atNetworks        [14]struct{} // the networks in memory; the tables in memory follow
-	atHost            [15]struct{}
-	atHostPaths       [16]struct{}
-	atRecords         [17]struct{}
-	atNICs            [18]struct{}
-	atPlugged         [19]struct{}
-	atQuarantine      [20]struct{}
-	atRemovals        [21]struct{}
-	atDefaults        [22]struct{}
-	atPorts           [23]struct{}
-	atIdentities      [24]struct{}
-	atProblems        [25]struct{}
-	atTrials          [26]struct{}
-	atStatusParts     [27]struct{}
-	atWanted          [28]struct{}
-	atJobs            [29]struct{}
-	atTasks           [30]struct{}
-	atOldFlows        [31]struct{}
-	atPeerPaths       [32]struct{}
-	atNames           [33]struct{}
-	atDHCP            [34]struct{} // who asks DHCP servers for which endpoint
+	atParents         [4]struct{}  // a network, while NICs that its endpoints share come and go, or their addresses
+	atPlugs           [5]struct{}  // a NIC, by its token, that a provider plugs in or takes out
+	atNetworkLock     [6]struct{}  // a network, by ID, while the kernel makes, changes, repairs or removes it
+	atHostPathsUpdate [7]struct{}  // the paths to other hosts are made, repaired or removed
+	atLinks           [8]struct{}  // a link, by name, that several endpoints or networks want
+	atHolds           [9]struct{}  // the file of a namespace with a NIC, and what managers are told of a NIC
+	atTrial           [10]struct{} // a mode that is tried on this kernel
+	atFlowListing     [11]struct{} // the host's connections are listed
+	atView            [12]struct{} // the cluster's newest view is adopted
+	atReservations    [13]struct{} // leases and pools, with their records on disk
+	atBlocks          [14]struct{} // the blocks of shared networks, and addresses taken from them
+	atNetworks        [15]struct{} // the networks in memory; the tables in memory follow
+	atHost            [16]struct{}
+	atHostPaths       [17]struct{}
+	atRecords         [18]struct{}
+	atNICs            [19]struct{}
+	atParentPools     [20]struct{}
+	atPlugged         [21]struct{}
+	atQuarantine      [22]struct{}
+	atRemovals        [23]struct{}
+	atDefaults        [24]struct{}
+	atPorts           [25]struct{}
+	atIdentities      [26]struct{}
+	atProblems        [27]struct{}
+	atTrials          [28]struct{}
+	atStatusParts     [29]struct{}
+	atWanted          [30]struct{}
+	atJobs            [31]struct{}
+	atTasks           [32]struct{}
+	atOldFlows        [33]struct{}
+	atPeerPaths       [34]struct{}
+	atNames           [35]struct{}
+	atDHCP            [36]struct{} // who asks DHCP servers for which endpoint
 )

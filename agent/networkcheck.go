@@ -40,6 +40,9 @@ func (a *Agent) complete(mode heddle.Mode, n heddle.Network) (heddle.Network, er
 	if err := mode.Check(a.host.now(), n); err != nil {
 		return n, err
 	}
+	if err := a.checkPlugsOn(mode, n); err != nil {
+		return n, err
+	}
 	// for a network of several hosts, each host computes its own
 	if _, spans := mode.(heddle.Reacher); (len(n.Subnets) > 0 || n.FromDHCP()) && !spans {
 		n.MTU = parts.ResolveMTU(a.host.now(), n)

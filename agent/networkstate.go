@@ -77,7 +77,7 @@ func (n *network) planFor(h heddle.HostFacts, e heddle.Endpoint) (heddle.Plan, e
 	return parts.HandOver(p, e), nil
 }
 
-// leasedTo is the network as an endpoint's DHCP lease has it.
+// leasedTo is the network as an endpoint has it; see heddle.Network.LeasedTo.
 func (n *network) leasedTo(e heddle.Endpoint) *network {
 	c := *n
 	c.Network = n.LeasedTo(e)

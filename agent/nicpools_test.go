@@ -42,7 +42,7 @@ func given(t *testing.T, p *plugs, container string, change func(*heddle.AttachR
 
 func look(t *testing.T, p *plugs) {
 	t.Helper()
-	if err := errors.Join(p.tidy(t.Context()), p.keepWarm(t.Context())); err != nil {
+	if err := errors.Join(p.tidy(t.Context()), p.keepWarm(t.Context()), p.parents.keep(t.Context())); err != nil {
 		t.Error(err)
 	}
 }

@@ -93,8 +93,16 @@ const offerTime = 10 * time.Second
 
 // checkPlugsOn refuses a network for NICs that nobody plugs in.
 func (a *Agent) checkPlugsOn(mode heddle.Mode, n heddle.Network) error {
-	giver, ok := mode.(heddle.NICGiver)
-	if !ok || giver.PlugsOn(n) == "" {
+	giver, _ := mode.(heddle.NICGiver)
+	sharer, shares := mode.(heddle.ParentPlugger)
+	on := ""
+	switch {
+	case giver != nil:
+		on = giver.PlugsOn(n)
+	case shares:
+		on = sharer.ParentsOn(n)
+	}
+	if on == "" {
 		return nil
 	}
 	if a.opt.NICs == nil {
@@ -106,9 +114,12 @@ func (a *Agent) checkPlugsOn(mode heddle.Mode, n heddle.Network) error {
 	if err != nil {
 		return err
 	}
-	if on := giver.PlugsOn(n); !slices.Contains(offer.Networks, on) {
+	if !slices.Contains(offer.Networks, on) {
 		return heddle.Errorf(heddle.BadOption, "create network", n.Name, "this machine may have no NICs on network "+on+" of its provider",
 			"name one of "+strings.Join(offer.Networks, ", "))
+	}
+	if shares && offer.Addresses == 0 {
+		return oneAddress("create network", n.Name)
 	}
 	return nil
 }

@@ -54,6 +54,8 @@ type plugs struct {
 	pools map[string]*nicPool
 	// ordering is how many attaches have a NIC plugged in now.
 	ordering int
+	// parents are NICs of networks whose endpoints share them.
+	parents *parents
 	// looked says that it is known which NICs of an earlier agent there are.
 	looked bool
 	// offer is what the provider said last, trouble why it did not.

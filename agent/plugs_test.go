@@ -27,6 +27,8 @@ type cloud struct {
 	away  error
 	hangs bool
 	slots int
+	// addresses are how many sets of further addresses a NIC may have, given how many there were.
+	addresses, given int
 	// chooses is the MAC address that each NIC gets, if the provider chooses it.
 	chooses heddle.MAC
 	ordered nic.Order
@@ -136,7 +138,31 @@ func (c *cloud) Watch(ctx context.Context, since string) (string, error) {
 }
 
 func (c *cloud) Describe(ctx context.Context) (nic.Offer, error) {
-	return nic.Offer{Machine: "m", Networks: []string{"lan"}, Slots: c.slots, Free: c.slots - len(c.cards), Permitted: c.permitted}, c.answers(ctx)
+	return nic.Offer{Machine: "m", Networks: []string{"lan"}, Slots: c.slots, Free: c.slots - len(c.cards), Addresses: c.addresses, Permitted: c.permitted}, c.answers(ctx)
+}
+
+func (c *cloud) Assign(ctx context.Context, token string, sets int) (nic.Card, error) {
+	if err := c.ask(ctx, fmt.Sprint("assign ", sets)); err != nil {
+		return nic.Card{}, err
+	}
+	card := c.cards[token]
+	card.Further = slices.Clone(card.Further)
+	for len(card.Further) < sets {
+		c.given++
+		card.Further = append(card.Further, []netip.Prefix{netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(c.given)}), 24)})
+	}
+	c.cards[token] = card
+	return card, nil
+}
+
+func (c *cloud) Unassign(ctx context.Context, token string, a netip.Addr) error {
+	if err := c.ask(ctx, fmt.Sprint("unassign ", a)); err != nil {
+		return err
+	}
+	card := c.cards[token]
+	card.Further = slices.DeleteFunc(slices.Clone(card.Further), func(s []netip.Prefix) bool { return s[0].Addr() == a })
+	c.cards[token] = card
+	return nil
 }
 
 func (c *cloud) RenewNIC(n heddle.NIC) error {
@@ -185,6 +211,16 @@ func (direct) WarmNICs(n heddle.Network) (least, most int) {
 	return least, most
 }
 
+// shares is a mode whose endpoints share NICs that are plugged in.
+type shares struct{ heddle.Mode }
+
+func (shares) Name() string                      { return "shares" }
+func (shares) ParentsOn(n heddle.Network) string { return n.Options["plug"] }
+func (shares) WarmAddresses(n heddle.Network) (count int) {
+	fmt.Sscan(n.Options["warm"], &count)
+	return count
+}
+
 func newPlugs(t *testing.T) (*plugs, *cloud) {
 	t.Helper()
 	c := &cloud{cards: map[string]nic.Card{}, slots: 8}
@@ -196,9 +232,10 @@ func newPlugs(t *testing.T) (*plugs, *cloud) {
 	t.Cleanup(func() { ledger.close() })
 	records := newRecords(newWantedObjects(), newNameTables())
 	host := &hostView{kernel: c}
-	p := &plugs{provider: c, kernel: c, host: host, lookout: newLookout(host), plugging: newTurns(), unplugging: newTurns(), log: log, records: records, ledger: ledger, modes: modes{direct{}},
+	p := &plugs{provider: c, kernel: c, host: host, lookout: newLookout(host), plugging: newTurns(), unplugging: newTurns(), log: log, records: records, ledger: ledger, modes: modes{direct{}, shares{}},
 		networks: newRegister(newWantedObjects(), reporter{}, nil), soon: make(chan struct{}, 1), fill: make(chan struct{}, 1),
 		wanted: map[string]heddle.MAC{}, left: map[string]heddle.MAC{}, suspect: map[string]bool{}, looked: true, pools: map[string]*nicPool{}}
+	p.parents = &parents{plugs: p, pools: map[string]*parentPool{}}
 	p.putBack = func(_ context.Context, id heddle.EndpointID, card nic.Card) error {
 		c.back = append(c.back, fmt.Sprint(id.Container, " ", card.Plugged))
 		return nil

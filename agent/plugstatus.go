@@ -11,7 +11,7 @@ import (
 
 // parts tells of the provider in the status, if there is one.
 func (p *plugs) parts() []heddle.PartStatus {
-	pools := p.poolsText()
+	pools := p.poolsText() + p.parents.text()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.provider == nil && len(p.wanted)+len(p.left) == 0 {
@@ -59,6 +59,13 @@ func (p *plugs) poolOf(w warmNetwork) heddle.NICPool {
 	own := p.poolLocked(w)
 	ready, cooling := own.counts(now)
 	return heddle.NICPool{Warm: ready, Cooling: cooling, Target: own.target(now), Least: w.least, Most: w.most}
+}
+
+// addressesEach is how many sets of further addresses a NIC may have, as the provider said last.
+func (p *plugs) addressesEach() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.offer.Addresses
 }
 
 // slots tells of the machine's quota.

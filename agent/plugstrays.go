@@ -53,6 +53,7 @@ func (p *plugs) tidy(ctx context.Context) error {
 	}
 	lost := p.dropLost(all, before)
 	_, err = p.takeOutStrays(ctx, all)
+	p.parents.learn(all)
 	signal(p.fill)
 	return errors.Join(lost, err, p.endMoves(ctx, all), p.mend(ctx, all))
 }
@@ -168,6 +169,7 @@ func (p *plugs) compare() (found []heddle.Finding, err error) {
 		return nil, err
 	}
 	found = append(found, leaks...)
+	found = append(found, p.parents.compare(in)...)
 	p.records.each(func(r record, op string) {
 		given := r.Endpoint.NIC
 		if given == nil || given.Plugged == nil || op != "" {

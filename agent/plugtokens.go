@@ -7,6 +7,7 @@ func (p *plugs) restore(e heddle.Endpoint) {
 	if e.NIC != nil && e.NIC.Plugged != nil {
 		p.want(e.NIC.Plugged.Token, e.MAC)
 	}
+	p.parents.restore(e)
 }
 
 func (p *plugs) want(token string, mac heddle.MAC) {

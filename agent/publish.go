@@ -55,7 +55,7 @@ func (a *Agent) Publish(ctx context.Context, id heddle.EndpointID,
 	}
 	chosen := next.Endpoint.Ports
 	next.Request.Ports = ports
-	if next, err = a.replacePorts(n, r, next); err != nil {
+	if next, err = a.replaceRecord(n, r, next); err != nil {
 		_, back := a.ports.replace(id, chosen, r.Endpoint.Ports)
 		return heddle.Endpoint{}, errors.Join(err, back)
 	}
@@ -76,9 +76,9 @@ func samePorts(has, asked []heddle.PortMapping) bool {
 	return len(left) == 0
 }
 
-// replacePorts replaces an endpoint's record by the next one, and brings the kernel in line with it.
+// replaceRecord replaces an endpoint's record by the next one, and brings the kernel in line with it.
 // If the agent dies meanwhile, the next start finishes this.
-func (a *Agent) replacePorts(n *network, old, next record) (record, error) {
+func (a *Agent) replaceRecord(n *network, old, next record) (record, error) {
 	a.endpointLocks.mustHold(next.Endpoint.ID)
 	var err error
 	if next.Plan, err = n.planFor(a.host.now(), next.Endpoint); err != nil {

@@ -248,7 +248,7 @@ func (l *records) hasContainer(cookie uint64) bool {
 func (l *records) addresses() map[heddle.Pin]bool {
 	all := map[heddle.Pin]bool{}
 	l.each(func(r record, _ string) {
-		for _, p := range r.Endpoint.Addrs {
+		for _, p := range r.Endpoint.AllAddrs() {
 			all[heddle.Pin{Network: r.Endpoint.Network, Addr: p.Addr()}] = true
 		}
 	})

@@ -223,7 +223,7 @@ func (a *Agent) restoreRecord(r record, intent string) error {
 			a.dhcp.resume(n, r.Endpoint)
 			a.dhcp.end(r.Endpoint.ID)
 		}
-		for _, addr := range r.Endpoint.Addrs {
+		for _, addr := range r.Endpoint.AllAddrs() {
 			n.pool.RestoreQuarantine(addr.Addr(), time.Now())
 		}
 		a.forgetInMemory(r)

@@ -81,14 +81,14 @@ func (p *plugs) keepPools(ctx context.Context) {
 			return
 		case <-p.fill:
 		}
-		err := p.keepWarm(ctx)
+		err := errors.Join(p.keepWarm(ctx), p.parents.keep(ctx))
 		if err == nil {
 			told, again = "", plugsAgain
 			continue
 		}
 		if now := heddle.CauseOf(err); now != told && ctx.Err() == nil { // the object is a NIC of a new name each time
 			told = now
-			p.log.Warn("a pool has fewer NICs than it should have; it is tried again", "error", err)
+			p.log.Warn("a pool has fewer NICs or addresses than it should have; it is tried again", "error", err)
 		}
 		pause(ctx, again)
 		again = min(2*again, plugsEvery)

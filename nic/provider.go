@@ -31,6 +31,16 @@ type Provider interface {
 	Mover
 }
 
+// Addresser is an optional interface of providers whose NICs can have several addresses.
+type Addresser interface {
+	// Assign gives the NIC of that token further addresses until it has at least that many sets of them. Called again, as after a lost
+	// answer, it gives no more. If not all can be given, none is.
+	Assign(ctx context.Context, token string, sets int) (Card, error)
+	// Unassign takes the set of further addresses with that address from the NIC. One that the NIC does not have is no error. The
+	// caller has seen to it that nobody uses it.
+	Unassign(ctx context.Context, token string, a netip.Addr) error
+}
+
 // Order asks for a NIC.
 type Order struct {
 	// Token is the caller's name for the NIC. The caller chooses it, and keeps it until the NIC is unplugged.
@@ -58,6 +68,8 @@ type Card struct {
 	// Addrs are its addresses, at most one of each family, with the lengths of the network's subnets. The
 	// switch port lets no other source address pass.
 	Addrs []netip.Prefix `json:"addrs,omitempty"`
+	// Further are sets of further addresses, each as Addrs, which the switch port lets pass as well.
+	Further [][]netip.Prefix `json:"further,omitempty"`
 	// Gateways are the network's, at most one of each family.
 	Gateways []netip.Addr `json:"gateways,omitempty"`
 	// Closed are destinations that no container may reach by the NIC; see heddle.PluggedNIC.
@@ -85,6 +97,8 @@ type Offer struct {
 	// Slots is how many NICs the machine may have at a time, Free how many more it can have now.
 	Slots int `json:"slots"`
 	Free  int `json:"free"`
+	// Addresses is how many sets of further addresses a NIC may have; 0 if none.
+	Addresses int `json:"addresses,omitempty"`
 	// Permitted are NICs of other machines that this one may take over.
 	Permitted []Permitted `json:"permitted,omitempty"`
 }
@@ -151,6 +165,9 @@ func (c Card) Check(token, network string) error {
 	if err := checkPrefixes(c.Addrs); err != nil {
 		return err
 	}
+	if err := c.checkFurther(); err != nil {
+		return err
+	}
 	for _, m := range []string{c.From, c.To} {
 		if m != "" && CheckMachine(m) != nil {
 			return fmt.Errorf("%q is no name of a machine", heddle.Clip(m))
@@ -168,6 +185,26 @@ func (c Card) Check(token, network string) error {
 	}
 	if c.MTU < 68 || c.MTU > 65535 { // RFC 791, 3.2; the length of a packet has 16 bits
 		return fmt.Errorf("its MTU is %d bytes", c.MTU)
+	}
+	return nil
+}
+
+// checkFurther returns an error if a set of further addresses is malformed, or an address is there twice.
+func (c Card) checkFurther() error {
+	if len(c.Further) > heddle.MaxFurther {
+		return fmt.Errorf("it has %d sets of further addresses", len(c.Further))
+	}
+	seen := map[netip.Addr]bool{}
+	for _, set := range append([][]netip.Prefix{c.Addrs}, c.Further...) {
+		if err := checkPrefixes(set); err != nil {
+			return err
+		}
+		for _, p := range set {
+			if seen[p.Addr()] {
+				return fmt.Errorf("address %v is there twice", p.Addr())
+			}
+			seen[p.Addr()] = true
+		}
 	}
 	return nil
 }

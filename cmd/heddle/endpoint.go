@@ -40,6 +40,8 @@ func (s *session) endpointFields(w io.Writer, e heddle.Endpoint) error {
 		route = "not through this endpoint"
 	}
 	switch {
+	case e.Parent != nil:
+		nic = e.Parent.Name + " of the host, plugged in by the hypervisor for several endpoints"
 	case e.NIC == nil:
 	case e.MovesTo != "":
 		nic = "plugged in by the hypervisor; machine " + e.MovesTo + " may take it over"
@@ -52,7 +54,7 @@ func (s *session) endpointFields(w io.Writer, e heddle.Endpoint) error {
 		route = "through this endpoint"
 	}
 	return fieldTable(w, s.width(), [2]string{"id", e.ID.String()}, [2]string{"network", e.NetworkName}, [2]string{"name", e.Name}, [2]string{"aliases", strings.Join(e.Aliases, ", ")},
-		[2]string{"namespace", e.Netns}, [2]string{"addresses", joinList(e.Addrs)}, [2]string{"DHCP lease", formatLease(e.DHCP)}, [2]string{"IPv6 of the LAN", formatLANIPv6(e.DHCP)}, [2]string{"MAC", string(e.MAC)},
+		[2]string{"namespace", e.Netns}, [2]string{"addresses", joinList(e.AllAddrs())}, [2]string{"DHCP lease", formatLease(e.DHCP)}, [2]string{"IPv6 of the LAN", formatLANIPv6(e.DHCP)}, [2]string{"MAC", string(e.MAC)},
 		[2]string{"MTU", formatBytes(e.MTU)}, [2]string{"ports", formatPorts(e)}, [2]string{"host's end", e.Port}, [2]string{"NIC", nic},
 		[2]string{"default route", route}, [2]string{"fast path", formatFastPath(e.Fast)}, [2]string{"labels", heddle.LabelText(e.Labels)}, [2]string{"created", formatTime(e.Created)})
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -37,7 +38,7 @@ func newNICList(s *session) *cobra.Command {
 			}
 			all := []machineNIC{}
 			for _, p := range found {
-				all = append(all, machineNIC{p.Machine, p.MovesTo(time.Now()), p.Move.Taken, p.Card.Network, p.Card.MAC, p.Card.Addrs, p.Card.MTU, p.TAP, p.ID})
+				all = append(all, machineNIC{p.Machine, p.MovesTo(time.Now()), p.Move.Taken, p.Card.Network, p.Card.MAC, slices.Concat(p.Card.Addrs, slices.Concat(p.Card.Further...)), p.Card.MTU, p.TAP, p.ID})
 			}
 			return s.emit("MachineNICList", listOf(all), func(w io.Writer) error { return s.nicTable(w, all) })
 		},

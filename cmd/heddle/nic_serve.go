@@ -34,6 +34,7 @@ FILE says where machines reach the service, and what each may have:
       qmp: /run/web1.qmp   # -qmp unix:PATH,server=on,wait=off
       networks: [lan]      # networks of this host
       nics: 8              # at most; 16
+      addresses: 16        # further ones a NIC, for mode ipvlan; 0
     db:
       libvirt: db          # the domain's name in libvirt
       networks: [lan]

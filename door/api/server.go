@@ -62,6 +62,12 @@ func NewServer(a *agent.Agent, log *slog.Logger) *Server {
 	s.mux.HandleFunc("POST "+client.PathLabel, withBody(func(ctx context.Context, q client.LabelRequest) (any, error) {
 		return a.Label(ctx, q.ID, q.LabelChange)
 	}))
+	s.mux.HandleFunc("POST "+client.PathFurther, withBody(func(ctx context.Context, q client.FurtherRequest) (any, error) {
+		if q.Without.IsValid() {
+			return a.Unassign(ctx, q.ID, q.Without)
+		}
+		return a.Assign(ctx, q.ID, q.Sets)
+	}))
 	s.mux.HandleFunc("GET "+client.PathCheck, withoutBody(func(*http.Request) (any, error) { return a.Check(heddle.EndpointID{}) }))
 	s.mux.HandleFunc("GET "+client.PathCheck+"/{container}/{ifname}", s.withEndpoint(func(id heddle.EndpointID) (any, error) { return a.Check(id) }))
 	s.mux.HandleFunc("GET "+client.PathExplain+"/{container}/{ifname}", s.withEndpoint(func(id heddle.EndpointID) (any, error) { return a.Explain(id) }))

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"time"
@@ -104,6 +105,16 @@ func (c *Client) Move(ctx context.Context, id heddle.EndpointID, to string) (e h
 // Label changes an endpoint's labels.
 func (c *Client) Label(ctx context.Context, id heddle.EndpointID, change heddle.LabelChange) (e heddle.Endpoint, err error) {
 	return e, c.call(ctx, "POST", PathLabel, LabelRequest{id, change}, &e)
+}
+
+// Assign gives the interface of a virtual machine further addresses, until it has that many sets of them.
+func (c *Client) Assign(ctx context.Context, id heddle.EndpointID, sets int) (e heddle.Endpoint, err error) {
+	return e, c.call(ctx, "POST", PathFurther, FurtherRequest{ID: id, Sets: sets}, &e)
+}
+
+// Unassign takes the set of further addresses with that address from the interface of a virtual machine.
+func (c *Client) Unassign(ctx context.Context, id heddle.EndpointID, a netip.Addr) (e heddle.Endpoint, err error) {
+	return e, c.call(ctx, "POST", PathFurther, FurtherRequest{ID: id, Without: a}, &e)
 }
 
 // Endpoints lists all endpoints.

@@ -3,7 +3,11 @@
 // that calls an agent need not contain one.
 package client
 
-import "github.com/heddle-network/heddle"
+import (
+	"net/netip"
+
+	"github.com/heddle-network/heddle"
+)
 
 // DefaultSocket is where the agent listens.
 const DefaultSocket = "/run/heddle/heddle.sock"
@@ -19,6 +23,7 @@ const (
 	PathDetach      = "/v1/detach"
 	PathMove        = "/v1/move"
 	PathLabel       = "/v1/label"
+	PathFurther     = "/v1/further"
 	PathCheck       = "/v1/check"
 	PathAudit       = "/v1/audit"
 	PathGC          = "/v1/gc"
@@ -103,6 +108,15 @@ type MoveReply struct {
 type LabelRequest struct {
 	ID heddle.EndpointID `json:"id"`
 	heddle.LabelChange
+}
+
+// FurtherRequest is the body of a POST to PathFurther. The answer is the endpoint.
+type FurtherRequest struct {
+	ID heddle.EndpointID `json:"id"`
+	// Sets is how many sets of further addresses the endpoint shall have at least. Without asks that it shall not have the one with that
+	// address.
+	Sets    int        `json:"sets,omitempty"`
+	Without netip.Addr `json:"without,omitzero"`
 }
 
 // GCRequest is the body of a POST to PathGC; see agent.GC.

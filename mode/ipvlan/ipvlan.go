@@ -33,6 +33,8 @@ var options = []heddle.ModeOption{
 	parts.Addresses,
 	{Name: "services", Values: "CIDR,…", Text: "go by the host's own rules (kube-proxy), l2 only"},
 	{Name: "redirect", Values: "ebpf|u32", Text: "how; by default whichever the kernel can"},
+	{Name: "plug", Values: "NETWORK", Text: "parents are plugged in on this network of their provider, and out again; each container has an address of one"},
+	{Name: "warm", Values: "N", Text: "keep that many addresses ready for the next containers; with plug alone"},
 	{Name: "ipvlan_flag", Values: "bridge", Text: "Docker's name for what is so anyway"},
 }
 
@@ -63,7 +65,10 @@ func subMode(n heddle.Network) string {
 }
 
 // Complete takes the parent, the subnets and the routers from the host.
-func (Mode) Complete(h heddle.HostFacts, n heddle.Network) (heddle.Network, error) {
+func (m Mode) Complete(h heddle.HostFacts, n heddle.Network) (heddle.Network, error) {
+	if m.ParentsOn(n) != "" {
+		return n, nil
+	}
 	return parts.OnLAN(h, n)
 }
 
@@ -79,12 +84,15 @@ var lanRules = parts.LANWords{
 }
 
 // Check refuses what the parent or the sub-mode cannot provide.
-func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
+func (m Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	if err := parts.CheckParent(h, n); err != nil {
 		return err
 	}
 	if err := checkOptions(n); err != nil {
 		return err
+	}
+	if m.ParentsOn(n) != "" {
+		return m.checkPlug(h, n)
 	}
 	if err := lanRules.Check(h, n); err != nil {
 		return err
@@ -131,6 +139,9 @@ func checkOptions(n heddle.Network) error {
 	if !slices.Contains([]string{"", "auto", "ebpf", "u32"}, n.Options["redirect"]) {
 		return bad("redirect", "there is no such way to redirect", "give auto, ebpf or u32")
 	}
+	if n.Options["warm"] != "" && n.Options["plug"] == "" {
+		return bad("warm", "it says how many addresses are to wait, and no parents are plugged in", "add --opt plug=NETWORK, or leave it out")
+	}
 	if n.Options["redirect"] != "" && n.Options["services"] == "" {
 		return bad("redirect", "it says how services are reached, and none are named", "name them with services=CIDR,…")
 	}
@@ -173,6 +184,9 @@ func (Mode) Limits(n heddle.Network) []string {
 		"no published ports, no masquerade, no isolation from other networks: the containers are hosts of the parent's network at their own addresses",
 		whoGives(n),
 		"all containers have the parent's MAC address: DHCP tells them apart by client identifier only",
+	}
+	if n.Options["plug"] != "" {
+		all = append(all, "the switch port behind a NIC lets all of its addresses pass: containers on one NIC can use each other's, and its first one")
 	}
 	if subMode(n) == subL2 {
 		all = append(all, firewall.LimitUnderlay)

@@ -25,6 +25,10 @@ func network(change func(*heddle.Network)) heddle.Network {
 	return n
 }
 
+func plugged(n *heddle.Network) {
+	n.Parent, n.Gateways, n.Options["plug"], n.Options["warm"] = "", nil, "lan", "2"
+}
+
 func option(key, value string) func(*heddle.Network) {
 	return func(n *heddle.Network) { n.Options[key] = value }
 }
@@ -66,6 +70,14 @@ func TestCheck(t *testing.T) {
 		"services in l3": {func(n *heddle.Network) {
 			n.Parent, n.Options["services"], n.Options["ipvlan_mode"] = "eth0", "172.16.0.0/12", "l3"
 		}, heddle.BadOption, "in sub-mode l3 replies"},
+		"plugged":                  {plugged, "", ""},
+		"plugged beside a parent":  {func(n *heddle.Network) { plugged(n); n.Parent = "eth1" }, heddle.BadOption, "leave --parent out"},
+		"plugged without a subnet": {func(n *heddle.Network) { plugged(n); n.Subnets = nil }, heddle.BadSubnet, "--subnet"},
+		"plugged with a gateway":   {func(n *heddle.Network) { plugged(n); n.Gateways = facts.Links[0].Gateways }, heddle.BadOption, "leave --gateway"},
+		"plugged in l3":            {func(n *heddle.Network) { plugged(n); n.Options["ipvlan_mode"] = "l3" }, heddle.BadOption, "give l2"},
+		"plugged and internal":     {func(n *heddle.Network) { plugged(n); n.Internal = true }, heddle.BadOption, "--internal"},
+		"plugged with too many":    {func(n *heddle.Network) { plugged(n); n.Options["warm"] = "257" }, heddle.BadOption, "warm=257"},
+		"warm without a plug":      {option("warm", "2"), heddle.BadOption, "plug=NETWORK"},
 	} {
 		err := Mode{}.Check(facts, network(c.change))
 		switch {

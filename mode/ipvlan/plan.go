@@ -17,7 +17,10 @@ const (
 )
 
 // Network plans the host's own device on the parent, and the redirects to services.
-func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
+func (m Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
+	if n.Parent == "" && m.ParentsOn(n) != "" { // what endpoints share is on each parent
+		return heddle.Plan{Host: heddle.State{Firewall: firewall.Host()}}, nil
+	}
 	parent, ok := h.Link(n.Parent)
 	if !ok {
 		return heddle.Plan{}, parts.CheckParent(h, n)
@@ -112,7 +115,8 @@ func ownAddresses(h heddle.HostFacts, n heddle.Network) (all []netip.Addr) {
 // Endpoint plans the container's device, and the routes between it and the host. In sub-mode l2
 // both have each other's MAC address, which is the parent's, as a permanent neighbour, so no ARP is
 // needed.
-func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
+func (m Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
+	n = n.LeasedTo(e)
 	if err := lanRules.CheckPorts(e); err != nil {
 		return heddle.Plan{}, err
 	}
@@ -120,14 +124,20 @@ func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 	if !ok {
 		return heddle.Plan{}, parts.CheckParent(h, n)
 	}
-	n = n.LeasedTo(e)
 	plan := heddle.Plan{Pod: pod(n, e)}
 	beside := parts.AddressesBeside(parent, n, e)
 	if n.FromDHCP() && len(beside) == 0 {
 		return plan, nil // by the word of a server in the LAN the host sends nothing there
 	}
+	if e.Parent != nil {
+		shared, err := m.onPlugged(h, n)
+		if err != nil {
+			return heddle.Plan{}, err
+		}
+		plan.Host = shared
+	}
 	slave := heddle.Slave(parent, subMode(n)).Name
-	plan.Host.Elements = append(firewall.ErrorGuard(slave, e), firewall.ErrorGuard(parent.Name, e)...)
+	plan.Host.Elements = slices.Concat(plan.Host.Elements, firewall.ErrorGuard(slave, e), firewall.ErrorGuard(parent.Name, e))
 	hosts := append(nodeAddresses(h, n), beside...)
 	for _, p := range e.Addrs {
 		a := p.Addr()

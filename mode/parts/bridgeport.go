@@ -72,7 +72,7 @@ func portLink(n heddle.Network, e heddle.Endpoint, shard int) heddle.Link {
 	broadcast := n.Options["broadcast"] == "true"
 	l := heddle.Link{Name: e.ID.PortName(), Kind: "veth", MTU: e.MTU, MAC: e.ID.PortMAC(), Group: n.Group(),
 		Alias: e.ID.Alias(), Peer: e.Interface(), PeerInPod: true, NoAutoAddress: true, Master: n.BridgeName(shard),
-		Port: &heddle.BridgePort{BroadcastFlood: broadcast, MulticastFlood: broadcast, Hairpin: !broadcast || len(e.Ports) > 0}}
+		Port: &heddle.BridgePort{BroadcastFlood: broadcast, MulticastFlood: broadcast || len(e.Further) > 0, Hairpin: !broadcast || len(e.Ports) > 0}}
 	if e.TAP {
 		l.Kind, l.Peer, l.PeerInPod = "tun", "", false
 	}
@@ -86,9 +86,17 @@ func bridgeGuard(n heddle.Network, e heddle.Endpoint) []heddle.Element {
 		if a.Is6() {
 			all = append(all, heddle.Element{Family: "bridge", Set: "nd", Match: []string{e.ID.PortName(), a.String()}})
 		}
-		all = append(all, answers(n, a, e.MAC))
+		if a.Is4() || !hasFurther(e, a) {
+			all = append(all, answers(n, a, e.MAC))
+		}
 	}
 	return all
+}
+
+// hasFurther reports whether it is a further address of a virtual machine. An ipvlan device there takes no neighbour solicitation to a multicast
+// address from a frame to its own MAC address (ipvlan_get_L3_hdr in drivers/net/ipvlan), so such an address is asked for by multicast.
+func hasFurther(e heddle.Endpoint, a netip.Addr) bool {
+	return slices.ContainsFunc(e.Further, func(s heddle.AddressSet) bool { return s.Has(a) })
 }
 
 // Gateways says that the first bridge answers for the network's gateways.

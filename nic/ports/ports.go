@@ -93,6 +93,27 @@ func (p Ports) Keep(ctx context.Context, port service.Port) error {
 	return forMachine(err)
 }
 
+// Assign implements service.Ports.
+func (p Ports) Assign(ctx context.Context, port service.Port, sets int) (service.Port, error) {
+	e, err := p.agent.Assign(ctx, port.ID, sets)
+	port.Card.Further = furtherOf(e)
+	return port, forMachine(err)
+}
+
+// Unassign implements service.Ports.
+func (p Ports) Unassign(ctx context.Context, port service.Port, a netip.Addr) (service.Port, error) {
+	e, err := p.agent.Unassign(ctx, port.ID, a)
+	port.Card.Further = furtherOf(e)
+	return port, forMachine(err)
+}
+
+func furtherOf(e heddle.Endpoint) (all [][]netip.Prefix) {
+	for _, s := range e.Further {
+		all = append(all, s.Addrs)
+	}
+	return all
+}
+
 // Remove implements service.Ports.
 func (p Ports) Remove(ctx context.Context, port service.Port) error {
 	_, err := p.agent.Detach(ctx, port.ID)
@@ -127,5 +148,5 @@ func portOf(e heddle.Endpoint, n heddle.Network) service.Port {
 		gateways = n.Gateways
 	}
 	return service.Port{ID: e.ID, Machine: e.Labels[LabelMachine], TAP: e.Port, Move: moveOf(e.Labels), Card: nic.Card{Token: e.Labels[labelToken],
-		Network: e.NetworkName, MAC: e.MAC, Addrs: e.Addrs, Gateways: gateways, MTU: e.MTU}}
+		Network: e.NetworkName, MAC: e.MAC, Addrs: e.Addrs, Further: furtherOf(e), Gateways: gateways, MTU: e.MTU}}
 }

@@ -19,6 +19,8 @@ const (
 	// move of the NIC, and POST to SubConfirm ends it.
 	PathNICs              = "/v1/nics"
 	SubPermit, SubConfirm = "/permit", "/confirm"
+	// POST to SubAssign gives the NIC further addresses, POST to SubUnassign takes some from it.
+	SubAssign, SubUnassign = "/assign", "/unassign"
 	// PathWatch is GET for a WatchAnswer, when the machine's NICs are not as at QuerySince any more, or some seconds are over.
 	PathWatch, QuerySince = "/v1/watch", "since"
 )
@@ -43,13 +45,25 @@ type PermitRequest struct {
 	As string `json:"as,omitempty"`
 }
 
+// AssignRequest is the body of a POST to SubAssign, UnassignRequest that of one to SubUnassign.
+type AssignRequest struct {
+	Sets int `json:"sets"`
+}
+
+type UnassignRequest struct {
+	Address netip.Addr `json:"address"`
+}
+
 // Client asks the service of its grant. It implements nic.Provider.
 type Client struct {
 	grant Grant
 	http  *http.Client
 }
 
-var _ nic.Provider = (*Client)(nil)
+var (
+	_ nic.Provider  = (*Client)(nil)
+	_ nic.Addresser = (*Client)(nil)
+)
 
 // Open returns the client of a grant's file. It does not connect yet. Its errors are of code heddle.OpenSecret,
 // BadGrant or BadArgument.
@@ -139,7 +153,7 @@ func (c *Client) Describe(ctx context.Context) (o nic.Offer, err error) {
 	if err := c.call(ctx, op, c.grant.Machine, http.MethodGet, PathOffer, nil, &o); err != nil {
 		return nic.Offer{}, err
 	}
-	if o.Machine != c.grant.Machine || o.Free < 0 || o.Free > o.Slots {
+	if o.Machine != c.grant.Machine || o.Free < 0 || o.Free > o.Slots || o.Addresses < 0 || o.Addresses > heddle.MaxFurther {
 		err = fmt.Errorf("it offered %d of %d NICs to machine %q", o.Free, o.Slots, heddle.Clip(o.Machine))
 	}
 	for _, n := range o.Networks {

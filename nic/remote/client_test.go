@@ -63,6 +63,8 @@ func TestPlug(t *testing.T) {
 		"another network":    strings.Replace(card, "lan", "wan", 1),
 		"bad MAC":            strings.Replace(card, "0a:", "01:", 1),
 		"no MTU":             strings.Replace(card, "1500", "0", 1),
+		"an address twice":   strings.Replace(card, `"mtu"`, `"further":[["192.0.2.8/24"],["192.0.2.7/24"]],"mtu"`, 1),
+		"two of a family":    strings.Replace(card, `"mtu"`, `"further":[["192.0.2.8/24","192.0.2.9/24"]],"mtu"`, 1),
 		"not plugged":        strings.Replace(card, "true", "false", 1),
 	} {
 		got, err := against(t, 200, text).Plug(context.Background(), lan)

@@ -51,6 +51,8 @@ type Guest struct {
 	Networks []string `yaml:"networks"`
 	// Most is how many NICs it may have at a time; nil is DefaultNICs.
 	Most *int `yaml:"nics"`
+	// Addresses is how many sets of further addresses each of its NICs may have.
+	Addresses int `yaml:"addresses"`
 }
 
 // NICs is how many NICs the machine may have at a time.
@@ -153,6 +155,8 @@ func (g Guest) check() (keys []string, why string) {
 		return []string{"networks"}, fmt.Sprintf("it has %s; give 1 to %d of this host's networks", heddle.Count(len(g.Networks), "network"), maxNetworks)
 	case g.NICs() < 1 || g.NICs() > MaxNICs:
 		return []string{"nics"}, fmt.Sprintf("%d is no number of NICs; give 1 to %d", g.NICs(), MaxNICs)
+	case g.Addresses < 0 || g.Addresses > heddle.MaxFurther:
+		return []string{"addresses"}, fmt.Sprintf("%d is no number of further addresses; give 0 to %d", g.Addresses, heddle.MaxFurther)
 	}
 	for i, n := range g.Networks {
 		at := []string{"networks", strconv.Itoa(i + 1)}

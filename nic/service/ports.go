@@ -5,6 +5,7 @@ package service
 
 import (
 	"context"
+	"net/netip"
 	"os"
 
 	"github.com/heddle-network/heddle"
@@ -20,6 +21,10 @@ type Ports interface {
 	Open(Port) (*os.File, error)
 	// Keep records whose the port is: Machine, Card.Token and Move. All of it, or nothing.
 	Keep(ctx context.Context, p Port) error
+	// Assign gives the port further addresses until it has that many sets of them, all or none. Unassign takes the set with that address
+	// from it. Both return the port as it is then.
+	Assign(ctx context.Context, p Port, sets int) (Port, error)
+	Unassign(ctx context.Context, p Port, a netip.Addr) (Port, error)
 	// Remove removes the port. One that is not there is no error.
 	Remove(ctx context.Context, p Port) error
 	// List returns the ports of all machines. It returns an error if it cannot know all of them: a device

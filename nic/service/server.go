@@ -79,6 +79,20 @@ func NewServer(service *Service, state *State, log *slog.Logger) *Server {
 	mux.HandleFunc("POST "+remote.PathNICs+"/{token}"+remote.SubConfirm, handle(func(ctx context.Context, machine string, r *http.Request) (any, error) {
 		return struct{}{}, service.Confirm(ctx, machine, r.PathValue("token"))
 	}))
+	mux.HandleFunc("POST "+remote.PathNICs+"/{token}"+remote.SubAssign, handle(func(ctx context.Context, machine string, r *http.Request) (any, error) {
+		var q remote.AssignRequest
+		if err := wire.Read(r, maxBody, &q); err != nil {
+			return nil, err
+		}
+		return service.Assign(ctx, machine, r.PathValue("token"), q.Sets)
+	}))
+	mux.HandleFunc("POST "+remote.PathNICs+"/{token}"+remote.SubUnassign, handle(func(ctx context.Context, machine string, r *http.Request) (any, error) {
+		var q remote.UnassignRequest
+		if err := wire.Read(r, maxBody, &q); err != nil {
+			return nil, err
+		}
+		return struct{}{}, service.Unassign(ctx, machine, r.PathValue("token"), q.Address)
+	}))
 	s.http = &http.Server{Handler: s.authenticate(wire.Route(mux, unknownCall)), ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, WriteTimeout: answerTime,
 		IdleTimeout: idleTime, MaxHeaderBytes: maxHeader, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 		ErrorLog:  slog.NewLogLogger(log.Handler(), slog.LevelDebug), // anybody can cause failed handshakes

@@ -40,8 +40,19 @@ func TestRoundTrip(t *testing.T) {
 				t.Error(all, err)
 			}
 			offer, err := c.Describe(ctx)
-			if err != nil || !reflect.DeepEqual(offer, nic.Offer{Machine: "a", Networks: []string{"lan", "dmz"}, Slots: 2, Free: 0}) {
+			if err != nil || !reflect.DeepEqual(offer, nic.Offer{Machine: "a", Networks: []string{"lan", "dmz"}, Slots: 2, Free: 0, Addresses: 2}) {
 				t.Error(offer, err)
+			}
+			card, err = c.Assign(ctx, "x-1", 1)
+			if err != nil || len(card.Further) != 1 {
+				t.Error(card, err)
+			}
+			_, err = c.Assign(ctx, "x-1", 3)
+			refused(t, "too many addresses", err, heddle.TooMuch)
+			must(t, c.Unassign(ctx, "x-1", netip.MustParseAddr("192.0.2.100")))
+			must(t, c.Unassign(ctx, "x-1", netip.MustParseAddr("192.0.2.100")))
+			if all, err = c.List(ctx); err != nil || len(all) != 2 || len(all[1].Further) != 0 {
+				t.Error(all, err)
 			}
 			_, err = c.Plug(ctx, order("third"))
 			refused(t, "third NIC", err, heddle.NoSlot)

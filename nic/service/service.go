@@ -101,7 +101,7 @@ func (s *Service) Describe(ctx context.Context, machine string) (nic.Offer, erro
 	}
 	most, own := g.NICs(), 0
 	slots = min(slots, most)
-	offer := nic.Offer{Machine: machine, Networks: g.Networks, Slots: slots}
+	offer := nic.Offer{Machine: machine, Networks: g.Networks, Slots: slots, Addresses: g.Addresses}
 	for _, p := range ports {
 		if p.concerns(machine) {
 			own++

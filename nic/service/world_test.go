@@ -49,7 +49,7 @@ func newWorld() *world {
 func (w *world) config() Config {
 	two := 2
 	return Config{Listen: "127.0.0.1:7950", Machines: map[string]Guest{
-		"a": {QMP: "/a", Networks: []string{"lan", "dmz"}, Most: &two}, "b": {QMP: "/b", Networks: []string{"lan"}}}}
+		"a": {QMP: "/a", Networks: []string{"lan", "dmz"}, Most: &two, Addresses: 2}, "b": {QMP: "/b", Networks: []string{"lan"}}}}
 }
 
 func (w *world) service() *Service {
@@ -143,6 +143,30 @@ func (w *world) Keep(_ context.Context, p Port) error {
 	}
 	w.ports[p.TAP] = p
 	return nil
+}
+
+func (w *world) Assign(_ context.Context, p Port, sets int) (Port, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.do("assign %d to %s", sets, name(p)); err != nil {
+		return Port{}, err
+	}
+	for n := byte(len(p.Card.Further)); int(n) < sets; n++ {
+		p.Card.Further = append(p.Card.Further, []netip.Prefix{netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 0, 2, 100 + n}), 24)})
+	}
+	w.ports[p.TAP] = p
+	return p, nil
+}
+
+func (w *world) Unassign(_ context.Context, p Port, a netip.Addr) (Port, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.do("unassign %v of %s", a, name(p)); err != nil {
+		return Port{}, err
+	}
+	p.Card.Further = slices.DeleteFunc(slices.Clone(p.Card.Further), func(s []netip.Prefix) bool { return s[0].Addr() == a })
+	w.ports[p.TAP] = p
+	return p, nil
 }
 
 func (w *world) Remove(_ context.Context, p Port) error {

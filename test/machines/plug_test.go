@@ -33,7 +33,7 @@ type plugged struct {
 
 const nicConfig = `listen: 172.31.240.11:7950
 machines:
-  vm1: {qmp: /run/qmp/vm1, networks: [lan, other], nics: 3}
+  vm1: {qmp: /run/qmp/vm1, networks: [lan, other], nics: 3, addresses: 2}
   vm2: {qmp: /run/qmp/vm2, networks: [lan], nics: 3}
 `
 
@@ -194,6 +194,7 @@ func TestPlug(t *testing.T) {
 	t.Run("killed", func(t *testing.T) { plugKilled(t, p) })
 	t.Run("away", func(t *testing.T) { plugAway(t, p, own) })
 	t.Run("refused", func(t *testing.T) { plugRefused(t, p) })
+	t.Run("shared", func(t *testing.T) { plugShared(t, p, own) })
 	t.Run("warm", func(t *testing.T) { plugWarm(t, p, own) })
 	t.Run("vanished", func(t *testing.T) { plugVanished(t, p, own) })
 	t.Run("mended", func(t *testing.T) { plugMended(t, p, own) })
@@ -293,6 +294,7 @@ func plugRefused(t *testing.T, p *plugged) {
 		{"may have no NICs on network third", "network create bad --mode direct --opt plug=third"},
 		{"leave --subnet", "network create bad --mode direct --opt plug=lan --subnet 10.9.0.0/24 --gateway 10.9.0.1"},
 		{"leave --parent", "network create bad --mode direct --opt plug=lan --parent eth0"},
+		{"may have no NICs on network third", "network create bad --mode ipvlan --opt plug=third --subnet 10.70.0.0/24"},
 		{"leave --nic out", "attach fast --netns /run/netns/r --id r --nic eth0"},
 		{"leave --dry-run out", "attach fast --netns /run/netns/r --id r --dry-run"},
 		{"is taken, or is the gateway's", "attach fast --netns /run/netns/r --id r --ip 10.70.0.1"},

@@ -51,6 +51,21 @@ func (s *stage) detach() error {
 	return err
 }
 
+func (s *stage) assign() error {
+	_, err := s.w.Agent.Assign(ctx, s.want.ID, 2)
+	return err
+}
+
+func (s *stage) unassign() error {
+	e, err := s.w.Agent.Endpoint(s.want.ID)
+	for _, f := range e.Further {
+		if err == nil {
+			_, err = s.w.Agent.Unassign(ctx, s.want.ID, f.Addrs[0].Addr())
+		}
+	}
+	return err
+}
+
 func nothing(*testing.T, *stage) {}
 
 func faults() []fault {
@@ -81,7 +96,11 @@ func TestFaultAtEveryStep(t *testing.T) {
 
 // TestTAPFaultAtEveryStep is TestFaultAtEveryStep for a virtual machine's port.
 func TestTAPFaultAtEveryStep(t *testing.T) {
-	for _, f := range faults()[2:] {
+	attached := func(t *testing.T, s *stage) {
+		cell.Must(t, s.create())
+		cell.Must(t, s.attach())
+	}
+	for _, f := range append(faults()[2:], fault{"assign", (*stage).assign, (*stage).unassign, attached, false}) {
 		t.Run(f.name, func(t *testing.T) { faultAtEveryStep(t, "bridge", f, world.TAP) })
 	}
 }

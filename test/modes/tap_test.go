@@ -122,3 +122,73 @@ func TestTAPRefused(t *testing.T) {
 	}
 	w.AuditEmpty(t)
 }
+
+// TestTAPFurther: a virtual machine's port has as many further addresses as it is asked to have. They are guarded and leased as the first ones,
+// also by an agent that was started anew, and are another's when they are gone.
+func TestTAPFurther(t *testing.T) {
+	w := world.New(t)
+	w.Network(t, "net", "bridge")
+	a := w.Pod(t, "a", "net")
+	m := w.Machine(t, "machine", "net")
+	var e heddle.Endpoint
+	for range 2 { // asked again, it gets no more
+		var err error
+		e, err = w.Agent.Assign(ctx, m.Endpoint.ID, 2)
+		cell.Must(t, err)
+	}
+	seen := map[netip.Prefix]bool{}
+	for _, p := range e.AllAddrs() {
+		seen[p] = true
+	}
+	if len(e.Further) != 2 || len(seen) != 6 {
+		t.Fatalf("the endpoint is %+v", e)
+	}
+	answers := func(p netip.Prefix) error { return m.Ping(a.Addr(p.Addr()), "-W0.3", "-I"+p.Addr().String()) }
+	for _, s := range e.Further {
+		for _, p := range s.Addrs {
+			m.Sh(t, "ip address add %s dev eth0 %s", p, map[bool]string{true: "nodad"}[p.Addr().Is6()])
+			world.Soon(t, "the machine is answered as "+p.String(), func() error { return answers(p) })
+			a.Reaches(t, p.Addr())
+		}
+	}
+	w.Restart(t, func() { cell.Must(t, answers(e.Further[1].Addrs[0])) })
+	w.AuditEmpty(t)
+	thief := world.NewNetns(t, "thief")
+	for _, s := range e.Further {
+		_, err := w.Attach(ctx, w.Request(thief, "net", func(r *heddle.AttachRequest) { r.IPs = []netip.Addr{s.Addrs[0].Addr()} }))
+		if !errors.Is(err, heddle.AddressTaken.Sentinel()) {
+			t.Errorf("another gets %v: %v", s.Addrs, err)
+		}
+		cell.Must(t, answers(s.Addrs[0]))
+	}
+	for range 2 {
+		now, err := w.Agent.Unassign(ctx, e.ID, e.Further[0].Addrs[1].Addr())
+		if cell.Must(t, err); len(now.Further) != 1 || now.Further[0].Number != e.Further[1].Number {
+			t.Errorf("left is %+v", now.Further)
+		}
+	}
+	for i, p := range e.Further[0].Addrs {
+		if answers(p) == nil {
+			t.Errorf("the machine is answered as %v, which was taken from it", p)
+		}
+		cell.Must(t, answers(e.Further[1].Addrs[i]))
+	}
+	w.AuditEmpty(t)
+	for _, c := range []struct {
+		id   heddle.EndpointID
+		sets int
+		code heddle.Code
+	}{{a.Endpoint.ID, 1, heddle.BadOption}, {heddle.EndpointID{Container: "nobody", IfName: "eth0"}, 1, heddle.NoEndpoint}, {e.ID, heddle.MaxFurther + 1, heddle.BadArgument}} {
+		if _, err := w.Agent.Assign(ctx, c.id, c.sets); !errors.Is(err, c.code.Sentinel()) {
+			t.Errorf("%d sets for %v: %v", c.sets, c.id, err)
+		}
+	}
+	_, err := w.Detach(ctx, e.ID)
+	cell.Must(t, err)
+	w.AuditEmpty(t)
+	for i, s := range e.Further {
+		_, err := w.Attach(ctx, w.Request(world.NewNetns(t, fmt.Sprint("heir", i)), "net", func(r *heddle.AttachRequest) { r.IPs = []netip.Addr{s.Addrs[0].Addr(), s.Addrs[1].Addr()} }))
+		cell.Must(t, err)
+	}
+	w.AuditEmpty(t)
+}

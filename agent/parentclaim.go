@@ -1,0 +1,72 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/nic"
+)
+
+// claimParent claims a NIC that endpoints share, and one of its addresses. It returns the network as the endpoint has it, and the request for
+// that address.
+func (a *Agent) claimParent(ctx context.Context, w parentNetwork, n *network, req heddle.AttachRequest, e *heddle.Endpoint) (*network, heddle.AttachRequest, error) {
+	object := req.ID.String() + " to network " + n.Name
+	switch {
+	case a.opt.NICs == nil:
+		return n, req, noProvider("attach endpoint", object)
+	case len(req.IPs) > 0:
+		return n, req, heddle.Errorf(heddle.BadOption, "attach endpoint", object, "who plugs NICs in says which addresses they have", "leave --ip out")
+	case req.DryRun:
+		return n, req, heddle.Errorf(heddle.BadOption, "plan endpoint", object, "which NIC and address it will be is known when they are there, and a dry run plugs none", "leave --dry-run out")
+	}
+	on, addrs, err := a.plugs.parents.take(ctx, w, req.ID)
+	if err != nil {
+		return n, req, err
+	}
+	e.Parent = &on
+	for _, p := range addrs {
+		req.IPs = append(req.IPs, p.Addr())
+	}
+	return n.leasedTo(*e), req, nil
+}
+
+// compare finds NICs and addresses of endpoints that the provider does not have. in is what it has, by token.
+func (ps *parents) compare(in map[string]nic.Card) (found []heddle.Finding) {
+	ps.plugs.records.each(func(r record, op string) {
+		on := r.Endpoint.Parent
+		if on == nil || op != "" {
+			return
+		}
+		f := heddle.Finding{Kind: "missing", Object: pluggedObject + on.Token, Owner: r.Endpoint.ID.String(), Remedy: r.remedy()}
+		switch card, known := in[on.Token]; {
+		case !known || !card.Plugged:
+			f.Detail = "NIC " + string(on.MAC) + " is not plugged in any more"
+		case !hasSet(card, r.Endpoint.Addrs):
+			f.Detail = fmt.Sprintf("NIC %s does not have address %s any more", on.MAC, joinedAddrs(r.Endpoint))
+		default:
+			return
+		}
+		found = append(found, f)
+	})
+	slices.SortFunc(found, func(x, y heddle.Finding) int { return cmp.Compare(x.Owner, y.Owner) })
+	return found
+}
+
+// text tells of the NICs that endpoints share; "" if there are none.
+func (ps *parents) text() string {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	nics, all := 0, [3]int{}
+	for _, own := range ps.pools {
+		used, ready, cooling := own.counts(time.Now())
+		nics, all = nics+len(own.nics), [3]int{all[0] + used, all[1] + ready, all[2] + cooling}
+	}
+	if nics == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %s shared with %d addresses in use, %d ready, %d cooling", heddle.Count(nics, "NIC"), all[0], all[1], all[2])
+}

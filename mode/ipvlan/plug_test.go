@@ -1,0 +1,46 @@
+package ipvlan
+
+import (
+	"net/netip"
+	"slices"
+	"testing"
+
+	"github.com/heddle-network/heddle"
+)
+
+// TestPlugged: the network itself has nothing on the host but the firewall; each endpoint brings its parent along, and what is shared on it.
+// Endpoints on one parent want the same of it.
+func TestPlugged(t *testing.T) {
+	n := network(plugged)
+	n.Options["services"] = "172.16.0.0/12"
+	alone, err := Mode{}.Network(facts, n)
+	if err != nil || len(alone.Host.Links)+len(alone.Host.Redirects)+len(alone.Host.Rules) > 0 {
+		t.Errorf("%+v, %v", alone.Host, err)
+	}
+	endpoint := func(name, parent, addr string) heddle.Plan {
+		t.Helper()
+		l, _ := facts.Link(parent)
+		p, err := Mode{}.Endpoint(facts, n, heddle.Endpoint{ID: heddle.EndpointID{Container: name, IfName: "eth0"}, DefaultRoute: true, MTU: 1500, MAC: l.MAC,
+			Addrs: []netip.Prefix{netip.MustParsePrefix(addr)}, Parent: &heddle.ParentNIC{Name: parent, MAC: l.MAC, MTU: 1500, Gateways: facts.Links[0].Gateways}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	one, same, other := endpoint("a", "eth1", "10.0.0.11/16"), endpoint("b", "eth1", "10.0.0.12/16"), endpoint("c", "eth2", "10.0.0.13/16")
+	for _, p := range []heddle.Plan{one, other} {
+		parent := p.Host.Links[0].Name
+		if p.Host.Links[0].Kind != "" || p.Host.Links[1].Parent != parent || p.Pod.Links[1].Parent != parent || p.Host.Redirects[0].Link != parent || len(p.Host.Firewall) > 0 {
+			t.Errorf("on %s: %+v", parent, p)
+		}
+		if !slices.ContainsFunc(p.Pod.Routes, func(r heddle.Route) bool { return r.Dst.Bits() == 0 && r.Via == facts.Links[0].Gateways[0] }) {
+			t.Errorf("on %s there is no default route: %+v", parent, p.Pod.Routes)
+		}
+	}
+	if _, conflicts := one.Host.Union(same.Host); len(conflicts) > 0 {
+		t.Errorf("endpoints on one NIC conflict: %v", conflicts)
+	}
+	if add, _ := heddle.Delta(one.Host, same.Host); len(add.Links) > 0 {
+		t.Errorf("an endpoint on the same NIC makes %v", add.Links)
+	}
+}
