@@ -15,6 +15,8 @@ type AttachRequest struct {
 	// TAP asks for a port that is a TAP device, in place of a container's interface. Whoever opens
 	// it, such as an emulator, sends and receives the frames of the endpoint (linux/if_tun.h).
 	TAP bool `json:"tap,omitempty"`
+	// MultiQueue makes the TAP device one that is opened for several queues (IFF_MULTI_QUEUE).
+	MultiQueue bool `json:"multiQueue,omitempty"`
 	// IPs asks for at most one address of each family.
 	IPs   []netip.Addr  `json:"ips,omitempty"`
 	MAC   MAC           `json:"mac,omitempty"`

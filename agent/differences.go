@@ -66,6 +66,7 @@ func requestDifferences(has record, n heddle.Network, asked heddle.AttachRequest
 	d.compare("aliases", slices.Equal(old.Aliases, asked.Aliases), old.Aliases, asked.Aliases)
 	d.compare("resolv.conf", old.ResolvConf == asked.ResolvConf, old.ResolvConf, asked.ResolvConf)
 	d.compare("TAP device", old.TAP == asked.TAP, old.TAP, asked.TAP)
+	d.compare("several queues", old.MultiQueue == asked.MultiQueue, old.MultiQueue, asked.MultiQueue)
 	d.compare("no fast path", old.NoFastPath == asked.NoFastPath, old.NoFastPath, asked.NoFastPath)
 	return d
 }

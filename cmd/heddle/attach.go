@@ -15,10 +15,10 @@ const confPath = "/etc/netns/NAME/resolv.conf"
 
 // attachFlags are the flags of attach as given, before they are parsed.
 type attachFlags struct {
-	netns, id, ifname, mac, nic, name, moveFrom      string
-	pid                                              int
-	ips, ports, labels, aliases                      []string
-	tap, defaultRoute, force, resolvConf, noFastPath bool
+	netns, id, ifname, mac, nic, name, moveFrom                  string
+	pid                                                          int
+	ips, ports, labels, aliases                                  []string
+	tap, multiQueue, defaultRoute, force, resolvConf, noFastPath bool
 }
 
 func newAttach(s *session) *cobra.Command {
@@ -61,7 +61,9 @@ from another machine, with its MAC address and its addresses, once that machine 
 --tap gives a virtual machine a port on a network of mode bridge: a TAP device. The
 command says its name and a MAC address. The emulator opens the device, with the header
 of virtio-net, and gives the machine's NIC that MAC address; the machine sets its
-addresses itself. The port is guarded as a container's is, and stays until the detach.`,
+addresses itself. The port is guarded as a container's is, and stays until the detach.
+With --multi-queue the emulator opens it several times, once for each pair of queues
+(queues=N of QEMU's -netdev tap, with mq=on and vectors=2N+2 of the device).`,
 		Example: `  ip netns add web
   heddle attach front --netns web
   ip netns add dns
@@ -128,6 +130,7 @@ func (x *attachFlags) define(f *pflag.FlagSet) {
 	f.StringVar(&x.netns, "netns", "", "the container's network namespace: a `path`, or a name under "+netnsDir)
 	f.IntVar(&x.pid, "pid", 0, "a process in the container")
 	f.BoolVar(&x.tap, "tap", false, "make a TAP device for a virtual machine, in place of a container's interface")
+	f.BoolVar(&x.multiQueue, "multi-queue", false, "make that device for an emulator that opens several queues (queues=N in QEMU), and at least two")
 	f.StringVar(&x.id, "id", "", "the container's id; by default the namespace's name, or pid-N")
 	f.StringVar(&x.ifname, "ifname", "eth0", "the interface's `name` in the container")
 	f.StringArrayVar(&x.ips, "ip", nil, "an `address` to have, one of each family")
@@ -146,7 +149,7 @@ func (x *attachFlags) define(f *pflag.FlagSet) {
 
 // request parses the flags, as given.
 func (x *attachFlags) request(network string, given *pflag.FlagSet) (q heddle.AttachRequest, err error) {
-	q = heddle.AttachRequest{Network: network, Owner: "cli", NIC: x.nic, MoveFrom: x.moveFrom, Force: x.force, SSH: sshServer(), TAP: x.tap, ResolvConf: x.resolvConf, NoFastPath: x.noFastPath}
+	q = heddle.AttachRequest{Network: network, Owner: "cli", NIC: x.nic, MoveFrom: x.moveFrom, Force: x.force, SSH: sshServer(), TAP: x.tap, MultiQueue: x.multiQueue, ResolvConf: x.resolvConf, NoFastPath: x.noFastPath}
 	if given.Changed("default-route") {
 		q.DefaultRoute = &x.defaultRoute
 	}
