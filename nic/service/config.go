@@ -21,6 +21,8 @@ const (
 	// DefaultNICs is how many NICs a machine may have that the configuration gives no number, MaxNICs the
 	// largest number.
 	DefaultNICs, MaxNICs = 16, 128
+	// DefaultQueues is how many pairs of queues a NIC has at most if the configuration gives no number, MaxQueues the largest number.
+	DefaultQueues, MaxQueues = 8, 64
 	// maxMachines and maxNetworks bound the lists of the configuration, maxConfig its size in bytes.
 	maxMachines, maxNetworks = 1024, 256
 	maxConfig                = 1 << 20
@@ -51,6 +53,8 @@ type Guest struct {
 	Networks []string `yaml:"networks"`
 	// Most is how many NICs it may have at a time; nil is DefaultNICs.
 	Most *int `yaml:"nics"`
+	// Pairs is how many pairs of queues each of its NICs has at most; nil is DefaultQueues. It has no more than the machine has processors.
+	Pairs *int `yaml:"queues"`
 }
 
 // NICs is how many NICs the machine may have at a time.
@@ -59,6 +63,14 @@ func (g Guest) NICs() int {
 		return DefaultNICs
 	}
 	return *g.Most
+}
+
+// Queues is how many pairs of queues a NIC of the machine has at most.
+func (g Guest) Queues() int {
+	if g.Pairs == nil {
+		return DefaultQueues
+	}
+	return *g.Pairs
 }
 
 // LibvirtSocket is the path of the socket of this host's libvirtd.
@@ -153,6 +165,8 @@ func (g Guest) check() (keys []string, why string) {
 		return []string{"networks"}, fmt.Sprintf("it has %s; give 1 to %d of this host's networks", heddle.Count(len(g.Networks), "network"), maxNetworks)
 	case g.NICs() < 1 || g.NICs() > MaxNICs:
 		return []string{"nics"}, fmt.Sprintf("%d is no number of NICs; give 1 to %d", g.NICs(), MaxNICs)
+	case g.Queues() < 1 || g.Queues() > MaxQueues:
+		return []string{"queues"}, fmt.Sprintf("%d is no number of pairs of queues; give 1 to %d", g.Queues(), MaxQueues)
 	}
 	for i, n := range g.Networks {
 		at := []string{"networks", strconv.Itoa(i + 1)}

@@ -31,10 +31,12 @@ type world struct {
 	kept  map[string]bool
 	slots int
 	made  int
+	// cpus has the processors of machines with more than one, queues how many pairs of queues each device has.
+	cpus, queues map[string]int
 }
 
 func newWorld() *world {
-	return &world{ports: map[string]Port{}, devices: map[string][]string{}, broken: map[string]error{}, slots: 4, wait: func(string) {}, pause: func() {}}
+	return &world{ports: map[string]Port{}, devices: map[string][]string{}, cpus: map[string]int{}, queues: map[string]int{}, broken: map[string]error{}, slots: 4, wait: func(string) {}, pause: func() {}}
 }
 
 func (w *world) config() Config {
@@ -43,8 +45,10 @@ func (w *world) config() Config {
 		"a": {QMP: "/a", Networks: []string{"lan", "dmz"}, Most: &two}, "b": {QMP: "/b", Networks: []string{"lan"}}}}
 }
 
-func (w *world) service() *Service {
-	return New(w.config(), w, func(name string) (Machine, error) { return machine{w, name}, nil }, slog.New(slog.DiscardHandler))
+func (w *world) service() *Service { return w.serviceOf(w.config()) }
+
+func (w *world) serviceOf(c Config) *Service {
+	return New(c, w, func(name string) (Machine, error) { return machine{w, name}, nil }, slog.New(slog.DiscardHandler))
 }
 
 // do notes an operation, and returns the error that it is to have. It is called with the lock held.
@@ -86,7 +90,7 @@ func (w *world) state() string {
 	return heddle.List(all)
 }
 
-func (w *world) Make(_ context.Context, m string, o nic.Order) (Port, error) {
+func (w *world) Make(_ context.Context, m string, o nic.Order, multiQueue bool) (Port, error) {
 	w.pause()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -107,12 +111,12 @@ func (w *world) Make(_ context.Context, m string, o nic.Order) (Port, error) {
 			}
 		}
 	}
-	p := Port{ID: heddle.EndpointID{Container: fmt.Sprint("nic-", n), IfName: "eth0"}, Machine: m, Card: card, TAP: fmt.Sprintf("tap%d", n)}
+	p := Port{ID: heddle.EndpointID{Container: fmt.Sprint("nic-", n), IfName: "eth0"}, Machine: m, Card: card, TAP: fmt.Sprintf("tap%d", n), MultiQueue: multiQueue}
 	w.ports[p.TAP] = p
 	return p, nil
 }
 
-func (w *world) Open(p Port) (*os.File, error) {
+func (w *world) Open(p Port, queues int) (all []*os.File, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.do("open %s", p.TAP); err != nil {
@@ -123,7 +127,17 @@ func (w *world) Open(p Port) (*os.File, error) {
 			return nil, fmt.Errorf("machine %s has it open: %w", m, syscall.EBUSY)
 		}
 	}
-	return os.Open(os.DevNull)
+	if !p.MultiQueue {
+		queues = 1
+	}
+	for range queues {
+		f, err := os.Open(os.DevNull)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, f)
+	}
+	return all, nil
 }
 
 func (w *world) Keep(_ context.Context, p Port) error {
@@ -178,12 +192,17 @@ type machine struct {
 	name string
 }
 
-func (m machine) Plug(ctx context.Context, id string, mac heddle.MAC, mtu int, open func() (*os.File, error)) error {
-	tap, err := open()
+func (m machine) Plug(ctx context.Context, id string, mac heddle.MAC, mtu, queues int, open func(int) ([]*os.File, error)) error {
+	taps, err := open(min(queues, max(1, m.cpus[m.name])))
 	if err != nil {
 		return err
 	}
-	defer tap.Close()
+	tap := taps[0]
+	defer func() {
+		for _, f := range taps {
+			f.Close()
+		}
+	}()
 	m.wait(id)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -194,6 +213,7 @@ func (m machine) Plug(ctx context.Context, id string, mac heddle.MAC, mtu int, o
 		return fmt.Errorf("device %s: %v, MAC %q, or it is there", id, err, mac)
 	}
 	m.devices[m.name] = append(m.devices[m.name], id)
+	m.queues[id] = len(taps)
 	return nil
 }
 
@@ -217,4 +237,10 @@ func (m machine) Slots(context.Context) (all, free int, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.slots, m.slots - len(m.devices[m.name]), m.broken["slots"]
+}
+
+func (m machine) Queues(context.Context) (int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return max(1, m.cpus[m.name]), m.broken["queues"]
 }
