@@ -37,7 +37,7 @@ func plugWarm(t *testing.T, p *plugged, own int) {
 	}
 	p.vm.Run(t, "ip", "netns", "exec", "w1", "sh", "-c", `set -e; ip address add 192.0.2.7/24 dev eth0; ip route add 198.51.100.0/24 via 192.0.2.1
 		ip link set eth0 mtu 1400 promisc on txqueuelen 77 alias mine; ip neighbour add 192.0.2.9 lladdr 0a:00:00:00:00:09 dev eth0
-		tc qdisc replace dev eth0 root handle 1: pfifo limit 3; sysctl -qw net.ipv4.conf.eth0.accept_local=1; ethtool -K eth0 tx off gro off`)
+		tc qdisc replace dev eth0 root handle 1: pfifo limit 3; sysctl -qw net.ipv4.conf.eth0.accept_local=1; ethtool -K eth0 tx off gro off; ethtool -L eth0 combined 1`)
 	start := time.Now()
 	p.vm.Heddle(t, "detach", "w1")
 	t.Logf("detached, and the NIC is back in the pool: %.2f s", time.Since(start).Seconds())
@@ -93,5 +93,5 @@ func (p *plugged) nicState(t *testing.T, mac string) string {
 	t.Helper()
 	return p.vm.Run(t, "sh", "-c", `set -e; name=$(ip -o link | grep -F "`+mac+`" | cut -d: -f2 | tr -d ' ')
 		{ ip -d address show dev $name; ip route show table all dev $name; ip -6 route show table all dev $name; ip neighbour show dev $name nud permanent
-		tc qdisc show dev $name; ethtool -k $name; cat /proc/sys/net/ipv4/conf/$name/accept_local; } | sed "s/^[0-9]*: //; s/$name/NIC/g"`)
+		tc qdisc show dev $name; ethtool -k $name; ethtool -l $name; cat /proc/sys/net/ipv4/conf/$name/accept_local; } | sed "s/^[0-9]*: //; s/$name/NIC/g"`)
 }
