@@ -125,6 +125,8 @@ type Endpoint struct {
 	// the container; Inside is what it is called there, "" until it has been seen.
 	Handover bool   `json:"handover,omitempty"`
 	Inside   string `json:"inside,omitempty"`
+	// LinkOnly says that who moved it did nothing else there.
+	LinkOnly bool `json:"linkOnly,omitempty"`
 	// NoIPv6 says that it was seen there with IPv6 switched off, which is left so.
 	NoIPv6 bool `json:"noIPv6,omitempty"`
 	// Queues are those of the NIC in the container. They are not recorded: the agent looks when it shows one endpoint.

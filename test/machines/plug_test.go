@@ -184,6 +184,7 @@ func TestPlug(t *testing.T) {
 	p.hv.Heddle(t, "attach", "lan", "--netns", "/run/netns/beside", "--id", "beside", "--ip", "10.70.0.200")
 	t.Run("attach", func(t *testing.T) { plugAttach(t, p, own) })
 	t.Run("queues", func(t *testing.T) { plugQueues(t, p) })
+	t.Run("handover", func(t *testing.T) { plugHandover(t, p, own) })
 	t.Run("killed", func(t *testing.T) { plugKilled(t, p) })
 	t.Run("away", func(t *testing.T) { plugAway(t, p, own) })
 	t.Run("refused", func(t *testing.T) { plugRefused(t, p) })
