@@ -212,6 +212,9 @@ func (m machine) Plug(ctx context.Context, id string, mac heddle.MAC, mtu, queue
 	if _, err := tap.Stat(); err != nil || mac == "" || slices.Contains(m.devices[m.name], id) {
 		return fmt.Errorf("device %s: %v, MAC %q, or it is there", id, err, mac)
 	}
+	if queues > 1 && !m.ports[id].MultiQueue {
+		return fmt.Errorf("device %s may have %d pairs of queues, and its TAP is for one", id, queues)
+	}
 	m.devices[m.name] = append(m.devices[m.name], id)
 	m.queues[id] = len(taps)
 	return nil
