@@ -21,8 +21,9 @@ const (
 	// DefaultNICs is how many NICs a machine may have that the configuration gives no number, MaxNICs the
 	// largest number.
 	DefaultNICs, MaxNICs = 16, 128
-	// DefaultQueues is how many pairs of queues a NIC has at most if the configuration gives no number, MaxQueues the largest number.
-	DefaultQueues, MaxQueues = 8, 64
+	// DefaultQueues is how many pairs of queues a NIC has at most if the configuration gives no number, MaxQueues the largest number. With several,
+	// QEMU 7.2 aborts if the TAP is deleted before the NIC is out, so that has to be asked for.
+	DefaultQueues, MaxQueues = 1, 64
 	// maxMachines and maxNetworks bound the lists of the configuration, maxConfig its size in bytes.
 	maxMachines, maxNetworks = 1024, 256
 	maxConfig                = 1 << 20

@@ -16,15 +16,15 @@ func (w *world) portOf(t *testing.T, machine string) Port {
 func TestQueues(t *testing.T) {
 	w := newWorld()
 	w.cpus["a"], w.cpus["b"] = 4, 12
-	c, one, most := w.config(), 1, 3
-	few, full := c.Machines["a"], c.Machines["a"]
-	few.Pairs, full.Pairs = &one, &most
+	c, one, most, many := w.config(), 1, 3, 8
+	few, full, all, other := c.Machines["a"], c.Machines["a"], c.Machines["a"], c.Machines["b"]
+	few.Pairs, full.Pairs, all.Pairs, other.Pairs = &one, &most, &many, &many
 	for _, x := range []struct {
 		machine string
 		as      Guest
 		want    int
 		several bool
-	}{{"a", c.Machines["a"], 4, true}, {"a", full, 3, true}, {"a", few, 1, false}, {"b", c.Machines["b"], DefaultQueues, true}, {"one", c.Machines["b"], 1, false}} {
+	}{{"a", c.Machines["a"], 1, false}, {"a", all, 4, true}, {"a", full, 3, true}, {"a", few, 1, false}, {"b", other, 8, true}, {"one", other, 1, false}} {
 		c.Machines[x.machine] = x.as
 		s := w.serviceOf(c)
 		card, err := s.Plug(ctx, x.machine, order("x"))

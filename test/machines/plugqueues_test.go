@@ -10,9 +10,12 @@ import (
 	"github.com/heddle-network/heddle/test/world"
 )
 
-// plugQueues: a NIC of a machine with two processors has two pairs of queues in its container, each on a processor of its own, and both receive. A port
-// that was made for one pair keeps that.
+// plugQueues: a NIC of a machine with two processors, for which the file permits that, has two pairs of queues in its container, each on a processor of its own, and both receive. Without that setting
+// it has one pair.
 func plugQueues(t *testing.T, p *plugged) {
+	p.stop()
+	p.hv.Run(t, "sed", "-i", "s/nics: 3}/nics: 3, queues: 2}/", "/run/nics.yaml")
+	p.serve()
 	e := p.attach(t, "q1", "fast")
 	shown, err := p.vm.Client.Endpoint(t.Context(), e.ID)
 	cell.Must(t, err)
@@ -48,12 +51,9 @@ func plugQueues(t *testing.T, p *plugged) {
 	p.vm.Heddle(t, "detach", "q1")
 
 	p.stop()
-	p.hv.Run(t, "sed", "-i", "s/nics: 3}/nics: 3, queues: 1}/", "/run/nics.yaml")
+	p.hv.Run(t, "sed", "-i", "s/, queues: 2}/}/", "/run/nics.yaml")
 	p.serve()
 	one := p.attach(t, "q2", "fast")
-	p.stop()
-	p.hv.Run(t, "sed", "-i", "s/, queues: 1}/}/", "/run/nics.yaml")
-	p.serve()
 	shown, err = p.vm.Client.Endpoint(t.Context(), one.ID)
 	cell.Must(t, err)
 	if len(shown.Queues) != 2 {
