@@ -87,6 +87,8 @@ type Endpoint struct {
 	Netns string `json:"netns"`
 	// TAP says that a virtual machine has the interface: the port is a TAP device, and there is no namespace.
 	TAP bool `json:"tap,omitempty"`
+	// MultiQueue says that the TAP device is one of several queues.
+	MultiQueue bool `json:"multiQueue,omitempty"`
 	// Addrs has one address for each subnet, with the subnet's length.
 	Addrs []netip.Prefix `json:"addrs,omitempty"`
 	// Further are more addresses of a virtual machine's interface. Its port lets them pass, too.
@@ -130,8 +132,12 @@ type Endpoint struct {
 	// the container; Inside is what it is called there, "" until it has been seen.
 	Handover bool   `json:"handover,omitempty"`
 	Inside   string `json:"inside,omitempty"`
+	// LinkOnly says that who moved it did nothing else there.
+	LinkOnly bool `json:"linkOnly,omitempty"`
 	// NoIPv6 says that it was seen there with IPv6 switched off, which is left so.
 	NoIPv6 bool `json:"noIPv6,omitempty"`
+	// Queues are those of the NIC in the container. They are not recorded: the agent looks when it shows one endpoint.
+	Queues []Queue `json:"queues,omitempty"`
 	// Port names the host's end of the link, if it has one. It is not recorded:
 	// the agent fills it in whenever it shows the endpoint.
 	Port string `json:"port,omitempty"`

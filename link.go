@@ -33,6 +33,8 @@ type Link struct {
 	// GSOMax is the maximum size in bytes of an IPv4 GSO packet for the link; 0 leaves
 	// the kernel's 65,536. Linux before 6.3 does not have the setting.
 	GSOMax int `json:"gsoMax,omitempty"`
+	// MultiQueue makes a TAP device that can be opened several times, each time for a queue. One that exists keeps what it has.
+	MultiQueue bool `json:"multiQueue,omitempty"`
 	// Down leaves the link as it is born: down.
 	Down bool `json:"down,omitempty"`
 }

@@ -15,6 +15,8 @@ type AttachRequest struct {
 	// TAP asks for a port that is a TAP device, in place of a container's interface. Whoever opens
 	// it, such as an emulator, sends and receives the frames of the endpoint (linux/if_tun.h).
 	TAP bool `json:"tap,omitempty"`
+	// MultiQueue makes the TAP device one that is opened for several queues (IFF_MULTI_QUEUE).
+	MultiQueue bool `json:"multiQueue,omitempty"`
 	// IPs asks for at most one address of each family.
 	IPs   []netip.Addr  `json:"ips,omitempty"`
 	MAC   MAC           `json:"mac,omitempty"`
@@ -58,6 +60,9 @@ type AttachRequest struct {
 	// there, and gives it its addresses and routes. Netns is where it will be; it
 	// need not exist yet.
 	Handover bool `json:"handover,omitempty"`
+	// LinkOnly says, for a handover, that who moves the link does nothing else in the container, as a runtime that is told of it by
+	// linux.netDevices (OCI runtime specification 1.3). The agent gives it what it needs there, once it is up under another name.
+	LinkOnly bool `json:"linkOnly,omitempty"`
 	// DryRun plans and prints, and leaves everything as it is.
 	DryRun bool `json:"dryRun,omitempty"`
 }

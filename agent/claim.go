@@ -27,8 +27,8 @@ func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest,
 	if givesNICs {
 		return a.claimNIC(ctx, giver, n, req, pod)
 	}
-	e = heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, TAP: req.TAP,
-		Handover: req.Handover, NoFastPath: req.NoFastPath, Labels: req.Labels, Name: req.Name, Aliases: req.Aliases, Created: time.Now().UTC()}
+	e = heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, TAP: req.TAP, MultiQueue: req.MultiQueue,
+		Handover: req.Handover, LinkOnly: req.LinkOnly, NoFastPath: req.NoFastPath, Labels: req.Labels, Name: req.Name, Aliases: req.Aliases, Created: time.Now().UTC()}
 	if !n.pool.Gives() {
 		return e, a.checkClaimsNothing(n, req)
 	}

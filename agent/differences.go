@@ -66,6 +66,8 @@ func requestDifferences(has record, n heddle.Network, asked heddle.AttachRequest
 	d.compare("aliases", slices.Equal(old.Aliases, asked.Aliases), old.Aliases, asked.Aliases)
 	d.compare("resolv.conf", old.ResolvConf == asked.ResolvConf, old.ResolvConf, asked.ResolvConf)
 	d.compare("TAP device", old.TAP == asked.TAP, old.TAP, asked.TAP)
+	d.compare("several queues", old.MultiQueue == asked.MultiQueue, old.MultiQueue, asked.MultiQueue)
+	d.compare("link alone", old.LinkOnly == asked.LinkOnly, old.LinkOnly, asked.LinkOnly)
 	d.compare("no fast path", old.NoFastPath == asked.NoFastPath, old.NoFastPath, asked.NoFastPath)
 	return d
 }

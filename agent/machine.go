@@ -81,6 +81,7 @@ type Connections interface {
 type FastPath interface {
 	FastCounts(port string) (heddle.FastCounts, error)
 	FastTotals() (heddle.FastCounts, error)
+	Queues(pod kernel.Pod, name string) ([]heddle.Queue, error)
 	SwitchOffFastPath() error
 }
 

@@ -328,6 +328,7 @@ func (a *Agent) Endpoint(id heddle.EndpointID) (heddle.Endpoint, error) {
 		return heddle.Endpoint{}, noEndpoint(id)
 	}
 	e := a.dhcp.shown(a.withCounts(r))
+	e.Queues = a.queuesOf(r)
 	if n, err := a.networks.ofEndpoint(e); err == nil {
 		e.NetworkName = n.Name
 	}

@@ -17,7 +17,7 @@ import (
 // plugged in.
 func (a *Agent) claimNIC(ctx context.Context, giver heddle.NICGiver, n *network, req heddle.AttachRequest,
 	pod kernel.Pod) (heddle.Endpoint, error) {
-	e := heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, Handover: req.Handover,
+	e := heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, Handover: req.Handover, LinkOnly: req.LinkOnly,
 		Labels: req.Labels, Name: req.Name, Aliases: req.Aliases, Created: time.Now().UTC()}
 	switch {
 	case len(req.Ports) > 0:

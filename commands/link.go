@@ -24,7 +24,11 @@ func (w writer) link(l heddle.Link) []string {
 			out = append(out, w.inNamespace("ethtool -K "+l.Name+" tx-checksum-ip-generic off"))
 		}
 	case l.Kind == "tun":
-		out = append(out, w.ip("tuntap add %s mode tap vnet_hdr", l.Name), w.ip("link set %s%s", l.Name, linkFlags(l)))
+		queues := ""
+		if l.MultiQueue {
+			queues = " multi_queue"
+		}
+		out = append(out, w.ip("tuntap add %s mode tap vnet_hdr%s", l.Name, queues), w.ip("link set %s%s", l.Name, linkFlags(l)))
 	case l.Kind == "bridge":
 		// an MTU given at creation is lost when the last port leaves; one set
 		// later stays (net/bridge/br_if.c, br_mtu_auto_adjust)

@@ -11,8 +11,14 @@ import (
 // NewTAP makes a TAP device in the calling thread's network namespace, which lives as long as its file, or until
 // KeepTAP (linux/if_tun.h). Frames have the header of virtio-net, so that checksums and segments can be left to the
 // other side. An interface of that name gives EEXIST.
-func NewTAP(name string) (*os.File, error) {
-	fd, _, err := openTAP(name, unix.IFF_TUN_EXCL)
+func NewTAP(name string) (*os.File, error) { return newTAP(name, 0) }
+
+// NewMultiQueueTAP is NewTAP for a device of several queues: each file that it is opened with is one (IFF_MULTI_QUEUE in the
+// kernel's Documentation/networking/tuntap.rst). Who opens it has to say that it wants such a device, also for one queue.
+func NewMultiQueueTAP(name string) (*os.File, error) { return newTAP(name, unix.IFF_MULTI_QUEUE) }
+
+func newTAP(name string, flags uint16) (*os.File, error) {
+	fd, _, err := openTAP(name, unix.IFF_TUN_EXCL|flags)
 	if errors.Is(err, unix.EBUSY) {
 		err = unix.EEXIST
 	}
@@ -22,9 +28,11 @@ func NewTAP(name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// OpenTAP opens a TAP device that is kept, and that nobody has open. If there is none, it gives ENODEV.
-func OpenTAP(name string) (*os.File, error) {
-	fd, kept, err := openTAP(name, 0)
+// OpenTAP opens a TAP device of one queue that is kept, and that nobody has open. If there is none, it gives ENODEV.
+func OpenTAP(name string) (*os.File, error) { return openKept(name, 0) }
+
+func openKept(name string, flags uint16) (*os.File, error) {
+	fd, kept, err := openTAP(name, flags)
 	if err == nil && !kept {
 		unix.Close(fd) // the kernel has just made it
 		err = unix.ENODEV

@@ -12,7 +12,11 @@ import (
 // bears our mark it lives as long as its file, so the kernel removes it should this process be killed.
 func (s *session) createTAP(l heddle.Link) error {
 	return s.ns.Do(func() error {
-		tap, err := frames.NewTAP(l.Name)
+		born := frames.NewTAP
+		if l.MultiQueue {
+			born = frames.NewMultiQueueTAP
+		}
+		tap, err := born(l.Name)
 		if errors.Is(err, os.ErrNotExist) {
 			return heddle.Errorf(heddle.NotOnKernel, "make TAP device", l.Name, err.Error(), "load the kernel's module ('modprobe tun'); in a container, give it the device /dev/net/tun")
 		}

@@ -123,6 +123,9 @@ func (n *Node) check() error {
 	if err := n.checkSlots(); err != nil {
 		return err
 	}
+	if err := n.checkCPUs(); err != nil {
+		return err
+	}
 	for _, nic := range n.NICs {
 		if err := checkMTU(nic.MTU, nic.Addresses...); err != nil {
 			return err

@@ -108,10 +108,10 @@ func kvmIfOpen() string {
 
 // emulator returns the programs that make a machine, in the order in which they start. QEMU
 // gets the further arguments.
-func emulator(k boot.Kernel, m *machineSpec, more []string) []program {
+func emulator(k boot.Kernel, m *machineSpec, cpus int, more []string) []program {
 	files := []string{virtiofsd(), "--socket-path=" + filesSocket, "-o", "source=" + sharedRoot, "-o", "cache=auto", "-o", "sandbox=chroot"}
 	return []program{{Name: filesProgram, Argv: files, Starts: 1},
-		{Name: qemuProgram, Argv: slices.Concat([]string{"/proc/self/exe", argEmulate, filesSocket}, qemu(k, m), more), Starts: 1}}
+		{Name: qemuProgram, Argv: slices.Concat([]string{"/proc/self/exe", argEmulate, filesSocket}, qemu(k, m, cpus), more), Starts: 1}}
 }
 
 // kernelParameters of a machine. norandmaps: the emulator translates a program once if it
@@ -119,9 +119,9 @@ func emulator(k boot.Kernel, m *machineSpec, more []string) []program {
 // seem to stand still, and the kernel must not panic.
 const kernelParameters = "console=ttyS0 quiet panic=-1 oops=panic mitigations=off net.ifnames=0 norandmaps no_timer_check"
 
-func qemu(k boot.Kernel, m *machineSpec) []string {
+func qemu(k boot.Kernel, m *machineSpec, cpus int) []string {
 	size := strconv.Itoa(memory) + "M"
-	args := []string{boot.QEMU, "-M", "q35", "-m", size, "-smp", "1"}
+	args := []string{boot.QEMU, "-M", "q35", "-m", size, "-smp", strconv.Itoa(max(1, cpus))}
 	if accelerator() == "kvm" {
 		args = append(args, "-accel", "kvm", "-cpu", "host")
 	} else {

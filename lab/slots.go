@@ -47,6 +47,22 @@ func (n *Node) checkSlots() error {
 	return nil
 }
 
+// maxCPUs is the largest number of processors of a machine.
+const maxCPUs = 8
+
+// checkCPUs refuses processors that a host cannot have.
+func (n *Node) checkCPUs() error {
+	if n.CPUs < 0 || n.CPUs > maxCPUs {
+		return refuse("check number of processors of "+n.Name, n.CPUs,
+			fmt.Sprintf("a machine has 1 to %d", maxCPUs), "choose a number in that range")
+	}
+	if n.CPUs > 0 && n.Machine == "" {
+		return refuse("check number of processors of "+n.Name, n.CPUs,
+			"only a virtual machine has its own, and this host is made of namespaces", "leave cpus out, or give the host a machine")
+	}
+	return nil
+}
+
 // slotDevices returns how many devices have so many slots.
 func slotDevices(slots int) int { return (slots + functions - 1) / functions }
 

@@ -47,7 +47,7 @@ func machineSlots(t *testing.T, l *lab.Lab) {
 	}
 	for range 2 { // the id and the slot can be used again
 		start := time.Now()
-		do(m.Plug(ctx, qmp.NIC{ID: "one", MAC: mac, TAP: tap}))
+		do(m.Plug(ctx, qmp.NIC{ID: "one", MAC: mac, TAPs: []*os.File{tap}}))
 		soon(t, "the NIC is there", func() bool { return find() != "" })
 		counts(slots - 1)
 		if ids, err := m.Plugged(ctx); err != nil || !slices.Equal(ids, []string{"one"}) {

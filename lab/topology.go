@@ -80,7 +80,9 @@ type Node struct {
 	Spare int `json:"spare,omitempty" yaml:"spare"`
 	// Slots is the number of slots of a virtual machine for NICs that are plugged in while it
 	// runs, 0 to 64; see Host.QMP.
-	Slots   int               `json:"slots,omitempty" yaml:"slots"`
+	Slots int `json:"slots,omitempty" yaml:"slots"`
+	// CPUs is the number of processors of a virtual machine, 1 to 8; one.
+	CPUs    int               `json:"cpus,omitempty" yaml:"cpus"`
 	Sysctls map[string]string `json:"sysctls,omitempty" yaml:"sysctls"`
 	Agent   Agent             `json:"agent" yaml:"agent"`
 	Daemons []Daemon          `json:"daemons,omitempty" yaml:"daemons"`

@@ -15,10 +15,10 @@ const confPath = "/etc/netns/NAME/resolv.conf"
 
 // attachFlags are the flags of attach as given, before they are parsed.
 type attachFlags struct {
-	netns, id, ifname, mac, nic, name, moveFrom      string
-	pid                                              int
-	ips, ports, labels, aliases                      []string
-	tap, defaultRoute, force, resolvConf, noFastPath bool
+	netns, id, ifname, mac, nic, name, moveFrom                            string
+	pid                                                                    int
+	ips, ports, labels, aliases                                            []string
+	tap, multiQueue, handover, defaultRoute, force, resolvConf, noFastPath bool
 }
 
 func newAttach(s *session) *cobra.Command {
@@ -58,10 +58,17 @@ network's, or one that the hypervisor plugs in for it. With --move-from such a N
 from another machine, with its MAC address and its addresses, once that machine permits it
 ('heddle endpoint move').
 
+--handover leaves the interface on the host, down, for a container runtime that moves it:
+one that knows linux.netDevices of the OCI runtime specification, such as runc 1.4 and crun
+1.23. The command says what its config.json is to have; its network namespace is the one
+of --netns. When the interface is up there, the agent gives it addresses and routes.
+
 --tap gives a virtual machine a port on a network of mode bridge: a TAP device. The
 command says its name and a MAC address. The emulator opens the device, with the header
 of virtio-net, and gives the machine's NIC that MAC address; the machine sets its
-addresses itself. The port is guarded as a container's is, and stays until the detach.`,
+addresses itself. The port is guarded as a container's is, and stays until the detach.
+With --multi-queue the emulator opens it several times, once for each pair of queues
+(queues=N of QEMU's -netdev tap, with mq=on and vectors=2N+2 of the device).`,
 		Example: `  ip netns add web
   heddle attach front --netns web
   ip netns add dns
@@ -118,6 +125,9 @@ func (s *session) emitAttached(r heddle.AttachReply, dryRun bool) error {
 	if r.Endpoint.TAP {
 		s.note("the TAP device is %s; give the machine's NIC the MAC address %s", r.Endpoint.Port, r.Endpoint.MAC)
 	}
+	if r.Endpoint.Handover && r.Source != "" {
+		s.note(`the runtime's configuration is to have: "netDevices": {"%s": {"name": "%s"}}`, r.Source, r.Endpoint.ID.IfName)
+	}
 	if r.Dark > 0 {
 		s.note("the NIC has moved here; for %s no container had it", r.Dark.Round(time.Millisecond))
 	}
@@ -128,6 +138,8 @@ func (x *attachFlags) define(f *pflag.FlagSet) {
 	f.StringVar(&x.netns, "netns", "", "the container's network namespace: a `path`, or a name under "+netnsDir)
 	f.IntVar(&x.pid, "pid", 0, "a process in the container")
 	f.BoolVar(&x.tap, "tap", false, "make a TAP device for a virtual machine, in place of a container's interface")
+	f.BoolVar(&x.multiQueue, "multi-queue", false, "make that device for an emulator that opens several queues (queues=N in QEMU), and at least two")
+	f.BoolVar(&x.handover, "handover", false, "leave the interface on the host, for a runtime that moves it into --netns itself (linux.netDevices of OCI)")
 	f.StringVar(&x.id, "id", "", "the container's id; by default the namespace's name, or pid-N")
 	f.StringVar(&x.ifname, "ifname", "eth0", "the interface's `name` in the container")
 	f.StringArrayVar(&x.ips, "ip", nil, "an `address` to have, one of each family")
@@ -146,7 +158,7 @@ func (x *attachFlags) define(f *pflag.FlagSet) {
 
 // request parses the flags, as given.
 func (x *attachFlags) request(network string, given *pflag.FlagSet) (q heddle.AttachRequest, err error) {
-	q = heddle.AttachRequest{Network: network, Owner: "cli", NIC: x.nic, MoveFrom: x.moveFrom, Force: x.force, SSH: sshServer(), TAP: x.tap, ResolvConf: x.resolvConf, NoFastPath: x.noFastPath}
+	q = heddle.AttachRequest{Network: network, Owner: "cli", NIC: x.nic, MoveFrom: x.moveFrom, Force: x.force, SSH: sshServer(), TAP: x.tap, MultiQueue: x.multiQueue, Handover: x.handover, LinkOnly: x.handover, ResolvConf: x.resolvConf, NoFastPath: x.noFastPath}
 	if given.Changed("default-route") {
 		q.DefaultRoute = &x.defaultRoute
 	}

@@ -55,8 +55,27 @@ func (s *session) endpointFields(w io.Writer, e heddle.Endpoint) error {
 	}
 	return fieldTable(w, s.width(), [2]string{"id", e.ID.String()}, [2]string{"network", e.NetworkName}, [2]string{"name", e.Name}, [2]string{"aliases", strings.Join(e.Aliases, ", ")},
 		[2]string{"namespace", e.Netns}, [2]string{"addresses", joinList(e.AllAddrs())}, [2]string{"DHCP lease", formatLease(e.DHCP)}, [2]string{"IPv6 of the LAN", formatLANIPv6(e.DHCP)}, [2]string{"MAC", string(e.MAC)},
-		[2]string{"MTU", formatBytes(e.MTU)}, [2]string{"ports", formatPorts(e)}, [2]string{"host's end", e.Port}, [2]string{"NIC", nic},
+		[2]string{"MTU", formatBytes(e.MTU)}, [2]string{"ports", formatPorts(e)}, [2]string{"host's end", e.Port}, [2]string{"NIC", nic}, [2]string{"queues", formatQueues(e.Queues)},
 		[2]string{"default route", route}, [2]string{"fast path", formatFastPath(e.Fast)}, [2]string{"labels", heddle.LabelText(e.Labels)}, [2]string{"created", formatTime(e.Created)})
+}
+
+// formatQueues tells of the queues of a NIC, and where their work is done.
+func formatQueues(all []heddle.Queue) string {
+	var out []string
+	for _, q := range all {
+		s := q.Name
+		if q.CPUs != "" {
+			s += " on CPU " + q.CPUs
+		}
+		switch receives := strings.HasPrefix(q.Name, "rx"); {
+		case q.Steering != "" && receives:
+			s += ", handed on to " + q.Steering
+		case q.Steering != "":
+			s += " for CPU " + q.Steering
+		}
+		out = append(out, s)
+	}
+	return strings.Join(out, "; ")
 }
 
 // formatLease says how long a lease is, and what the agent does about it.

@@ -35,6 +35,7 @@ FILE says where machines reach the service, and what each may have:
       networks: [lan]      # networks of this host
       nics: 8              # at most; 16
       addresses: 16        # further ones a NIC, for mode ipvlan; 0
+      queues: 4            # pairs of queues of a NIC, at most; 1
     db:
       libvirt: db          # the domain's name in libvirt
       networks: [lan]
@@ -43,7 +44,8 @@ A machine is QEMU with a socket for the service alone, or a domain of this host'
 Machines ask over TLS, each with its grant ('heddle nic grant'). A NIC needs a free PCIe
 root port: start machines with as many as they shall have NICs. QEMU's option is
 -device pcie-root-port,id=slot1,chassis=1, and a domain's XML has
-<controller type='pci' model='pcie-root-port'/>. The service keeps no record of NICs; ended
+<controller type='pci' model='pcie-root-port'/>. With queues, a NIC has as many pairs of
+queues as its machine has processors, and interrupts for. The service keeps no record of NICs; ended
 and started again, it goes on. It runs until it is interrupted, and libvirtd like the
 service in the agent's network namespace.`,
 		Example: "  heddle nic serve nics.yaml",

@@ -108,8 +108,9 @@ func (k *Kernel) ForgetFlows(heddle.Endpoint, func(heddle.PortMapping, netip.Add
 
 func (k *Kernel) ForgetShadows([]heddle.Socket) error { return nil }
 
-func (k *Kernel) FastCounts(string) (heddle.FastCounts, error) { return heddle.FastCounts{}, nil }
-func (k *Kernel) FastTotals() (heddle.FastCounts, error)       { return heddle.FastCounts{}, nil }
+func (k *Kernel) FastCounts(string) (heddle.FastCounts, error)      { return heddle.FastCounts{}, nil }
+func (k *Kernel) Queues(kernel.Pod, string) ([]heddle.Queue, error) { return nil, nil }
+func (k *Kernel) FastTotals() (heddle.FastCounts, error)            { return heddle.FastCounts{}, nil }
 
 // SwitchOffFastPath is not faked.
 func (k *Kernel) SwitchOffFastPath() error { return unknown("switch off", "the fast path") }

@@ -74,7 +74,7 @@ func portLink(n heddle.Network, e heddle.Endpoint, shard int) heddle.Link {
 		Alias: e.ID.Alias(), Peer: e.Interface(), PeerInPod: true, NoAutoAddress: true, Master: n.BridgeName(shard),
 		Port: &heddle.BridgePort{BroadcastFlood: broadcast, MulticastFlood: broadcast || len(e.Further) > 0, Hairpin: !broadcast || len(e.Ports) > 0}}
 	if e.TAP {
-		l.Kind, l.Peer, l.PeerInPod = "tun", "", false
+		l.Kind, l.Peer, l.PeerInPod, l.MultiQueue = "tun", "", false, e.MultiQueue
 	}
 	return l
 }

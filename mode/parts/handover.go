@@ -10,13 +10,16 @@ import (
 // of this end on the host. Later the end is in the container under the engine's own name, with
 // addresses and routes from the engine. The plan of such an endpoint has two forms. Before the
 // handover, both ends are on the host. After it, the plan is like any other, but without the routes
-// in the container, which the engine manages.
+// in the container, which the engine manages. An engine that moves the link and does nothing else manages none.
 
 // HandOver turns a plan into that of an endpoint that an engine moves. The form after the
 // handover is used if the interface's name in the container is known.
 func HandOver(p heddle.Plan, e heddle.Endpoint) heddle.Plan {
-	if e.Inside == "" {
+	switch {
+	case e.Inside == "":
 		return beforeHandover(p, e)
+	case e.LinkOnly:
+		return p
 	}
 	return afterHandover(p, e)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/heddle-network/heddle"
+	provider "github.com/heddle-network/heddle/nic"
 )
 
 // aliasPrefix is the beginning of the aliases of everything that this package makes. libvirt keeps aliases as they are only
@@ -29,8 +30,9 @@ type nic struct {
 	Model struct {
 		Type string `xml:"type,attr"`
 	} `xml:"model"`
-	MTU *size `xml:"mtu"`
-	ROM struct {
+	Driver *driver `xml:"driver"`
+	MTU    *size   `xml:"mtu"`
+	ROM    struct {
 		Enabled string `xml:"enabled,attr"`
 	} `xml:"rom"`
 	Alias alias `xml:"alias"`
@@ -40,17 +42,25 @@ type size struct {
 	Size int `xml:"size,attr"`
 }
 
+type driver struct {
+	Queues int `xml:"queues,attr"`
+}
+
 type alias struct {
 	Name string `xml:"name,attr"`
 }
 
-// interfaceXML is a virtio NIC at a TAP that is there already. managed='no' has libvirt change nothing of it, and leave it when the NIC goes.
-func interfaceXML(tap string, mac heddle.MAC, mtu int) (string, error) {
+// interfaceXML is a virtio NIC at a TAP that is there already. managed='no' has libvirt change nothing of it, and leave it when the NIC goes. With several pairs
+// of queues libvirt gives the NIC interrupts for all of them.
+func interfaceXML(tap string, mac heddle.MAC, mtu, queues int) (string, error) {
 	n := nic{Type: "ethernet", Alias: alias{aliasPrefix + tap}}
 	n.MAC.Address, n.Target.Dev, n.Target.Managed = string(mac), tap, "no"
 	n.Model.Type, n.ROM.Enabled = "virtio", "no"
 	if mtu > 0 {
 		n.MTU = &size{mtu}
+	}
+	if queues > 1 {
+		n.Driver = &driver{queues}
 	}
 	text, err := xml.Marshal(n)
 	return string(text), err
@@ -103,14 +113,20 @@ func (d description) ids() (all []string) {
 	return all
 }
 
-// slotsPerCPU is for how many NICs a processor of x86 has interrupts. libvirt has no words for NICs that share them.
-const slotsPerCPU = 32
+// cpus is how many processors the domain has.
+func (d description) cpus() int { return max(1, cmp.Or(d.CPUs.Now, d.CPUs.All)) }
+
+// queues is how many pairs of queues a NIC of the domain should have, at least one; see nic.QueuePairs.
+func (d description) queues() int {
+	all, _ := d.slots()
+	return max(1, provider.QueuePairs(all, d.cpus()))
+}
 
 // slots counts the root ports that take devices while the domain runs, and those of them without a device. More than the processors have
-// interrupts for do not count.
+// interrupts for do not count: libvirt has no words for NICs that share them.
 func (d description) slots() (all, free int) {
 	all, free = d.ports()
-	used, most := all-free, slotsPerCPU*max(1, cmp.Or(d.CPUs.Now, d.CPUs.All))
+	used, most := all-free, provider.SlotsPerCPU*d.cpus()
 	all = min(all, most)
 	return all, min(free, max(0, all-used))
 }

@@ -28,9 +28,10 @@ func NewDomain(socket, name string) *Domain { return &Domain{socket, name} }
 
 // Plug plugs a NIC into the first free slot. id is the name of its TAP, in libvirtd's network namespace: libvirtd opens it, gives it to
 // QEMU, and changes neither its addresses nor its state, also not when the NIC goes. The NIC is in the domain that runs, not in its
-// configuration. mtu is in bytes; 0 leaves it to the guest. libvirt refuses a second NIC of that id. After an error the NIC may be
-// there. The last argument is for machines that take an open TAP.
-func (d *Domain) Plug(ctx context.Context, id string, mac heddle.MAC, mtu int, _ func() (*os.File, error)) error {
+// configuration. mtu is in bytes; 0 leaves it to the guest. queues is how many pairs of queues it has at most; more than one are for a TAP that was
+// made for several, which libvirtd does not open for one: then there are two at least. libvirt refuses a second NIC of that id. After an error the NIC may be
+// there. open opens the TAP, and fails if anybody has it open: libvirtd itself opens one for several pairs beside another machine.
+func (d *Domain) Plug(ctx context.Context, id string, mac heddle.MAC, mtu, queues int, open func(queues int) ([]*os.File, error)) error {
 	const op = "plug NIC"
 	if err := checkID(op, id); err != nil {
 		return err
@@ -38,16 +39,20 @@ func (d *Domain) Plug(ctx context.Context, id string, mac heddle.MAC, mtu int, _
 	if _, err := heddle.ParseMAC(string(mac)); err != nil {
 		return err
 	}
-	text, err := interfaceXML(id, mac, mtu)
-	if err != nil {
-		return err
+	if queues > 1 {
+		taps, err := open(1)
+		if err != nil {
+			return err
+		}
+		for _, f := range taps {
+			f.Close()
+		}
 	}
-	_, err = on(ctx, d, op, id, func(r *running) (struct{}, error) { return struct{}{}, r.plug(id, text) })
+	_, err := on(ctx, d, op, id, func(r *running) (struct{}, error) { return struct{}{}, r.plug(id, mac, mtu, queues) })
 	return err
 }
 
-// plug attaches the NIC of that XML.
-func (r *running) plug(id, text string) error {
+func (r *running) plug(id string, mac heddle.MAC, mtu, queues int) error {
 	now, err := r.describe()
 	if err != nil {
 		return err
@@ -55,6 +60,13 @@ func (r *running) plug(id, text string) error {
 	all, free := now.slots()
 	if free == 0 {
 		return noSlot(id, all)
+	}
+	if queues > 1 {
+		queues = max(2, min(queues, now.queues()))
+	}
+	text, err := interfaceXML(id, mac, mtu, queues)
+	if err != nil {
+		return err
 	}
 	err = r.DomainAttachDeviceFlags(r.domain, text, uint32(golibvirt.DomainAffectLive))
 	switch {
@@ -92,6 +104,12 @@ func (d *Domain) Slots(ctx context.Context) (all, free int, err error) {
 	now, err := on(ctx, d, "count slots of domain", d.name, (*running).describe)
 	all, free = now.slots()
 	return all, free, err
+}
+
+// Queues returns how many pairs of queues a NIC of the domain should have, at least one.
+func (d *Domain) Queues(ctx context.Context) (int, error) {
+	now, err := on(ctx, d, "count processors of domain", d.name, (*running).describe)
+	return now.queues(), err
 }
 
 // askAgain is how long Unplug waits for the guest before it asks once more. A guest with native PCIe hot-plug takes two

@@ -37,13 +37,13 @@ func newID() heddle.EndpointID {
 }
 
 // Make implements service.Ports.
-func (p Ports) Make(ctx context.Context, machine string, o nic.Order) (service.Port, error) {
+func (p Ports) Make(ctx context.Context, machine string, o nic.Order, multiQueue bool) (service.Port, error) {
 	n, err := p.agent.Network(ctx, o.Network)
 	if err != nil {
 		return service.Port{}, forMachine(err)
 	}
 	id := newID()
-	r, err := p.agent.Attach(ctx, heddle.AttachRequest{Network: o.Network, ID: id, TAP: true, MAC: o.MAC, IPs: o.IPs, Owner: "nic",
+	r, err := p.agent.Attach(ctx, heddle.AttachRequest{Network: o.Network, ID: id, TAP: true, MultiQueue: multiQueue, MAC: o.MAC, IPs: o.IPs, Owner: "nic",
 		Labels: map[string]string{LabelMachine: machine, labelToken: o.Token}})
 	if err != nil { // no answer may have come in time: a second port of that token must not appear
 		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
@@ -79,12 +79,12 @@ func forMachine(err error) error {
 }
 
 // Open implements service.Ports.
-func (p Ports) Open(port service.Port) (*os.File, error) {
-	tap, err := frames.OpenTAP(port.TAP)
+func (p Ports) Open(port service.Port, queues int) ([]*os.File, error) {
+	all, err := frames.OpenQueues(port.TAP, queues)
 	if err != nil {
 		return nil, heddle.Wrap(heddle.KernelRefused, "open TAP device", port.TAP, err, "look with 'heddle audit' whether the port is there, and whether another program has it open")
 	}
-	return tap, nil
+	return all, nil
 }
 
 // Keep implements service.Ports.
@@ -147,6 +147,6 @@ func portOf(e heddle.Endpoint, n heddle.Network) service.Port {
 	if !n.Internal {
 		gateways = n.Gateways
 	}
-	return service.Port{ID: e.ID, Machine: e.Labels[LabelMachine], TAP: e.Port, Move: moveOf(e.Labels), Card: nic.Card{Token: e.Labels[labelToken],
+	return service.Port{ID: e.ID, Machine: e.Labels[LabelMachine], TAP: e.Port, MultiQueue: e.MultiQueue, Move: moveOf(e.Labels), Card: nic.Card{Token: e.Labels[labelToken],
 		Network: e.NetworkName, MAC: e.MAC, Addrs: e.Addrs, Further: furtherOf(e), Gateways: gateways, MTU: e.MTU}}
 }

@@ -77,31 +77,48 @@ func machine(t *testing.T, options ...[]string) (*Machine, *exec.Cmd) {
 }
 
 // tap opens a TAP device in a network namespace that nothing else is in.
-func tap(t *testing.T) *os.File {
+func tap(t *testing.T) *os.File { return taps(t, 1)[0] }
+
+// taps is tap for so many queues.
+func taps(t *testing.T, queues int) []*os.File {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("making TAP devices needs root")
 	}
 	type opened struct {
-		file *os.File
-		err  error
+		files []*os.File
+		err   error
 	}
 	result := make(chan opened)
 	go func() {
 		runtime.LockOSThread() // and never unlocked, so that the thread ends
 		err := unix.Unshare(unix.CLONE_NEWNET)
-		var file *os.File
-		if err == nil {
-			file, err = frames.NewTAP("tap0")
+		var first *os.File
+		switch {
+		case err != nil:
+		case queues == 1:
+			first, err = frames.NewTAP("tap0")
+		default:
+			first, err = frames.NewMultiQueueTAP("tap0")
 		}
-		result <- opened{file, err}
+		files := []*os.File{first}
+		if err == nil && queues > 1 {
+			err = frames.KeepTAP(first)
+			first.Close()
+			if err == nil {
+				files, err = frames.OpenQueues("tap0", queues)
+			}
+		}
+		result <- opened{files, err}
 	}()
 	o := <-result
 	if o.err != nil {
 		t.Fatal(o.err)
 	}
-	t.Cleanup(func() { o.file.Close() })
-	return o.file
+	for _, f := range o.files {
+		t.Cleanup(func() { f.Close() })
+	}
+	return o.files
 }
 
 // refused fails the test unless the error is of that code.

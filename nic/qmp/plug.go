@@ -3,6 +3,7 @@ package qmp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -26,16 +27,24 @@ type NIC struct {
 	ID  string     // 1 to 64 letters, digits, '.', '_', '-'; in QEMU it is "heddle-" and the ID
 	MAC heddle.MAC // of the guest's NIC
 	MTU int        // in bytes; the guest takes it over (VIRTIO_NET_F_MTU). 0 leaves it to the guest
-	// TAP is the device whose frames the NIC has. QEMU gets a descriptor of its own, so that the
-	// caller may close this one after Plug.
-	TAP *os.File
+	// TAPs is the device whose frames the NIC has, opened once for each pair of queues that the NIC shall have. QEMU gets descriptors of
+	// its own, so that the caller may close these after Plug.
+	TAPs []*os.File
+}
+
+// names are what QEMU calls the files.
+func (n NIC) names() (all []string) {
+	for i := range n.TAPs {
+		all = append(all, fmt.Sprintf("%s%s-%d", prefix, n.ID, i))
+	}
+	return all
 }
 
 func (n NIC) check() error {
 	if _, err := heddle.ParseMAC(string(n.MAC)); err != nil {
 		return err
 	}
-	if n.TAP == nil {
+	if len(n.TAPs) == 0 {
 		return heddle.Errorf(heddle.BadArgument, "plug NIC", n.ID, "it has no TAP device", "open one")
 	}
 	return checkID("plug NIC", n.ID)
@@ -64,12 +73,12 @@ func (m *Machine) Plug(ctx context.Context, n NIC) error {
 		return m.failed("plug NIC", n.ID, context.Cause(ctx), "try again: others were being plugged")
 	}
 	all, free, err := m.lookForSlots(ctx, n)
-	shared := false
+	pairs := 0
 	if err == nil {
-		shared, err = m.sharesInterrupts(ctx, all)
+		pairs, err = m.queuePairs(ctx, all)
 	}
 	if err == nil {
-		err = m.plug(ctx, n, free, shared)
+		err = m.plug(ctx, n, free, pairs == 0)
 	}
 	if err != nil {
 		return m.failed("plug NIC", n.ID, err, "look at the machine's devices, and try again")
@@ -108,23 +117,34 @@ func (m *Machine) plug(ctx context.Context, n NIC, free []string, shared bool) e
 	if err := m.call(ctx, "netdev_del", map[string]string{"id": id}, nil); err != nil && !notFound(err) {
 		return err
 	}
-	err := m.callWith(ctx, "getfd", map[string]string{"fdname": id}, n.TAP, nil)
+	err := m.giveFiles(ctx, n)
 	if err == nil {
-		err = m.call(ctx, "netdev_add", map[string]string{"type": "tap", "id": id, "fd": id}, nil)
+		err = m.call(ctx, "netdev_add", map[string]string{"type": "tap", "id": id, "fds": strings.Join(n.names(), ":")}, nil)
 	}
 	if err == nil {
 		err = m.addDevice(ctx, n, free, shared)
 	}
 	if err != nil {
-		m.undo(ctx, id, err)
+		m.undo(ctx, n, err)
 	}
 	return err
 }
 
-// addDevice adds the device in the first of the slots that takes it. One that shares interrupts has none of its own (MSI-X).
+// giveFiles sends QEMU the NIC's files.
+func (m *Machine) giveFiles(ctx context.Context, n NIC) error {
+	for i, name := range n.names() {
+		if err := m.callWith(ctx, "getfd", map[string]string{"fdname": name}, n.TAPs[i], nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addDevice adds the device in the first of the slots that takes it. It has an interrupt for each queue, for its control queue and for its configuration (MSI-X);
+// one that shares interrupts has none.
 func (m *Machine) addDevice(ctx context.Context, n NIC, slots []string, shared bool) error {
 	device := map[string]any{"driver": "virtio-net-pci", "id": prefix + n.ID, "netdev": prefix + n.ID,
-		"mac": string(n.MAC), "host_mtu": n.MTU, "romfile": "", "addr": "0"} // without an address QEMU takes a second device in the slot, which no guest sees
+		"mac": string(n.MAC), "host_mtu": n.MTU, "romfile": "", "mq": len(n.TAPs) > 1, "vectors": 2*len(n.TAPs) + 2, "addr": "0"} // without an address QEMU takes a second device in the slot, which no guest sees
 	if shared {
 		device["vectors"] = 0
 	}
@@ -151,7 +171,8 @@ func slotRefused(err error) bool {
 
 // undo removes what a failed plug has made, even if its context has ended. A device is there
 // only if QEMU's answer did not come in time. It goes when the guest lets go of it.
-func (m *Machine) undo(ctx context.Context, id string, cause error) {
+func (m *Machine) undo(ctx context.Context, n NIC, cause error) {
+	id := prefix + n.ID
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
 	defer cancel()
 	var r *refusal
@@ -159,5 +180,7 @@ func (m *Machine) undo(ctx context.Context, id string, cause error) {
 		m.call(ctx, "device_del", map[string]string{"id": id}, nil)
 	}
 	m.call(ctx, "netdev_del", map[string]string{"id": id}, nil)
-	m.call(ctx, "closefd", map[string]string{"fdname": id}, nil)
+	for _, name := range n.names() {
+		m.call(ctx, "closefd", map[string]string{"fdname": name}, nil)
+	}
 }

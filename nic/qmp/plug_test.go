@@ -14,7 +14,7 @@ import (
 )
 
 func nic(t *testing.T, id string, number int) NIC {
-	return NIC{ID: id, MAC: heddle.MAC(fmt.Sprintf("0a:00:00:00:00:%02x", number)), TAP: tap(t)}
+	return NIC{ID: id, MAC: heddle.MAC(fmt.Sprintf("0a:00:00:00:00:%02x", number)), TAPs: []*os.File{tap(t)}}
 }
 
 func plugged(t *testing.T, m *Machine, want ...string) {
@@ -116,7 +116,7 @@ func TestPlugUndone(t *testing.T) {
 			if err := m.call(limit(t), "netdev_del", map[string]string{"id": id}, nil); !notFound(err) {
 				t.Errorf("the netdev %s is left: %v", id, err)
 			}
-			if m.call(limit(t), "closefd", map[string]string{"fdname": id}, nil) == nil {
+			if m.call(limit(t), "closefd", map[string]string{"fdname": id + "-0"}, nil) == nil {
 				t.Errorf("the descriptor %s is left", id)
 			}
 		}
@@ -130,9 +130,11 @@ func TestPlugCutOff(t *testing.T) {
 	cancel()
 	n, id := nic(t, "a", 1), prefix+"a"
 	steps := []func() error{
-		func() error { return m.callWith(limit(t), "getfd", map[string]string{"fdname": id}, n.TAP, nil) },
 		func() error {
-			return m.call(limit(t), "netdev_add", map[string]string{"type": "tap", "id": id, "fd": id}, nil)
+			return m.callWith(limit(t), "getfd", map[string]string{"fdname": id + "-0"}, n.TAPs[0], nil)
+		},
+		func() error {
+			return m.call(limit(t), "netdev_add", map[string]string{"type": "tap", "id": id, "fds": id + "-0"}, nil)
 		},
 		func() error { return m.addDevice(limit(t), n, []string{"a"}, false) },
 	}
@@ -140,12 +142,12 @@ func TestPlugCutOff(t *testing.T) {
 		for _, step := range steps[:made] {
 			must(t, step())
 		}
-		m.undo(cut, id, cut.Err())
+		m.undo(cut, n, cut.Err())
 		plugged(t, m)
 		if err := m.call(limit(t), "netdev_del", map[string]string{"id": id}, nil); !notFound(err) {
 			t.Errorf("after %d steps the netdev is left: %v", made, err)
 		}
-		if m.call(limit(t), "closefd", map[string]string{"fdname": id}, nil) == nil {
+		if m.call(limit(t), "closefd", map[string]string{"fdname": id + "-0"}, nil) == nil {
 			t.Errorf("after %d steps the descriptor is left", made)
 		}
 	}
@@ -159,8 +161,8 @@ func TestPlugNoTAP(t *testing.T) {
 	file, err := os.Open("/dev/null")
 	must(t, err)
 	defer file.Close()
-	refused(t, m.Plug(limit(t), NIC{ID: "a", MAC: "0a:00:00:00:00:01", TAP: file}), heddle.MachineRefused)
-	if m.call(limit(t), "closefd", map[string]string{"fdname": "heddle-a"}, nil) == nil {
+	refused(t, m.Plug(limit(t), NIC{ID: "a", MAC: "0a:00:00:00:00:01", TAPs: []*os.File{file}}), heddle.MachineRefused)
+	if m.call(limit(t), "closefd", map[string]string{"fdname": "heddle-a-0"}, nil) == nil {
 		t.Error("the descriptor is left")
 	}
 	slots(t, m, 1, 1)
@@ -170,14 +172,14 @@ func TestPlugNoTAP(t *testing.T) {
 func TestBadNICs(t *testing.T) {
 	m, _ := machine(t)
 	refused(t, m.Plug(limit(t), nic(t, "a", 1)), heddle.NoSlot)
-	for code, n := range map[heddle.Code]NIC{heddle.BadMAC: {ID: "a", MAC: "01:00:00:00:00:01", TAP: tap(t)}, heddle.BadArgument: {ID: "a b", MAC: "0a:00:00:00:00:01", TAP: tap(t)}} {
+	for code, n := range map[heddle.Code]NIC{heddle.BadMAC: {ID: "a", MAC: "01:00:00:00:00:01", TAPs: []*os.File{tap(t)}}, heddle.BadArgument: {ID: "a b", MAC: "0a:00:00:00:00:01", TAPs: []*os.File{tap(t)}}} {
 		refused(t, m.Plug(limit(t), n), code)
 	}
 	refused(t, m.Plug(limit(t), NIC{ID: "a", MAC: "0a:00:00:00:00:01"}), heddle.BadArgument)
 	refused(t, m.Unplug(limit(t), ""), heddle.BadArgument)
 	closed := nic(t, "a", 1)
-	closed.TAP.Close()
-	if err := m.callWith(limit(t), "getfd", map[string]string{"fdname": "x"}, closed.TAP, nil); err == nil {
+	closed.TAPs[0].Close()
+	if err := m.callWith(limit(t), "getfd", map[string]string{"fdname": "x"}, closed.TAPs[0], nil); err == nil {
 		t.Error("a closed file was sent")
 	}
 	plugged(t, m) // and the connection goes on

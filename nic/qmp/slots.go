@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	provider "github.com/heddle-network/heddle/nic"
 )
 
 // The devices of a machine in QEMU's tree of objects: those with an id, and those without.
@@ -88,16 +90,24 @@ func (m *Machine) ports(ctx context.Context) (all, free []string, err error) {
 	return all, free, nil
 }
 
-// slotsPerCPU is for how many slots a processor of x86 has interrupts: it has some 200, a NIC takes three of them, and the port
-// of a slot takes one. Linux does without a NIC for which none are left (-ENOSPC).
-const slotsPerCPU = 32
+// Queues returns how many pairs of queues a NIC of the machine should have, at least one; see nic.QueuePairs.
+func (m *Machine) Queues(ctx context.Context) (int, error) {
+	ports, _, err := m.ports(ctx)
+	pairs := 0
+	if err == nil {
+		pairs, err = m.queuePairs(ctx, len(ports))
+	}
+	if err != nil {
+		return 0, m.failed("count processors of machine", m.path, err, "look whether the machine runs")
+	}
+	return max(1, pairs), nil
+}
 
-// sharesInterrupts reports whether the machine has more slots than its processors have interrupts for. Its NICs share the interrupts of their
-// ports then, which is slower.
-func (m *Machine) sharesInterrupts(ctx context.Context, slots int) (bool, error) {
+// queuePairs is nic.QueuePairs of a machine with so many slots.
+func (m *Machine) queuePairs(ctx context.Context, slots int) (int, error) {
 	var cpus []struct{}
 	err := m.call(ctx, "query-cpus-fast", nil, &cpus)
-	return slots > slotsPerCPU*len(cpus), err
+	return provider.QueuePairs(slots, len(cpus)), err
 }
 
 // list returns the members of an object.

@@ -53,18 +53,36 @@ func (s *Socket) connected(ctx context.Context) (*Machine, error) {
 	return m, nil
 }
 
-// Plug is Machine.Plug, with the TAP that open opens.
-func (s *Socket) Plug(ctx context.Context, id string, mac heddle.MAC, mtu int, open func() (*os.File, error)) error {
+// Plug is Machine.Plug for a NIC of at most so many pairs of queues, and no more than Machine.Queues says. open opens the TAP for as many, or for one if
+// that takes no more.
+func (s *Socket) Plug(ctx context.Context, id string, mac heddle.MAC, mtu, queues int, open func(queues int) ([]*os.File, error)) error {
 	m, err := s.connected(ctx)
 	if err != nil {
 		return err
 	}
-	tap, err := open()
+	most, err := m.Queues(ctx)
 	if err != nil {
 		return err
 	}
-	defer tap.Close()
-	return m.Plug(ctx, NIC{ID: id, MAC: mac, MTU: mtu, TAP: tap})
+	taps, err := open(min(queues, most))
+	if err != nil {
+		return err
+	}
+	defer func() {
+		for _, f := range taps {
+			f.Close()
+		}
+	}()
+	return m.Plug(ctx, NIC{ID: id, MAC: mac, MTU: mtu, TAPs: taps})
+}
+
+// Queues is Machine.Queues.
+func (s *Socket) Queues(ctx context.Context) (int, error) {
+	m, err := s.connected(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return m.Queues(ctx)
 }
 
 // Unplug is Machine.Unplug.

@@ -21,6 +21,9 @@ const (
 	// DefaultNICs is how many NICs a machine may have that the configuration gives no number, MaxNICs the
 	// largest number.
 	DefaultNICs, MaxNICs = 16, 128
+	// DefaultQueues is how many pairs of queues a NIC has at most if the configuration gives no number, MaxQueues the largest number. With several,
+	// QEMU 7.2 aborts if the TAP is deleted before the NIC is out, so that has to be asked for.
+	DefaultQueues, MaxQueues = 1, 64
 	// maxMachines and maxNetworks bound the lists of the configuration, maxConfig its size in bytes.
 	maxMachines, maxNetworks = 1024, 256
 	maxConfig                = 1 << 20
@@ -53,6 +56,8 @@ type Guest struct {
 	Most *int `yaml:"nics"`
 	// Addresses is how many sets of further addresses each of its NICs may have.
 	Addresses int `yaml:"addresses"`
+	// Pairs is how many pairs of queues each of its NICs has at most; nil is DefaultQueues. It has no more than the machine has processors.
+	Pairs *int `yaml:"queues"`
 }
 
 // NICs is how many NICs the machine may have at a time.
@@ -61,6 +66,14 @@ func (g Guest) NICs() int {
 		return DefaultNICs
 	}
 	return *g.Most
+}
+
+// Queues is how many pairs of queues a NIC of the machine has at most.
+func (g Guest) Queues() int {
+	if g.Pairs == nil {
+		return DefaultQueues
+	}
+	return *g.Pairs
 }
 
 // LibvirtSocket is the path of the socket of this host's libvirtd.
@@ -157,6 +170,8 @@ func (g Guest) check() (keys []string, why string) {
 		return []string{"nics"}, fmt.Sprintf("%d is no number of NICs; give 1 to %d", g.NICs(), MaxNICs)
 	case g.Addresses < 0 || g.Addresses > heddle.MaxFurther:
 		return []string{"addresses"}, fmt.Sprintf("%d is no number of further addresses; give 0 to %d", g.Addresses, heddle.MaxFurther)
+	case g.Queues() < 1 || g.Queues() > MaxQueues:
+		return []string{"queues"}, fmt.Sprintf("%d is no number of pairs of queues; give 1 to %d", g.Queues(), MaxQueues)
 	}
 	for i, n := range g.Networks {
 		at := []string{"networks", strconv.Itoa(i + 1)}

@@ -60,6 +60,8 @@ func TestConfigRefused(t *testing.T) {
 		{"nics: 8", "nics: 0", "line 6, machines.web1.nics: 0 is no number of NICs; give 1 to 128"},
 		{"nics: 8", "nics: 129", "line 6, machines.web1.nics: 129 is no number"},
 		{"nics: 8", "nics: many", `line 6: "many" is of the wrong kind; give a whole number`},
+		{"nics: 8", "queues: 0", "line 6, machines.web1.queues: 0 is no number of pairs of queues; give 1 to 64"},
+		{"nics: 8", "queues: 65", "line 6, machines.web1.queues: 65 is no number"},
 		{"web2:", "web1:", `line 7: mapping key "web1" already defined at line 3`},
 		{"web2:", "web/2:", "line 7, machines.web/2: the name is malformed; give a name"},
 		{"web2:", "../web:", "the name is malformed"},

@@ -153,7 +153,7 @@ func (s *Service) carryOver(ctx context.Context, g *guest, m Machine, ids []stri
 		}
 	}
 	if err == nil {
-		err = s.connect(ctx, m, port)
+		err = s.connect(ctx, g, m, port)
 	}
 	if err != nil {
 		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)

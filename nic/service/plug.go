@@ -83,7 +83,7 @@ func (s *Service) plugFound(ctx context.Context, g *guest, m Machine, ids []stri
 		}
 	}
 	if !slices.Contains(ids, port.TAP) {
-		if err := s.connect(ctx, m, port); err != nil {
+		if err := s.connect(ctx, g, m, port); err != nil {
 			return nic.Card{}, s.undo(ctx, m, port, false, err)
 		}
 	}
@@ -96,14 +96,14 @@ func (s *Service) plugNew(ctx context.Context, g *guest, m Machine, ids []string
 	if err != nil {
 		return nic.Card{}, err
 	}
-	port, all, err := s.makePort(ctx, g, order)
+	port, all, err := s.makePort(ctx, g, m, order)
 	end()
 	if err != nil {
 		return nic.Card{}, err
 	}
 	err = s.unplugStale(ctx, g, m, ids, append(all, port)) // one with the same MAC address may be there, whose port was removed
 	if err == nil {
-		err = s.connect(ctx, m, port)
+		err = s.connect(ctx, g, m, port)
 	}
 	if err != nil {
 		return nic.Card{}, s.undo(ctx, m, port, true, err)
@@ -112,13 +112,17 @@ func (s *Service) plugNew(ctx context.Context, g *guest, m Machine, ids []string
 }
 
 // makePort makes a port, and returns the ports that were there before.
-func (s *Service) makePort(ctx context.Context, g *guest, order nic.Order) (p Port, all []Port, err error) {
+func (s *Service) makePort(ctx context.Context, g *guest, m Machine, order nic.Order) (p Port, all []Port, err error) {
 	all, err = s.ports.List(ctx)
 	if err == nil {
 		err = g.hasRoom(all, order.Token)
 	}
+	queues := 1
+	if err == nil && g.Queues() > 1 {
+		queues, err = m.Queues(ctx)
+	}
 	if err == nil {
-		p, err = s.ports.Make(ctx, g.name, order)
+		p, err = s.ports.Make(ctx, g.name, order, queues > 1)
 	}
 	return p, all, err
 }
@@ -171,8 +175,13 @@ func plugged(p Port, machine string) nic.Card {
 	return card
 }
 
-func (s *Service) connect(ctx context.Context, m Machine, port Port) error {
-	return m.Plug(ctx, port.TAP, port.Card.MAC, port.Card.MTU, func() (*os.File, error) { return s.ports.Open(port) })
+// connect plugs the NIC of a port in. A port that was made for one pair of queues keeps that, wherever it goes, and so does one for several.
+func (s *Service) connect(ctx context.Context, g *guest, m Machine, port Port) error {
+	queues := 1
+	if port.MultiQueue {
+		queues = max(2, g.Queues())
+	}
+	return m.Plug(ctx, port.TAP, port.Card.MAC, port.Card.MTU, queues, func(n int) ([]*os.File, error) { return s.ports.Open(port, n) })
 }
 
 // undo takes back what a failed plug has made: the device, which may be there, and then its port, if it is new. It

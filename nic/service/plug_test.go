@@ -40,7 +40,7 @@ func TestPlug(t *testing.T) {
 func TestPortThere(t *testing.T) {
 	w := newWorld()
 	s := w.service()
-	_, err := w.Make(ctx, "a", order("x"))
+	_, err := w.Make(ctx, "a", order("x"), false)
 	must(t, err)
 	w.devices["a"] = []string{"gone"}
 	w.took()

@@ -15,8 +15,10 @@ type Port struct {
 	Machine string
 	Card    nic.Card
 	// TAP is the name of its device.
-	TAP  string
-	Move Move
+	TAP string
+	// MultiQueue says that it was made for several pairs of queues.
+	MultiQueue bool
+	Move       Move
 }
 
 // Move is a move to another machine, from its permission to its confirmation.

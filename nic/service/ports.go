@@ -15,10 +15,11 @@ import (
 // Ports makes and removes the switch ports behind NICs. The hypervisor's agent does it. Methods may be called
 // at the same time, but not for the same port.
 type Ports interface {
-	// Make makes a port for an order of the machine. What it has begun before an error, it has undone.
-	Make(ctx context.Context, machine string, order nic.Order) (Port, error)
-	// Open opens the port's TAP. The caller closes it.
-	Open(Port) (*os.File, error)
+	// Make makes a port for an order of the machine, with a TAP for several pairs of queues or for one. What it has begun before an error, it has undone.
+	Make(ctx context.Context, machine string, order nic.Order, multiQueue bool) (Port, error)
+	// Open opens the port's TAP, once for each pair of queues; just once if it is for one. The caller closes the files. If anybody has it open,
+	// that is an error.
+	Open(p Port, queues int) ([]*os.File, error)
 	// Keep records whose the port is: Machine, Card.Token and Move. All of it, or nothing.
 	Keep(ctx context.Context, p Port) error
 	// Assign gives the port further addresses until it has that many sets of them, all or none. Unassign takes the set with that address
@@ -40,15 +41,18 @@ type Ports interface {
 // Machine plugs devices into one machine that runs. Packages nic/qmp and nic/libvirt do it. Methods may be called at the
 // same time, but not for the same id.
 type Machine interface {
-	// Plug plugs a NIC with that MAC address and MTU in. id is the name of its TAP. open opens the TAP, for a machine that
-	// takes an open one; who calls it closes the file. After an error the device may be there.
-	Plug(ctx context.Context, id string, mac heddle.MAC, mtu int, open func() (*os.File, error)) error
+	// Plug plugs a NIC with that MAC address and MTU in. id is the name of its TAP. It gets at most so many pairs of queues, and no more than Queues says
+	// (but two at least if libvirt opens a TAP for several); more than one only if the TAP is for several. open opens the TAP, for a machine that
+	// takes an open one, or to see that nobody has it open; who calls it closes the files. After an error the device may be there.
+	Plug(ctx context.Context, id string, mac heddle.MAC, mtu, queues int, open func(queues int) ([]*os.File, error)) error
 	// Unplug returns when the device is out. One that is not there is no error.
 	Unplug(ctx context.Context, id string) error
 	// Plugged returns the ids of the devices that Plug has made. Each is the name of a port's TAP.
 	Plugged(ctx context.Context) ([]string, error)
 	// Slots returns how many places for NICs the machine has, and how many of them are free.
 	Slots(ctx context.Context) (all, free int, err error)
+	// Queues returns how many pairs of queues a NIC of the machine should have: as many as it has processors, and interrupts for. At least one.
+	Queues(ctx context.Context) (int, error)
 }
 
 // Machines returns a machine of the configuration by its name. It does not wait for the machine: its methods

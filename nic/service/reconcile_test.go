@@ -15,9 +15,9 @@ func TestReconcile(t *testing.T) {
 	s := w.service()
 	_, err := s.Plug(ctx, "a", order("kept"))
 	must(t, err)
-	_, err = w.Make(ctx, "a", order("port"))
+	_, err = w.Make(ctx, "a", order("port"), false)
 	must(t, err)
-	_, err = w.Make(ctx, "b", order("x"))
+	_, err = w.Make(ctx, "b", order("x"), false)
 	must(t, err)
 	w.kept = map[string]bool{"kept": true}
 	w.devices["a"] = append(w.devices["a"], "x", "kept")

@@ -32,7 +32,7 @@ func TestRoundTrip(t *testing.T) {
 			if err != nil || !reflect.DeepEqual(again, card) {
 				t.Error(again, err)
 			}
-			if _, err := s.Make(ctx, "a", order("b")); err != nil { // a port without a device
+			if _, err := s.Make(ctx, "a", order("b"), false); err != nil { // a port without a device
 				t.Error(err)
 			}
 			all, err := c.List(ctx)

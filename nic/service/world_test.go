@@ -33,6 +33,8 @@ type world struct {
 	made  int
 	// changed is what the agent tells of ports.
 	changed chan portChange
+	// cpus has the processors of machines with more than one, queues how many pairs of queues each device has.
+	cpus, queues map[string]int
 }
 
 type portChange struct {
@@ -42,7 +44,7 @@ type portChange struct {
 }
 
 func newWorld() *world {
-	return &world{ports: map[string]Port{}, devices: map[string][]string{}, broken: map[string]error{}, slots: 4, wait: func(string) {}, pause: func() {},
+	return &world{ports: map[string]Port{}, devices: map[string][]string{}, cpus: map[string]int{}, queues: map[string]int{}, broken: map[string]error{}, slots: 4, wait: func(string) {}, pause: func() {},
 		changed: make(chan portChange)}
 }
 
@@ -52,8 +54,10 @@ func (w *world) config() Config {
 		"a": {QMP: "/a", Networks: []string{"lan", "dmz"}, Most: &two, Addresses: 2}, "b": {QMP: "/b", Networks: []string{"lan"}}}}
 }
 
-func (w *world) service() *Service {
-	return New(w.config(), w, func(name string) (Machine, error) { return machine{w, name}, nil }, slog.New(slog.DiscardHandler))
+func (w *world) service() *Service { return w.serviceOf(w.config()) }
+
+func (w *world) serviceOf(c Config) *Service {
+	return New(c, w, func(name string) (Machine, error) { return machine{w, name}, nil }, slog.New(slog.DiscardHandler))
 }
 
 // do notes an operation, and returns the error that it is to have. It is called with the lock held.
@@ -95,7 +99,7 @@ func (w *world) state() string {
 	return heddle.List(all)
 }
 
-func (w *world) Make(_ context.Context, m string, o nic.Order) (Port, error) {
+func (w *world) Make(_ context.Context, m string, o nic.Order, multiQueue bool) (Port, error) {
 	w.pause()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -116,12 +120,12 @@ func (w *world) Make(_ context.Context, m string, o nic.Order) (Port, error) {
 			}
 		}
 	}
-	p := Port{ID: heddle.EndpointID{Container: fmt.Sprint("nic-", n), IfName: "eth0"}, Machine: m, Card: card, TAP: fmt.Sprintf("tap%d", n)}
+	p := Port{ID: heddle.EndpointID{Container: fmt.Sprint("nic-", n), IfName: "eth0"}, Machine: m, Card: card, TAP: fmt.Sprintf("tap%d", n), MultiQueue: multiQueue}
 	w.ports[p.TAP] = p
 	return p, nil
 }
 
-func (w *world) Open(p Port) (*os.File, error) {
+func (w *world) Open(p Port, queues int) (all []*os.File, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.do("open %s", p.TAP); err != nil {
@@ -132,7 +136,17 @@ func (w *world) Open(p Port) (*os.File, error) {
 			return nil, fmt.Errorf("machine %s has it open: %w", m, syscall.EBUSY)
 		}
 	}
-	return os.Open(os.DevNull)
+	if !p.MultiQueue {
+		queues = 1
+	}
+	for range queues {
+		f, err := os.Open(os.DevNull)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, f)
+	}
+	return all, nil
 }
 
 func (w *world) Keep(_ context.Context, p Port) error {
@@ -226,12 +240,17 @@ type machine struct {
 	name string
 }
 
-func (m machine) Plug(ctx context.Context, id string, mac heddle.MAC, mtu int, open func() (*os.File, error)) error {
-	tap, err := open()
+func (m machine) Plug(ctx context.Context, id string, mac heddle.MAC, mtu, queues int, open func(int) ([]*os.File, error)) error {
+	taps, err := open(min(queues, max(1, m.cpus[m.name])))
 	if err != nil {
 		return err
 	}
-	defer tap.Close()
+	tap := taps[0]
+	defer func() {
+		for _, f := range taps {
+			f.Close()
+		}
+	}()
 	m.wait(id)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -241,7 +260,11 @@ func (m machine) Plug(ctx context.Context, id string, mac heddle.MAC, mtu int, o
 	if _, err := tap.Stat(); err != nil || mac == "" || slices.Contains(m.devices[m.name], id) {
 		return fmt.Errorf("device %s: %v, MAC %q, or it is there", id, err, mac)
 	}
+	if queues > 1 && !m.ports[id].MultiQueue {
+		return fmt.Errorf("device %s may have %d pairs of queues, and its TAP is for one", id, queues)
+	}
 	m.devices[m.name] = append(m.devices[m.name], id)
+	m.queues[id] = len(taps)
 	return nil
 }
 
@@ -274,4 +297,10 @@ func (s *Service) reconcileAll(ctx context.Context) error {
 		errs = append(errs, s.reconcile(ctx, g))
 	}
 	return errors.Join(append(errs, s.removeLeft(ctx))...)
+}
+
+func (m machine) Queues(context.Context) (int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return max(1, m.cpus[m.name]), m.broken["queues"]
 }

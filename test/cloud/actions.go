@@ -128,8 +128,8 @@ func (c *Cloud) attach(_ context.Context, q query) (any, error) {
 		if c.Machine == nil {
 			return nil
 		}
-		open := func() (*os.File, error) { return c.Ports.Open(s.port) }
-		return c.Machine.Plug(ctx, s.port.TAP, s.port.Card.MAC, s.port.Card.MTU, open)
+		open := func(queues int) ([]*os.File, error) { return c.Ports.Open(s.port, queues) }
+		return c.Machine.Plug(ctx, s.port.TAP, s.port.Card.MAC, s.port.Card.MTU, 1, open)
 	})
 	return map[string]any{}, nil
 }

@@ -189,7 +189,7 @@ func (c *Cloud) become(id, status, instance string, delay time.Duration, do func
 // makeLocked gives a new NIC its addresses: those of a real port, or the next ones.
 func (c *Cloud) makeLocked(ctx context.Context, v VSwitch, s *state, want []netip.Addr, v6 bool) error {
 	if c.Ports != nil {
-		port, err := c.Ports.Make(ctx, c.Instance, nic.Order{Token: s.ID, Network: v.Network, IPs: want})
+		port, err := c.Ports.Make(ctx, c.Instance, nic.Order{Token: s.ID, Network: v.Network, IPs: want}, false)
 		if err != nil {
 			return err
 		}

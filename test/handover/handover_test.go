@@ -336,6 +336,13 @@ func TestRefused(t *testing.T) {
 	_, err = w.Attach(ctx, q)
 	wantCode(t, err, heddle.BadOption)
 	w.Network(t, "net", "bridge")
+	for _, change := range []world.PodOption{
+		func(r *heddle.AttachRequest) { r.LinkOnly = true },
+		func(r *heddle.AttachRequest) { r.LinkOnly, r.Handover, r.Netns = true, true, "" },
+	} {
+		_, err := w.Attach(ctx, w.Request(ns, "net", change))
+		wantCode(t, err, heddle.BadArgument)
+	}
 	reply := w.HandOver(t, ns, "net")
 	q = w.HandOverRequest(ns, reply)
 	q.ID.Container = "other"

@@ -55,7 +55,7 @@ var rules = []rule{
 		"other firewalls are met without plans"},
 	{"kernel/fake", []string{module, module + "/kernel", "golang.org/x/sys/unix"}, "the kernel in memory has the kernel's words, and touches none"},
 	{"impair", []string{module}, "what happens to frames is the same wherever they come from"},
-	{"frames", []string{module + "/impair", "golang.org/x/sync", "golang.org/x/sys"}, "frames are read and written for whoever relays them"},
+	{"frames", []string{module + "/impair", "github.com/vishvananda/netlink", "golang.org/x/sync", "golang.org/x/sys"}, "frames are read and written for whoever relays them"},
 	{"lab", []string{module, module + "/ethtool", module + "/frames", module + "/impair", module + "/lab/boot", "github.com/vishvananda", module + "/yamlfile", "golang.org/x/sys"}, "a lab makes hosts, not endpoints"},
 	{"yamlfile", []string{"go.yaml.in/yaml/v3"}, "how files of people are read is the same for all of them, whatever they say"},
 	{"crowd/draw", nil, "what is drawn depends on seed and names alone"},
@@ -94,7 +94,7 @@ var rules = []rule{
 	{"nic", []string{module, module + "/door/client", module + "/door/wire", module + "/durable", module + "/events", module + "/frames", module + "/nic", module + "/yamlfile", "github.com/digitalocean/go-libvirt", "golang.org/x/net", "golang.org/x/time", "go4.org/netipx", "github.com/alibabacloud-go", "github.com/aliyun/credentials-go", "github.com/cenkalti/backoff"},
 		"NIC managers are told by files, providers by their own sockets"},
 	{"nic/aliyun", []string{module, module + "/nic", module + "/yamlfile", "golang.org/x/time", "go4.org/netipx", "github.com/alibabacloud-go", "github.com/aliyun/credentials-go", "github.com/cenkalti/backoff"}, "a cloud's libraries are for the cloud alone"},
-	{"nic/libvirt", []string{module, "github.com/digitalocean/go-libvirt"}, "a domain is plugged without knowing who asked"},
+	{"nic/libvirt", []string{module, module + "/nic", "github.com/digitalocean/go-libvirt"}, "a domain is plugged without knowing who asked"},
 	{"nic/ports", []string{module, module + "/door/client", module + "/events", module + "/frames", module + "/nic"}, "ports are made by the agent, which is asked as by every program"},
 	{"nic/remote", []string{module, module + "/nic"}, "a program that asks for NICs must not contain what plugs them"},
 	{"nic/service", []string{module, module + "/door/wire", module + "/durable", module + "/nic", module + "/yamlfile", "golang.org/x/net", "golang.org/x/time"},
@@ -113,7 +113,7 @@ var rules = []rule{
 var onlyKernel = map[string][]string{
 	"github.com/google/nftables":         nil,
 	"github.com/coreos/go-iptables":      nil,
-	"github.com/vishvananda/netlink":     {"lab", "crowd/link"}, // wires of its own, between hosts; links of its own, to users
+	"github.com/vishvananda/netlink":     {"lab", "crowd/link", "frames"}, // wires of its own, between hosts; links of its own, to users; how many queues of a TAP are open
 	"github.com/vishvananda/netns":       {"lab"},
 	"github.com/cilium/ebpf":             {"bpf"},
 	"github.com/containernetworking/cni": {"door/cni"},

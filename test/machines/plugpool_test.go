@@ -93,5 +93,5 @@ func (p *plugged) nicState(t *testing.T, mac string) string {
 	t.Helper()
 	return p.vm.Run(t, "sh", "-c", `set -e; name=$(ip -o link | grep -F "`+mac+`" | cut -d: -f2 | tr -d ' ')
 		{ ip -d address show dev $name; ip route show table all dev $name; ip -6 route show table all dev $name; ip neighbour show dev $name nud permanent
-		tc qdisc show dev $name; ethtool -k $name; cat /proc/sys/net/ipv4/conf/$name/accept_local; } | sed "s/^[0-9]*: //; s/$name/NIC/g"`)
+		tc qdisc show dev $name; ethtool -k $name; ethtool -l $name; cat /proc/sys/net/ipv4/conf/$name/accept_local; } | sed "s/^[0-9]*: //; s/$name/NIC/g"`)
 }

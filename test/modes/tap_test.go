@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/frames"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
 )
@@ -111,6 +113,7 @@ func TestTAPRefused(t *testing.T) {
 		cause   string
 	}{
 		{"routed", world.TAP, "a network of mode routed has no TAP devices to give"},
+		{"bridge", func(r *heddle.AttachRequest) { r.MultiQueue = true }, "only a TAP device can have several queues"},
 		{"bridge", func(r *heddle.AttachRequest) { r.TAP = true }, "names a network namespace"},
 		{"bridge", func(r *heddle.AttachRequest) { r.TAP, r.Handover, r.Netns = true, true, "" }, "names a network namespace"},
 		{"bridge", func(r *heddle.AttachRequest) { r.TAP, r.ResolvConf, r.Netns = true, true, "" }, "resolv.conf"},
@@ -189,6 +192,37 @@ func TestTAPFurther(t *testing.T) {
 	for i, s := range e.Further {
 		_, err := w.Attach(ctx, w.Request(world.NewNetns(t, fmt.Sprint("heir", i)), "net", func(r *heddle.AttachRequest) { r.IPs = []netip.Addr{s.Addrs[0].Addr(), s.Addrs[1].Addr()} }))
 		cell.Must(t, err)
+	}
+	w.AuditEmpty(t)
+}
+
+// TestMultiQueueTAP: a port for several pairs of queues is opened that often, by one at a time.
+func TestMultiQueueTAP(t *testing.T) {
+	w := world.New(t)
+	w.Network(t, "net", "bridge")
+	several := func(r *heddle.AttachRequest) { r.MultiQueue = true }
+	r := w.Request(world.Netns{Name: "machine"}, "net", world.TAP, several)
+	dry := r
+	dry.DryRun = true
+	plan, err := w.Attach(ctx, dry)
+	if cell.Must(t, err); !strings.Contains(strings.Join(plan.Commands, "\n"), " mode tap vnet_hdr multi_queue") {
+		t.Errorf("the commands are %v", plan.Commands)
+	}
+	made, err := w.Attach(ctx, r)
+	cell.Must(t, err)
+	defer w.Detach(ctx, r.ID)
+	queues, err := frames.OpenQueues(made.Endpoint.Port, 3)
+	if err != nil || len(queues) != 3 {
+		t.Fatalf("%d queues, %v", len(queues), err)
+	}
+	if _, err := frames.OpenQueues(made.Endpoint.Port, 1); !errors.Is(err, syscall.EBUSY) {
+		t.Errorf("opened by a second one: %v", err)
+	}
+	for _, f := range queues {
+		f.Close()
+	}
+	if _, err := w.Attach(ctx, w.Request(world.Netns{Name: "machine"}, "net", world.TAP)); !errors.Is(err, heddle.EndpointDiffers.Sentinel()) {
+		t.Errorf("attached for one pair: %v", err)
 	}
 	w.AuditEmpty(t)
 }
