@@ -14,7 +14,7 @@ import (
 // it has one pair.
 func plugQueues(t *testing.T, p *plugged) {
 	p.stop()
-	p.hv.Run(t, "sed", "-i", "s/nics: 3}/nics: 3, queues: 2}/", "/run/nics.yaml")
+	p.hv.Run(t, "sed", "-i", "s/nics: 3/nics: 3, queues: 2/", "/run/nics.yaml")
 	p.serve()
 	e := p.attach(t, "q1", "fast")
 	shown, err := p.vm.Client.Endpoint(t.Context(), e.ID)
@@ -51,7 +51,7 @@ func plugQueues(t *testing.T, p *plugged) {
 	p.vm.Heddle(t, "detach", "q1")
 
 	p.stop()
-	p.hv.Run(t, "sed", "-i", "s/, queues: 2}/}/", "/run/nics.yaml")
+	p.hv.Run(t, "sed", "-i", "s/, queues: 2//", "/run/nics.yaml")
 	p.serve()
 	one := p.attach(t, "q2", "fast")
 	shown, err = p.vm.Client.Endpoint(t.Context(), one.ID)
