@@ -23,19 +23,17 @@ func plugShared(t *testing.T, p *plugged, own int) {
 	}
 	reach := func() {
 		t.Helper()
-		for _, to := range []string{"10.70.0.1", "fd70::1", "10.70.0.200", "172.31.240.1", "172.31.240.12"} {
-			cell.Must(t, p.ping("s1", to))
-		}
-		for _, to := range []string{"s2", "s3"} { // on the same NIC, and by the hypervisor's switch
-			for _, a := range all[to].Addrs {
-				cell.Must(t, p.ping("s1", a.Addr().String()))
+		others, containers := []string{"10.70.0.1", "fd70::1", "10.70.0.200", "172.31.240.1", "172.31.240.12"}, []string{}
+		each := ""
+		for name, e := range all { // on the same NIC, and by the hypervisor's switch
+			containers = append(containers, e.Addrs[0].Addr().String())
+			if name != "s1" {
+				others = append(others, e.Addrs[0].Addr().String(), e.Addrs[1].Addr().String())
 			}
+			each += "ip netns exec " + name + " ping -n -c1 -W5 10.70.0.200 || exit 1;"
 		}
-		for name, e := range all {
-			p.vm.Run(t, "ping", "-n", "-c1", "-W5", e.Addrs[0].Addr().String())
-			p.hv.Run(t, "ip", "netns", "exec", "beside", "ping", "-n", "-c1", "-W5", e.Addrs[0].Addr().String())
-			cell.Must(t, p.ping(name, "10.70.0.200"))
-		}
+		p.vm.Run(t, "sh", "-c", "ip netns exec s1 "+pings(others)+" && "+pings(containers)+" && { "+each+" }")
+		p.hv.Run(t, "sh", "-c", "ip netns exec beside "+pings(containers))
 	}
 	reach()
 	p.vm.Run(t, "sh", "-c", "nft -f - <<'E'\ntable ip service {\n chain in { type nat hook prerouting priority -100; ip daddr 172.20.0.10 dnat to "+
@@ -89,6 +87,11 @@ func plugShared(t *testing.T, p *plugged, own int) {
 		return nil
 	})
 	p.clean(t)
+}
+
+// pings is a command that sends an echo request to each.
+func pings(to []string) string {
+	return "sh -c 'for a in " + strings.Join(to, " ") + "; do ping -n -c1 -W5 $a || { echo no answer from $a; exit 1; }; done'"
 }
 
 // share attaches a namespace in the machine to network pods, which it makes.
