@@ -6,16 +6,17 @@ import "time"
 const defendInterval = 10 * time.Second
 
 // minds reports whether an ARP packet says that somebody else has the address that is probed or held. Who probes it at the same time as
-// this client has it first, too (RFC 5227, 2.1.1 and 2.4).
+// this client has it first, too (RFC 5227, 2.1.1 and 2.4). Of an address that is held only packets to all count, which who
+// has it, too, sends sooner or later: of others it is not sure that they come from the LAN (Identity.Beside).
 func (m *Machine) minds(a ARP) bool {
 	if a.SenderMAC == m.id.MAC || a.From == m.id.MAC {
 		return false
 	}
 	if m.lease.State == probing {
 		addr := m.offer.Address.Addr()
-		return a.SenderIP == addr || a.SenderIP.IsUnspecified() && a.TargetIP == addr
+		return (a.ToOne == "" || a.ToOne == m.id.MAC) && (a.SenderIP == addr || a.SenderIP.IsUnspecified() && a.TargetIP == addr)
 	}
-	return m.lease.Held && a.SenderIP == m.lease.Address.Addr()
+	return m.lease.Held && a.ToOne == "" && a.SenderIP == m.lease.Address.Addr()
 }
 
 // Heard takes an ARP packet of the LAN. An address that is probed is declined if somebody has it. One that is held is defended
