@@ -62,6 +62,7 @@ func (d *dhcpLeases) identity(n *network, e heddle.Endpoint) dhcp.Identity {
 	id := dhcp.NewIdentity(n.ID, e.ID, e.MAC)
 	f, fixed := n.mode.(heddle.FixedMAC)
 	id.SharesMAC = fixed && f.MAC(d.host.now(), n.Network) != ""
+	id.Beside = !id.SharesMAC && e.NIC == nil
 	return id
 }
 

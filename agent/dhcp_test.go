@@ -46,3 +46,31 @@ func TestForgotten(t *testing.T) {
 		t.Errorf("forgotten: %v", got)
 	}
 }
+
+// fixedMAC is a mode whose containers have one MAC address, none if it is "".
+type fixedMAC struct {
+	heddle.Mode
+	mac heddle.MAC
+}
+
+func (f fixedMAC) MAC(heddle.HostFacts, heddle.Network) heddle.MAC { return f.mac }
+
+// TestDHCPBeside: containers on a parent are beside each other, with MAC addresses of their own; with one of all, or alone on a NIC, no
+// other can send to it.
+func TestDHCPBeside(t *testing.T) {
+	d := &dhcpLeases{host: &hostView{}}
+	for name, c := range map[string]struct {
+		mode           heddle.Mode
+		nic            *heddle.NIC
+		shares, beside bool
+	}{
+		"of its own": {fixedMAC{}, nil, false, true},
+		"of all":     {fixedMAC{mac: "0a:00:00:00:00:01"}, nil, true, false},
+		"NIC":        {nil, &heddle.NIC{}, false, false},
+	} {
+		id := d.identity(&network{mode: c.mode}, heddle.Endpoint{NIC: c.nic})
+		if id.SharesMAC != c.shares || id.Beside != c.beside {
+			t.Errorf("%s: %+v", name, id)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"fmt"
+	"net/netip"
 	"slices"
 
 	"github.com/heddle-network/heddle"
@@ -19,13 +20,20 @@ func (a *Agent) followLease(id heddle.EndpointID) {
 		}
 		t.waitFor("the kernel")
 		err := a.applyLease(id)
-		if now, known := a.records.get(id); known && len(before.Endpoint.Addrs) != len(now.Endpoint.Addrs) {
+		if now, known := a.records.get(id); known && (len(before.Endpoint.Addrs) != len(now.Endpoint.Addrs) || !slices.Equal(routersOf(before), routersOf(now))) {
 			a.defaults.pass(now.Inode) // another endpoint may carry the default route meanwhile
 		}
 		if a.dhcp.note(id, err) {
 			a.log.Warn("a DHCP lease is not followed; it is tried again", "endpoint", id, "error", err)
 		}
 	})
+}
+
+// routersOf are the routers that an endpoint's lease names: with none it cannot carry the default route.
+func routersOf(r record) []netip.Addr {
+	l := cmp.Or(r.Endpoint.DHCP, &heddle.DHCPLease{})
+	six := cmp.Or(l.IPv6, &heddle.LANIPv6{})
+	return []netip.Addr{l.Router, six.Router}
 }
 
 // followIfChanged is followLease for an endpoint that is not as its lease says, or may not be.

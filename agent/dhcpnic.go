@@ -42,9 +42,10 @@ func (a *Agent) leaseOnNIC(ctx context.Context, r record, pod kernel.Pod) (recor
 	return next, err
 }
 
-// releaseOnNIC gives the lease of an endpoint with a NIC back while the NIC is in the container: there is no other way to the LAN.
+// releaseOnNIC gives the lease of an endpoint with a NIC back while the NIC is in the container: there is no other way to the LAN. The
+// record does not have the lease yet if the attach fails.
 func (a *Agent) releaseOnNIC(r record) {
-	if r.Endpoint.NIC != nil && r.Endpoint.DHCP != nil {
+	if r.Endpoint.NIC != nil {
 		a.dhcp.end(r.Endpoint.ID)
 	}
 }

@@ -14,11 +14,19 @@ import (
 // asks reports whether an answer is to the machine's present question.
 func (m *Machine) asks(xid uint32, mac heddle.MAC) bool { return xid == m.xid && mac == m.id.MAC }
 
+// hears reports whether an answer to a MAC address counts, or to all (""). Who is beside reads the first answer of a server, which is
+// to all, and could answer the next question: so while answers are asked for as broadcasts none else counts.
+func (m *Machine) hears(toOne heddle.MAC) bool {
+	s := m.lease.State
+	toAll := s == selecting || s == requesting || s == rebooting
+	return toOne == "" || toOne == m.id.MAC && !(m.id.Beside && toAll)
+}
+
 // Receive takes a server's answer. One that is not of this client's transaction, or not of the server
 // whose word counts in this state, changes nothing. Nor does a frame from the client's own MAC address: a
 // container that shares it with others can send to their parent by that (ipvlan).
 func (m *Machine) Receive(now time.Time, a Message) (send [][]byte) {
-	if !m.asks(a.XID, a.MAC) || m.tries == 0 || !usableAddr(a.Server) || a.ServerMAC == m.id.MAC {
+	if !m.asks(a.XID, a.MAC) || m.tries == 0 || !usableAddr(a.Server) || a.ServerMAC == m.id.MAC || !m.hears(a.ToOne) {
 		return nil
 	}
 	ack, nak := a.Type == dhcpv4.MessageTypeAck, a.Type == dhcpv4.MessageTypeNak

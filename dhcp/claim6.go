@@ -90,7 +90,7 @@ func (m *Machine6) Heard(now time.Time, n Neighbour) (send [][]byte) {
 	if !m.minds(n) {
 		return nil
 	}
-	takes := !n.Asks || n.Sender.IsUnspecified()
+	takes := (!n.Asks || n.Sender.IsUnspecified()) && n.ToOne == "" // RFC 4861, 7.2.4: who has it answers all
 	if n.Target == m.link.address {
 		switch {
 		case m.link.probing && takes:

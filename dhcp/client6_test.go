@@ -79,7 +79,11 @@ func TestClient6(t *testing.T) {
 	if want := []netip.Addr{me6.address(site, 0), given}; !slices.Equal(all, want) || got.IPv6.Router != gateway {
 		t.Fatalf("%+v, want %v", *got.IPv6, want)
 	}
-	if soon(t, func() bool { l.mu.Lock(); defer l.mu.Unlock(); return len(l.hears) == 0 }); !c.AsksAs(me.MAC) {
+	if soon(t, func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return slices.Equal(l.hears, []heddle.MAC{groupMAC(allNodes)})
+	}); !c.AsksAs(me.MAC) {
 		t.Error("does not ask")
 	}
 	c.Keep(db, NewMachine(NewIdentity("0123456789abcdef", db, "0a:00:00:00:00:03"), anyAddr), NewMachine6(db6, anyAddr))

@@ -3,6 +3,7 @@ package dhcp
 import (
 	"bytes"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,6 +40,32 @@ func TestDefended(t *testing.T) {
 		t.Error("a lease of an earlier agent is not given up")
 	}
 	declined(t, sent)
+}
+
+// TestTakenAgain: the first address that is given up is replaced at once. Who takes the next one, too, has the client wait, and no more than
+// a few of the server's addresses declined a minute.
+func TestTakenAgain(t *testing.T) {
+	m := leased(t)
+	declines, waits := 0, []time.Duration{}
+	now := start.Add(time.Second)
+	for end := now.Add(time.Minute); now.Before(end); now = now.Add(50 * time.Millisecond) {
+		for range 2 {
+			if !m.lease.Held {
+				break
+			}
+			if m.Heard(now, squatter); !m.lease.Held {
+				declines++
+				waits = append(waits, m.next.Sub(now))
+			}
+		}
+		if !m.lease.Held && len(m.Tick(now)) > 0 {
+			m.Receive(now, answer(m, dhcpv4.MessageTypeOffer))
+			m.Receive(now, answer(m, dhcpv4.MessageTypeAck))
+		}
+	}
+	if declines < 2 || declines > 7 || waits[0] > 2*firstWait || slices.Min(waits[1:]) < declineWait {
+		t.Errorf("%d declined, waits %v", declines, waits)
+	}
 }
 
 // declined fails unless the one frame tells the server that the address of leased is of no use.

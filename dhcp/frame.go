@@ -1,6 +1,7 @@
 package dhcp
 
 import (
+	"bytes"
 	"encoding/binary"
 	"net"
 	"net/netip"
@@ -22,26 +23,41 @@ var broadcastMAC = heddle.MAC("ff:ff:ff:ff:ff:ff")
 type ARP struct {
 	From, SenderMAC    heddle.MAC
 	SenderIP, TargetIP netip.Addr
+	ToOne              heddle.MAC // the frame is to it, "" if to a group or all
+}
+
+// ends are the MAC addresses that a frame comes from and is to, "" if it is to a group or all. Nothing is ok to its own sender: a container
+// of mode ipvlan has its parent hear what it sends so, from any MAC address (ipvlan_xmit_mode_l2).
+func ends(b []byte) (from, toOne heddle.MAC, ok bool) {
+	if len(b) < etherSize || bytes.Equal(b[:6], b[6:12]) {
+		return "", "", false
+	}
+	if b[0]&1 == 0 {
+		toOne = heddle.MAC(net.HardwareAddr(b[:6]).String())
+	}
+	return heddle.MAC(net.HardwareAddr(b[6:12]).String()), toOne, true
 }
 
 // Parse reads a frame: an answer of a DHCP server that is of a transaction of ours, or an ARP packet, or
 // neither. All that comes from the LAN passes it. The UDP checksum is not looked at: a server on this
 // machine leaves it to a card.
 func Parse(b []byte, ours func(xid uint32, mac heddle.MAC) bool) (m *Message, a *ARP) {
-	if len(b) < etherSize {
+	from, toOne, ok := ends(b)
+	if !ok {
 		return nil, nil
 	}
-	from, rest := heddle.MAC(net.HardwareAddr(b[6:12]).String()), b[etherSize:]
+	rest := b[etherSize:]
 	switch binary.BigEndian.Uint16(b[12:]) {
 	case etherARP:
 		if len(rest) < arpSize || binary.BigEndian.Uint64(rest)>>16 != 0x000108000604 {
 			return nil, nil
 		}
-		return nil, &ARP{From: from, SenderMAC: heddle.MAC(net.HardwareAddr(rest[8:14]).String()),
+		return nil, &ARP{From: from, ToOne: toOne, SenderMAC: heddle.MAC(net.HardwareAddr(rest[8:14]).String()),
 			SenderIP: netip.AddrFrom4([4]byte(rest[14:18])), TargetIP: netip.AddrFrom4([4]byte(rest[24:28]))}
 	case etherIPv4:
 		if payload := udpPayload(rest); payload != nil && isOurs(payload, ours) {
 			if got, ok := parseMessage(payload, from); ok {
+				got.ToOne = toOne
 				return &got, nil
 			}
 		}

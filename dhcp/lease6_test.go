@@ -286,6 +286,22 @@ func TestDeclined6(t *testing.T) {
 	}
 }
 
+// TestExpiredProbe6: a lease that ends while the LAN is asked about its address, since the host was held up, is asked for anew.
+func TestExpiredProbe6(t *testing.T) {
+	m, now := solicited6(t)
+	ia := leaseOf(given.String(), dhcpTime, dhcpTime)
+	m.Receive(now, answer6(m, dhcpv6.MessageTypeAdvertise, ia))
+	m.Receive(now, answer6(m, dhcpv6.MessageTypeReply, ia))
+	if m.lease.state != probing {
+		t.Fatalf("%+v", m.lease)
+	}
+	now = now.Add(dhcpTime)
+	m.Tick(now)
+	if said(t, m.Tick(m.Deadline()), "SOLICIT"); m.lease.state != selecting {
+		t.Errorf("%+v", m.lease)
+	}
+}
+
 // TestConfirmed6: after a restart servers are asked whether the address is of this link. It stands unless one says no; then it is renewed when
 // that is due.
 func TestConfirmed6(t *testing.T) {

@@ -54,6 +54,8 @@ type Machine struct {
 	next            time.Time
 	// defended is when the address was last defended against somebody else who uses it.
 	defended time.Time
+	// gaveUp is when an address was last given up to somebody else.
+	gaveUp time.Time
 }
 
 // NewMachine has no lease, and begins at its first Tick.

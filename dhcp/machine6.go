@@ -156,6 +156,9 @@ func (m *Machine6) expire(now time.Time) {
 		}
 		return over
 	})
+	if m.lease.state == probing && m.claimOf(m.lease.offered.Address) == nil {
+		m.restart6(now, m.lease.offered.Address.String()+", which the DHCPv6 server gave, has expired before it was used")
+	}
 	m.onLink = slices.DeleteFunc(m.onLink, func(p linkPrefixes) bool { return !now.Before(p.until) })
 	had := len(m.routers)
 	m.routers = slices.DeleteFunc(m.routers, func(r router) bool { return !now.Before(r.until) })

@@ -2,6 +2,7 @@ package dhcp
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,6 +53,9 @@ func TestStateless(t *testing.T) {
 	m := NewMachine6(me6, anyAddr)
 	if sent := m.Tick(start); len(sent) != 2 || m.Settled() {
 		t.Fatalf("first: %d frames, settled %v", len(sent), m.Settled())
+	}
+	if !slices.Contains(m.Hears(), groupMAC(allNodes)) {
+		t.Error("a host without IPv6 of its own would not have its card take advertisements")
 	}
 	m.Advertised(start, advert())
 	if l := m.Lease(); len(l.Addresses) > 0 || l.Router != gateway || l.MTU != 1400 || m.Settled() {

@@ -24,6 +24,7 @@ type Message struct {
 	Address   netip.Prefix
 	Server    netip.Addr
 	ServerMAC heddle.MAC // who sent the frame
+	ToOne     heddle.MAC // as of ARP
 	Router    netip.Addr
 	DNS       []netip.Addr
 	Domain    string

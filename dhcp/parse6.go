@@ -2,7 +2,6 @@ package dhcp
 
 import (
 	"encoding/binary"
-	"net"
 	"net/netip"
 	"time"
 
@@ -45,6 +44,7 @@ type AdvertisedPrefix struct {
 type Neighbour struct {
 	Sender    netip.Addr // unspecified if it is about to take the address
 	SenderMAC heddle.MAC // who sent the frame
+	ToOne     heddle.MAC // as of ARP
 	Target    netip.Addr
 	Asks      bool
 }
@@ -52,10 +52,11 @@ type Neighbour struct {
 // Parse6 reads a frame. All that comes from the LAN passes it. What neighbour discovery says must come from the link: its hop
 // limit shows that no router has passed it on (RFC 4861, 6.1.2, 7.1). A fragment says nothing (RFC 6980).
 func Parse6(b []byte, ours func(xid uint32, client netip.Addr) bool) (p Packet6) {
-	if len(b) < etherSize+ip6Size || binary.BigEndian.Uint16(b[12:]) != etherIPv6 || b[etherSize]>>4 != 6 {
+	fromMAC, toOne, ok := ends(b)
+	if !ok || len(b) < etherSize+ip6Size || binary.BigEndian.Uint16(b[12:]) != etherIPv6 || b[etherSize]>>4 != 6 {
 		return p
 	}
-	ip, fromMAC := b[etherSize:], heddle.MAC(net.HardwareAddr(b[6:12]).String())
+	ip := b[etherSize:]
 	size := int(binary.BigEndian.Uint16(ip[4:]))
 	if size > len(ip)-ip6Size {
 		return p
@@ -64,7 +65,7 @@ func Parse6(b []byte, ours func(xid uint32, client netip.Addr) bool) (p Packet6)
 	switch ip[6] {
 	case protocolICMPv6:
 		if ip[7] == neighbourHops && size >= 8 && payload[1] == 0 && checksum(pseudo6(from, to, protocolICMPv6, size), payload) == 0 {
-			return parseNDP(payload, from, to, fromMAC)
+			return parseNDP(payload, from, to, fromMAC, toOne)
 		}
 	case protocolUDP:
 		// A router passes on nothing from a link-local address: so the server, or its relay, is on the LAN.
@@ -81,7 +82,7 @@ func Parse6(b []byte, ours func(xid uint32, client netip.Addr) bool) (p Packet6)
 	return p
 }
 
-func parseNDP(payload []byte, from, to netip.Addr, fromMAC heddle.MAC) (p Packet6) {
+func parseNDP(payload []byte, from, to netip.Addr, fromMAC, toOne heddle.MAC) (p Packet6) {
 	if payload[0] != routerAdvertisement && payload[0] != neighbourAsked && payload[0] != neighbourA {
 		return p
 	}
@@ -90,17 +91,17 @@ func parseNDP(payload []byte, from, to netip.Addr, fromMAC heddle.MAC) (p Packet
 		return p
 	}
 	switch m := m.(type) {
-	case *ndp.RouterAdvertisement:
-		if from.IsLinkLocalUnicast() && to == allNodes {
+	case *ndp.RouterAdvertisement: // one in a frame to a single MAC address may be of a container beside (Identity.Beside)
+		if from.IsLinkLocalUnicast() && to == allNodes && toOne == "" {
 			p.Advertisement = advertisement(m, from, fromMAC)
 		}
 	case *ndp.NeighborSolicitation:
 		if !from.IsMulticast() && !m.TargetAddress.IsMulticast() {
-			p.Neighbour = &Neighbour{Sender: from, SenderMAC: fromMAC, Target: m.TargetAddress, Asks: true}
+			p.Neighbour = &Neighbour{Sender: from, SenderMAC: fromMAC, ToOne: toOne, Target: m.TargetAddress, Asks: true}
 		}
 	case *ndp.NeighborAdvertisement:
 		if !from.IsMulticast() && !from.IsUnspecified() && !m.TargetAddress.IsMulticast() {
-			p.Neighbour = &Neighbour{Sender: from, SenderMAC: fromMAC, Target: m.TargetAddress}
+			p.Neighbour = &Neighbour{Sender: from, SenderMAC: fromMAC, ToOne: toOne, Target: m.TargetAddress}
 		}
 	}
 	return p

@@ -16,6 +16,9 @@ type Identity struct {
 	ClientID []byte
 	// SharesMAC says that other clients have the MAC address, too.
 	SharesMAC bool
+	// Beside says that containers are beside, which can have the LAN's interface hear what they send to one another's MAC addresses
+	// (macvlan_queue_xmit): only what is to all comes from the LAN for sure.
+	Beside bool
 }
 
 // NewIdentity is an endpoint's. The client identifier (option 61) is opaque (type 0): a hash of the

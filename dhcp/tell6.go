@@ -49,9 +49,11 @@ func (m *Machine6) Release() [][]byte {
 	return send
 }
 
-// Hears are the MAC addresses to which frames are wanted: the endpoint's own while an answer is awaited, and the groups of addresses
-// that are probed or answered for.
-func (m *Machine6) Hears() (all []heddle.MAC) {
+// Hears are the MAC addresses to which frames are wanted: that of all nodes, to which routers advertise and who has an address answers (a
+// host without IPv6 of its own does not listen to it); the endpoint's own while an answer is awaited; and the groups of addresses that are
+// probed or answered for.
+func (m *Machine6) Hears() []heddle.MAC {
+	all := []heddle.MAC{groupMAC(allNodes)}
 	group := func(a netip.Addr) { all = append(all, groupMAC(solicited(a))) }
 	if m.lease.asks() && m.lease.state != bound || m.link.probing {
 		all = append(all, m.id.MAC)

@@ -95,6 +95,14 @@ func (s *Server) checkUsable(w networkRequest) error {
 		return heddle.Errorf(heddle.DockerIPAM, "create network", "",
 			"the DHCP server of the parent's LAN gives the addresses, and Docker's IPAM driver would give others ("+heddle.List(n.Subnets)+")", "create it with --ipam-driver null")
 	}
+	switch {
+	case n.FromRouters():
+		return heddle.Errorf(heddle.BadOption, "create network", "",
+			"Docker wants to know a container's addresses before, and would not follow routers that advertise others later (ipv6="+n.Options[heddle.OptionIPv6]+")", "leave option ipv6 out")
+	case n.FromDHCP() && n.Mode == "direct":
+		return heddle.Errorf(heddle.BadOption, "create network", "",
+			"Docker wants to know a container's address before, and that of a NIC is asked for when the container has it", "use mode macvlan or ipvlan, or give a subnet")
+	}
 	foreign := func(space string) bool { return !isOwnSpace(space) }
 	if i := slices.IndexFunc(w.spaces, foreign); i >= 0 && s.agent.Spans(n.Mode) {
 		remedy := "create it with --ipam-driver heddle"

@@ -21,6 +21,26 @@ func decode(t *testing.T, text string) (q createNetwork) {
 	return q
 }
 
+// TestUnusableByDHCP: what no container could be started on is refused when the network is made.
+func TestUnusableByDHCP(t *testing.T) {
+	for _, c := range []struct{ mode, options, remedy string }{
+		{"macvlan", `{"addresses":"dhcp"}`, ""},
+		{"macvlan", `{"addresses":"dhcp","ipv6":"auto"}`, "leave option ipv6 out"},
+		{"direct", `{"addresses":"dhcp"}`, "use mode macvlan or ipvlan"},
+		{"direct", `{}`, ""},
+	} {
+		n := heddle.Network{Mode: c.mode}
+		if err := json.Unmarshal([]byte(c.options), &n.Options); err != nil {
+			t.Fatal(err)
+		}
+		switch err := (&Server{}).checkUsable(networkRequest{network: n}); {
+		case c.remedy == "" && err == nil:
+		case c.remedy == "" || !errors.Is(err, heddle.BadOption.Sentinel()) || !strings.Contains(heddle.FirstRemedy(err, ""), c.remedy):
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
 // A user of the built-in drivers changes the driver's name: their options mean
 // what they meant.
 func TestWishes(t *testing.T) {

@@ -114,7 +114,8 @@ func (s *leaseScene) refuses(t *testing.T, server netip.Addr, within time.Durati
 	return false
 }
 
-// offerFromBeside answers from another container on the parent; allowed to, from the LAN.
+// offerFromBeside answers from another container on the parent; allowed to, from the LAN. The parent hears what a container sends to the
+// device of another one, or to its own (macvlan_queue_xmit).
 func offerFromBeside(t *testing.T, s *leaseScene) bool {
 	attacker := s.beside(t)
 	from, mac := attacker.Netns, attacker.Endpoint.MAC
@@ -126,9 +127,11 @@ func offerFromBeside(t *testing.T, s *leaseScene) bool {
 		s.server.Offers = []netip.Addr{netip.MustParseAddr("192.0.2.99")}
 		s.server.Change = func(_, a *dhcpv4.DHCPv4) bool {
 			a.UpdateOption(dhcpv4.OptServerIdentifier(rogue.AsSlice()))
-			frame := append([]gopacket.SerializableLayer{ether(mac, "ff:ff:ff:ff:ff:ff", ip4)}, between(rogue, everybody, 67, 68, a.ToBytes())...)
-			if err := from.TrySend("eth0", build(frame...)); err != nil {
-				t.Error(err)
+			for _, to := range []heddle.MAC{"ff:ff:ff:ff:ff:ff", attacker.Endpoint.MAC} {
+				frame := append([]gopacket.SerializableLayer{ether(mac, to, ip4)}, between(rogue, everybody, 67, 68, a.ToBytes())...)
+				if err := from.TrySend("eth0", build(frame...)); err != nil {
+					t.Error(err)
+				}
 			}
 			return false
 		}
@@ -195,20 +198,21 @@ func claimedFromBeside(t *testing.T, s *leaseScene) bool {
 	if s.open {
 		return claimedFromLAN(t, s)
 	}
-	return s.claimed(t, attacker.Netns, attacker.Endpoint.MAC)
+	return s.claimed(t, attacker.Netns, attacker.Endpoint.MAC, "ff:ff:ff:ff:ff:ff", attacker.Endpoint.MAC)
 }
 
 func claimedFromLAN(t *testing.T, s *leaseScene) bool {
-	return s.claimed(t, s.w.Outside, macOf(t, s.w.Outside, "eth0"))
+	return s.claimed(t, s.w.Outside, macOf(t, s.w.Outside, "eth0"), "ff:ff:ff:ff:ff:ff")
 }
 
-// claimed reports whether a container loses its address to somebody who says by ARP that he has it.
-func (s *leaseScene) claimed(t *testing.T, from world.Netns, mac heddle.MAC) bool {
+// claimed reports whether a container loses its address to somebody who says by ARP that he has it, to those MAC addresses.
+func (s *leaseScene) claimed(t *testing.T, from world.Netns, mac heddle.MAC, to ...heddle.MAC) bool {
 	s.server.Set(func() { s.server.T1, s.server.Lease = world.Patience, 10*world.Patience })
 	victim := s.w.Pod(t, "victim", "lan")
-	claim := arp(ether(mac, "ff:ff:ff:ff:ff:ff", layers.EthernetTypeARP), request, mac, victim.V4(), victim.V4())
 	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		from.Send(t, "eth0", claim)
+		for _, one := range to {
+			from.Send(t, "eth0", arp(ether(mac, one, layers.EthernetTypeARP), request, mac, victim.V4(), victim.V4()))
+		}
 		if e, err := s.w.Endpoint(victim.Endpoint.ID); err == nil && (len(e.Addrs) == 0 || e.Addrs[0].Addr() != victim.V4()) {
 			return true
 		}

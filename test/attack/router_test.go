@@ -116,7 +116,13 @@ func advertisedBeside(t *testing.T, s *routerScene) bool {
 	if s.open {
 		from, mac = s.w.Outside, s.mac
 	}
-	s.advertise(t, from, mac, world.Advertisement{From: rogueRouter, Prefixes: []netip.Prefix{roguePrefix}})
+	a := world.Advertisement{From: rogueRouter, Prefixes: []netip.Prefix{roguePrefix}}
+	s.advertise(t, from, mac, a)
+	toOne := a.Frame(t, heddle.MAC(mac).Bytes()) // the parent hears what a container sends to the device of one beside, or to its own
+	copy(toOne, attacker.Endpoint.MAC.Bytes())
+	if err := from.TrySend("eth0", toOne); err != nil {
+		t.Error(err)
+	}
 	return s.takes(t, victim, roguePrefix)
 }
 

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/insomniacslk/dhcp/dhcpv4"
+
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
@@ -175,6 +177,35 @@ func TestNoRouter(t *testing.T) {
 		"--user=root", "--enable-ra", "--dhcp-range=2001:db8::,ra-only,64,2h", "--dhcp-leasefile="+p.dir+"/leases", "--log-facility=-")
 	has6(t, w, a, heddle.SourceSLAAC)
 	a.Reaches(t, world.Beyond6)
+	w.AuditEmpty(t)
+}
+
+// TestRouterLater: a container that had no router at first has a default route when one comes, though its addresses stay the same.
+func TestRouterLater(t *testing.T) {
+	w := world.New(t)
+	s := w.ServeDHCP(t)
+	s.Set(func() {
+		s.Lease, s.T1 = time.Hour, time.Minute
+		s.Change = func(_, a *dhcpv4.DHCPv4) bool {
+			a.Options.Del(dhcpv4.OptionRouter)
+			return true
+		}
+	})
+	w.Network(t, "lan", "macvlan", byLAN)
+	cell.Sh(t, "sysctl -qw net.ipv6.conf.up0.accept_ra=0")
+	says := world.Advertisement{From: netip.MustParseAddr("fe80::2"), Prefixes: []netip.Prefix{netip.MustParsePrefix("2001:db8:1::/64")}}
+	advertises := func() { cell.Must(t, w.Outside.TrySend("eth0", says.Frame(t, make([]byte, 6)))) }
+	a := w.Pod(t, "a", "lan")
+	advertises()
+	has6(t, w, a, heddle.SourceSLAAC)
+	says.Lifetime = time.Hour
+	advertises()
+	world.Soon(t, "there is a default route", func() error {
+		if out := a.Sh(t, "ip -6 route show default"); !strings.Contains(out, "via fe80::2") {
+			return fmt.Errorf("%q", out)
+		}
+		return nil
+	})
 	w.AuditEmpty(t)
 }
 

@@ -1,6 +1,8 @@
 package dhcp_test
 
 import (
+	"fmt"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -83,6 +85,26 @@ func TestNICFollows(t *testing.T) {
 	if s.Count(dhcpv4.MessageTypeRelease) != 1 {
 		t.Errorf("not given back: %v", s.Asked())
 	}
+}
+
+// TestNICClash: a lease that the container cannot have, since another network of its own has that subnet, is given back on the NIC before
+// that goes back.
+func TestNICClash(t *testing.T) {
+	w := world.New(t)
+	s := newNIC(t).ServeDHCP(t, "eth0")
+	s.Set(func() { s.Offers = []netip.Addr{netip.MustParseAddr("10.77.0.50")} })
+	w.Network(t, "lan", "direct", onNIC)
+	w.Network(t, "other", "bridge", func(n *heddle.Network) { n.Subnets = []netip.Prefix{netip.MustParsePrefix("10.77.0.0/24")} })
+	a := w.Pod(t, "a", "other")
+	_, err := w.Attach(ctx, w.Request(a.Netns, "lan", func(r *heddle.AttachRequest) { r.ID.IfName = "eth1" }))
+	wantCode(t, err, heddle.RoutesClash)
+	world.Soon(t, "the lease is given back", func() error {
+		if s.Count(dhcpv4.MessageTypeRelease) != 1 {
+			return fmt.Errorf("the server was asked %v", s.Asked())
+		}
+		return nil
+	})
+	w.AuditEmpty(t)
 }
 
 // TestNICWithoutServer: where no server answers the NIC is back as it was, and nothing is left; so it is where the attach is refused.
