@@ -1,0 +1,61 @@
+package handover_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/world"
+)
+
+// linkOnly asks for a link that a runtime moves, and nothing else.
+func linkOnly(r *heddle.AttachRequest) { r.Handover, r.LinkOnly = true, true }
+
+// carry moves a link as a runtime does that is told of it by linux.netDevices: moved, renamed, raised. It waits until the agent has seen that.
+func carry(t *testing.T, w *world.World, ns world.Netns, network, name string) heddle.AttachReply {
+	t.Helper()
+	reply, err := w.Attach(ctx, w.Request(ns, network, linkOnly, func(r *heddle.AttachRequest) { r.ID.IfName = name }))
+	cell.Must(t, err)
+	cell.Sh(t, "ip link set %[1]s netns %[2]s name %[3]s; ip -n %[2]s link set %[3]s up", reply.Source, ns.Name, name)
+	cell.Must(t, w.Noticed(reply.Endpoint.ID, name))
+	return reply
+}
+
+// TestLinkOnly: a link that was moved alone gets addresses and routes. With two in a container, each keeps its default route, and the other
+// one's is there when it goes.
+func TestLinkOnly(t *testing.T) {
+	each(t, func(t *testing.T, w *world.World, mode string) {
+		w.Network(t, "second", "bridge")
+		ns := world.NewNetns(t, "a")
+		one := carry(t, w, ns, "net", "eth1")
+		ns.Reaches(t, outside...)
+		two := carry(t, w, ns, "second", "eth2")
+		w.AuditEmpty(t)
+		for _, family := range []string{"-4", "-6"} {
+			if routes := cell.Sh(t, "ip -n a %s route show default", family); strings.Count(routes, "default via") != 2 {
+				t.Errorf("the default routes are\n%s", routes)
+			}
+		}
+		for _, reply := range []heddle.AttachReply{two, one} {
+			ns.Reaches(t, outside...)
+			_, err := w.Detach(ctx, reply.Endpoint.ID)
+			cell.Must(t, err)
+		}
+		w.AuditEmpty(t)
+	})
+}
+
+// TestLinkOnlyNoIPv6: a container in which IPv6 is switched off has IPv4, and that stays switched off.
+func TestLinkOnlyNoIPv6(t *testing.T) {
+	each(t, func(t *testing.T, w *world.World, mode string) {
+		ns := world.NewNetns(t, "a")
+		ns.Sh(t, "sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1")
+		carry(t, w, ns, "net", "eth1")
+		ns.Reaches(t, world.Outside4)
+		if all := cell.Sh(t, "ip -n a -6 address show dev eth1"); strings.Contains(all, "inet6") {
+			t.Errorf("it has addresses of IPv6:\n%s", all)
+		}
+		w.AuditEmpty(t)
+	})
+}
