@@ -1,6 +1,7 @@
 package handover_test
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -58,4 +59,16 @@ func TestLinkOnlyNoIPv6(t *testing.T) {
 		}
 		w.AuditEmpty(t)
 	})
+}
+
+// TestLinkOnlyLeased: an address that an engine has leased for a container of its own is no other's.
+func TestLinkOnlyLeased(t *testing.T) {
+	w := world.New(t)
+	w.Network(t, "net", "bridge")
+	n, err := w.Agent.Network("net")
+	cell.Must(t, err)
+	leased, err := w.Lease(ctx, n.Subnets[0].String(), netip.Addr{}, "")
+	cell.Must(t, err)
+	_, err = w.Attach(ctx, w.Request(world.NewNetns(t, "a"), "net", linkOnly, func(r *heddle.AttachRequest) { r.IPs = []netip.Addr{leased.Addr()} }))
+	wantCode(t, err, heddle.AddressTaken)
 }
