@@ -175,13 +175,13 @@ func plugged(p Port, machine string) nic.Card {
 	return card
 }
 
-// connect plugs the NIC of a port in. A port that was made for one pair of queues keeps that, wherever it goes, and so does one for several.
+// connect plugs the NIC of a port in. A port that was made for one pair of queues keeps that, wherever it goes. Of one for several, its machine's configuration says how many are used.
 func (s *Service) connect(ctx context.Context, g *guest, m Machine, port Port) error {
 	queues := 1
 	if port.MultiQueue {
-		queues = max(2, g.Queues())
+		queues = g.Queues()
 	}
-	return m.Plug(ctx, port.TAP, port.Card.MAC, port.Card.MTU, queues, func(n int) ([]*os.File, error) { return s.ports.Open(port, n) })
+	return m.Plug(ctx, port.TAP, port.Card.MAC, port.Card.MTU, queues, port.MultiQueue, func(n int) ([]*os.File, error) { return s.ports.Open(port, n) })
 }
 
 // undo takes back what a failed plug has made: the device, which may be there, and then its port, if it is new. It
