@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/agent"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
 )
@@ -71,4 +72,25 @@ func TestLinkOnlyLeased(t *testing.T) {
 	cell.Must(t, err)
 	_, err = w.Attach(ctx, w.Request(world.NewNetns(t, "a"), "net", linkOnly, func(r *heddle.AttachRequest) { r.IPs = []netip.Addr{leased.Addr()} }))
 	wantCode(t, err, heddle.AddressTaken)
+}
+
+// TestLinkOnlyAsks: a container on a LAN asks the host's resolver: no engine answers it.
+func TestLinkOnlyAsks(t *testing.T) {
+	var o agent.Options
+	w := world.New(t, world.Answering(t, &o))
+	w.Network(t, "net", "macvlan", onLAN)
+	ns := world.NewNetns(t, "a")
+	reply := carry(t, w, ns, "net", "eth1")
+	if len(reply.Resolvers) != 2 {
+		t.Fatalf("it is told to ask %v", reply.Resolvers)
+	}
+	cell.Must(t, w.SetNames(reply.Endpoint.ID, "web", nil))
+	p := &world.Pod{Netns: ns, Endpoint: reply.Endpoint}
+	for _, at := range reply.Resolvers {
+		world.Soon(t, "names are answered", func() error { return found(p, p, at, "web") })
+	}
+	w.AuditEmpty(t)
+	_, err := w.Detach(ctx, reply.Endpoint.ID)
+	cell.Must(t, err)
+	w.AuditEmpty(t)
 }
