@@ -94,3 +94,14 @@ func TestLinkOnlyAsks(t *testing.T) {
 	cell.Must(t, err)
 	w.AuditEmpty(t)
 }
+
+// TestLinkOnlyDHCP: addresses of a LAN's DHCP server are had only where the container is attached itself, and the error says so.
+func TestLinkOnlyDHCP(t *testing.T) {
+	w := world.New(t)
+	w.Network(t, "net", "macvlan", onLAN, world.With(heddle.OptionAddresses+"="+heddle.AddressesDHCP), func(n *heddle.Network) { n.Ranges = nil })
+	_, err := w.Attach(ctx, w.Request(world.NewNetns(t, "a"), "net", linkOnly))
+	if wantCode(t, err, heddle.BadOption); !strings.Contains(heddle.RemedyOf(err), "heddle attach --pid") {
+		t.Errorf("the error is %v", err)
+	}
+	w.AuditEmpty(t)
+}
