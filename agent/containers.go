@@ -2,6 +2,7 @@ package agent
 
 import (
 	"log/slog"
+	"slices"
 
 	"github.com/heddle-network/heddle/kernel"
 )
@@ -11,6 +12,7 @@ import (
 type containers struct {
 	namespaces Namespaces
 	linkEnds   LinkEnds
+	lost       LostNICs
 	log        *slog.Logger
 	records    *records
 	removals   *removals
@@ -130,10 +132,13 @@ func (c *containers) outOfSight(r record) bool {
 
 // hasVanished reports whether an endpoint that was handed over is certainly gone. A namespace that
 // cannot be opened is no proof: its path may not be visible from here. watchNICs looks after
-// endpoints with a NIC.
+// endpoints with a NIC, once it was seen in its container.
 func (c *containers) hasVanished(r record) bool {
-	if !r.Endpoint.Handover || r.Endpoint.NIC != nil {
+	if !r.Endpoint.Handover {
 		return false
+	}
+	if r.Endpoint.NIC != nil {
+		return r.offered() && c.returnedUnnoticed(r)
 	}
 	back, err := c.linkEnds.Has(r.handoverName(), r.alias())
 	if err != nil || back {
@@ -158,6 +163,19 @@ func (c *containers) hasVanished(r record) bool {
 	defer pod.Close()
 	seen, err := c.findInterface(r, pod)
 	return err == nil && seen == nil
+}
+
+// returnedUnnoticed reports whether the container of a NIC that was offered had it and has ended before that was seen: the
+// kernel has put the NIC on the host under another name.
+func (c *containers) returnedUnnoticed(r record) bool {
+	if pod, err := c.removals.openNamespace(r); err == nil {
+		pod.Close()
+		return false
+	}
+	all, err := c.lost.MarkedNICs()
+	return err == nil && slices.ContainsFunc(all, func(m kernel.MarkedNIC) bool {
+		return m.Endpoint == r.Endpoint.ID.String() && m.Was == r.Endpoint.NIC.Name && m.Name != m.Was
+	})
 }
 
 // openInode opens a container's namespace by way of any endpoint in it; nil if the container is

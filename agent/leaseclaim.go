@@ -23,7 +23,7 @@ func (n *network) leasedAddresses(ips []netip.Addr) (all []netip.Prefix, is bool
 // endpoint still has them but its container is gone, which its engine could not report,
 // claimLeased removes that one.
 func (a *Agent) claimLeased(n *network, req heddle.AttachRequest) (addrs []netip.Prefix, is bool, err error) {
-	if !req.Handover {
+	if !req.Handover || req.LinkOnly { // who moves a link alone has leased nothing
 		return nil, false, nil
 	}
 	if addrs, is = n.leasedAddresses(req.IPs); !is {

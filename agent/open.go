@@ -52,7 +52,7 @@ func (a *Agent) open() (err error) {
 	a.plugs.parents = &parents{plugs: a.plugs, pools: map[string]*parentPool{}}
 	a.plugs.putBack, a.plugs.settle, a.plugs.prune = a.putBackNIC, a.settleMove, a.pruneAtStart
 	a.holds.plugged, a.holds.unsure = a.plugs.has, a.plugs.unsure
-	a.containers = &containers{namespaces: a.kernel, linkEnds: a.kernel, log: a.log, records: a.records,
+	a.containers = &containers{namespaces: a.kernel, linkEnds: a.kernel, lost: a.kernel, log: a.log, records: a.records,
 		removals: a.removals, holds: a.holds}
 	a.dhcp = &dhcpLeases{kernel: a.kernel, host: a.host, records: a.records, containers: a.containers, follow: a.followLease,
 		clients: map[string]*dhcp.Client{}, of: map[heddle.EndpointID]*dhcp.Client{}, ahead: map[heddle.EndpointID]time.Time{}, unsure: map[heddle.EndpointID]bool{}, failed: map[heddle.EndpointID]string{}}

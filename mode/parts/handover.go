@@ -19,9 +19,32 @@ func HandOver(p heddle.Plan, e heddle.Endpoint) heddle.Plan {
 	case e.Inside == "":
 		return beforeHandover(p, e)
 	case e.LinkOnly:
-		return p
+		return afterMove(p, e)
 	}
 	return afterHandover(p, e)
+}
+
+// afterMove is the plan for a link that was moved, and no more. Its default routes have a metric of their own: the namespace may have others, and nobody was asked which one
+// it wants. Where IPv6 is switched off there, it stays so.
+func afterMove(p heddle.Plan, e heddle.Endpoint) heddle.Plan {
+	p.Pod.Routes = slices.Clone(p.Pod.Routes)
+	for i, r := range p.Pod.Routes {
+		if r.Dst.Bits() == 0 {
+			p.Pod.Routes[i].Metric = e.ID.Metric()
+		}
+	}
+	if e.NoIPv6 {
+		p.Pod = withoutIPv6(p.Pod)
+	}
+	return p
+}
+
+// withoutIPv6 is what a container has in which IPv6 is switched off.
+func withoutIPv6(pod heddle.State) heddle.State {
+	pod.Addresses = slices.DeleteFunc(slices.Clone(pod.Addresses), func(a heddle.Address) bool { return a.Prefix.Addr().Is6() })
+	pod.Routes = slices.DeleteFunc(slices.Clone(pod.Routes), func(r heddle.Route) bool { return r.Dst.Addr().Is6() })
+	pod.Neighbours = slices.DeleteFunc(slices.Clone(pod.Neighbours), func(n heddle.Neighbour) bool { return n.Addr.Is6() })
+	return pod
 }
 
 func beforeHandover(p heddle.Plan, e heddle.Endpoint) heddle.Plan {
@@ -65,13 +88,12 @@ func afterHandover(p heddle.Plan, e heddle.Endpoint) heddle.Plan {
 		if e.OwnRoutes && r.Dst.Bits() == 0 {
 			r.Metric = e.ID.Metric() // behind one that the engine may have on another network
 		}
-		if (e.OwnRoutes || isNameRoute(e, r)) && !(e.NoIPv6 && r.Dst.Addr().Is6()) {
+		if e.OwnRoutes || isNameRoute(e, r) {
 			pod.Routes = append(pod.Routes, r)
 		}
 	}
 	if e.NoIPv6 {
-		pod.Addresses = slices.DeleteFunc(pod.Addresses, func(a heddle.Address) bool { return a.Prefix.Addr().Is6() })
-		pod.Neighbours = slices.DeleteFunc(slices.Clone(pod.Neighbours), func(n heddle.Neighbour) bool { return n.Addr.Is6() })
+		pod = withoutIPv6(pod)
 	}
 	return heddle.Plan{Host: p.Host, Pod: pod}
 }

@@ -31,9 +31,9 @@ func ResolverAddresses(h heddle.HostFacts, n heddle.Network, device string) (all
 
 // WayToResolver is the container's way to them through the host's device. Its packets come from the
 // MAC address source, and go to the MAC address to, which is "" where there are no neighbours. An
-// engine's containers ask the engine.
+// engine's containers ask the engine, which does more there than move the link.
 func WayToResolver(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint, device string, source, to heddle.MAC) (p heddle.Plan) {
-	if e.Handover {
+	if e.Handover && !e.LinkOnly {
 		return p
 	}
 	for _, own := range e.Addrs {

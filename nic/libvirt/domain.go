@@ -29,9 +29,9 @@ func NewDomain(socket, name string) *Domain { return &Domain{socket, name} }
 // Plug plugs a NIC into the first free slot. id is the name of its TAP, in libvirtd's network namespace: libvirtd opens it, gives it to
 // QEMU, and changes neither its addresses nor its state, also not when the NIC goes. The NIC is in the domain that runs, not in its
 // configuration. mtu is in bytes; 0 leaves it to the guest. queues is how many pairs of queues it has at most; more than one are for a TAP that was
-// made for several, which libvirtd does not open for one: then there are two at least. libvirt refuses a second NIC of that id. After an error the NIC may be
+// made for several (multiQueue), which libvirtd does not open for one: then there are two at least. libvirt refuses a second NIC of that id. After an error the NIC may be
 // there. open opens the TAP, and fails if anybody has it open: libvirtd itself opens one for several pairs beside another machine.
-func (d *Domain) Plug(ctx context.Context, id string, mac heddle.MAC, mtu, queues int, open func(queues int) ([]*os.File, error)) error {
+func (d *Domain) Plug(ctx context.Context, id string, mac heddle.MAC, mtu, queues int, multiQueue bool, open func(queues int) ([]*os.File, error)) error {
 	const op = "plug NIC"
 	if err := checkID(op, id); err != nil {
 		return err
@@ -39,7 +39,7 @@ func (d *Domain) Plug(ctx context.Context, id string, mac heddle.MAC, mtu, queue
 	if _, err := heddle.ParseMAC(string(mac)); err != nil {
 		return err
 	}
-	if queues > 1 {
+	if multiQueue {
 		taps, err := open(1)
 		if err != nil {
 			return err
@@ -48,11 +48,11 @@ func (d *Domain) Plug(ctx context.Context, id string, mac heddle.MAC, mtu, queue
 			f.Close()
 		}
 	}
-	_, err := on(ctx, d, op, id, func(r *running) (struct{}, error) { return struct{}{}, r.plug(id, mac, mtu, queues) })
+	_, err := on(ctx, d, op, id, func(r *running) (struct{}, error) { return struct{}{}, r.plug(id, mac, mtu, queues, multiQueue) })
 	return err
 }
 
-func (r *running) plug(id string, mac heddle.MAC, mtu, queues int) error {
+func (r *running) plug(id string, mac heddle.MAC, mtu, queues int, multiQueue bool) error {
 	now, err := r.describe()
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (r *running) plug(id string, mac heddle.MAC, mtu, queues int) error {
 	if free == 0 {
 		return noSlot(id, all)
 	}
-	if queues > 1 {
+	if multiQueue {
 		queues = max(2, min(queues, now.queues()))
 	}
 	text, err := interfaceXML(id, mac, mtu, queues)

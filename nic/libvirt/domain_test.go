@@ -37,11 +37,11 @@ func plug(t *testing.T, h *host) {
 	slots(t, d, 3, 2)
 	plugged(t, d)
 	before := h.ip(t, "-o link show dev a")
-	must(t, d.Plug(limit(t), "b", mac(2), 0, 1, nil))
-	must(t, d.Plug(limit(t), "a", mac(1), 1300, 1, nil))
+	must(t, d.Plug(limit(t), "b", mac(2), 0, 1, false, nil))
+	must(t, d.Plug(limit(t), "a", mac(1), 1300, 1, false, nil))
 	plugged(t, d, "a", "b")
 	slots(t, d, 3, 0)
-	refused(t, d.Plug(limit(t), "c", mac(3), 1400, 1, nil), heddle.NoSlot)
+	refused(t, d.Plug(limit(t), "c", mac(3), 1400, 1, false, nil), heddle.NoSlot)
 	text := h.xml(t, "plug", 0)
 	for _, want := range []string{"<mac address='0a:00:00:00:00:01'/>", "<target dev='a' managed='no'/>", "<mtu size='1300'/>", "<rom enabled='no'/>",
 		"<alias name='ua-heddle-a'/>"} {
@@ -57,7 +57,7 @@ func plug(t *testing.T, h *host) {
 	}
 	must(t, d.Unplug(limit(t), "a")) // what is not there is gone
 	for range 5 {                    // id and slot can be used again at once
-		must(t, d.Plug(limit(t), "a", mac(1), 1400, 1, nil))
+		must(t, d.Plug(limit(t), "a", mac(1), 1400, 1, false, nil))
 		must(t, d.Unplug(limit(t), "a"))
 	}
 }
@@ -75,27 +75,27 @@ func plugRefused(t *testing.T, h *host) {
 	d, other := h.domain(t, "one", 2, "", native), h.domain(t, "two", 2, "", native)
 	defer h.Destroy("one")
 	defer h.Destroy("two")
-	must(t, d.Plug(limit(t), "a", mac(1), 1400, 1, nil))
-	refused(t, d.Plug(limit(t), "a", mac(1), 1400, 1, nil), heddle.MachineRefused)
-	refused(t, other.Plug(limit(t), "a", mac(1), 1400, 1, nil), heddle.MachineRefused) // its TAP is open
-	err := other.Plug(limit(t), "none", mac(2), 1400, 1, nil)
+	must(t, d.Plug(limit(t), "a", mac(1), 1400, 1, false, nil))
+	refused(t, d.Plug(limit(t), "a", mac(1), 1400, 1, false, nil), heddle.MachineRefused)
+	refused(t, other.Plug(limit(t), "a", mac(1), 1400, 1, false, nil), heddle.MachineRefused) // its TAP is open
+	err := other.Plug(limit(t), "none", mac(2), 1400, 1, false, nil)
 	if refused(t, err, heddle.MachineRefused); !strings.Contains(heddle.RemedyOf(err), "network namespace") {
 		t.Errorf("without a TAP: %v", err)
 	}
-	refused(t, other.Plug(limit(t), "a.b", mac(2), 1400, 1, nil), heddle.BadArgument)
-	refused(t, other.Plug(limit(t), "b", "01:00:00:00:00:01", 1400, 1, nil), heddle.BadMAC)
+	refused(t, other.Plug(limit(t), "a.b", mac(2), 1400, 1, false, nil), heddle.BadArgument)
+	refused(t, other.Plug(limit(t), "b", "01:00:00:00:00:01", 1400, 1, false, nil), heddle.BadMAC)
 	refused(t, other.Unplug(limit(t), ""), heddle.BadArgument)
 	plugged(t, other)
 	slots(t, other, 2, 2)
 	plugged(t, d, "a")
 	must(t, d.Unplug(limit(t), "a")) // the NIC moves
-	must(t, other.Plug(limit(t), "a", mac(1), 1400, 1, nil))
+	must(t, other.Plug(limit(t), "a", mac(1), 1400, 1, false, nil))
 	must(t, other.Unplug(limit(t), "a"))
 	none := h.domain(t, "none", 0, "", native)
 	defer h.Destroy("none")
 	slots(t, none, 0, 0)
-	refused(t, none.Plug(limit(t), "a", mac(1), 1400, 1, nil), heddle.NoSlot)
-	refused(t, NewDomain(h.Socket(), "unknown").Plug(limit(t), "a", mac(1), 1400, 1, nil), heddle.MachineAway)
+	refused(t, none.Plug(limit(t), "a", mac(1), 1400, 1, false, nil), heddle.NoSlot)
+	refused(t, NewDomain(h.Socket(), "unknown").Plug(limit(t), "a", mac(1), 1400, 1, false, nil), heddle.MachineAway)
 }
 
 // plugQueues: a TAP for several pairs of queues is opened for two at least.
@@ -106,12 +106,12 @@ func plugQueues(t *testing.T, h *host) {
 	if n, err := d.Queues(limit(t)); err != nil || n != 1 {
 		t.Errorf("a NIC should have %d pairs of queues, %v", n, err)
 	}
-	refused(t, d.Plug(limit(t), "several", mac(9), 1400, 4, func(int) ([]*os.File, error) {
+	refused(t, d.Plug(limit(t), "several", mac(9), 1400, 4, true, func(int) ([]*os.File, error) {
 		return nil, heddle.Errorf(heddle.KernelRefused, "open TAP device", "several", "it is open", "")
 	}), heddle.KernelRefused)
 	plugged(t, d)
-	for range 2 { // the TAP is as before
-		must(t, d.Plug(limit(t), "several", mac(9), 1400, 4, func(int) ([]*os.File, error) { return nil, nil }))
+	for _, queues := range []int{1, 4} { // the TAP is as before
+		must(t, d.Plug(limit(t), "several", mac(9), 1400, queues, true, func(int) ([]*os.File, error) { return nil, nil }))
 		if text := h.xml(t, "queues", 0); !strings.Contains(text, "<driver queues='2'/>") {
 			t.Errorf("there are no two pairs of queues in the XML:\n%s", text)
 		}
@@ -126,7 +126,7 @@ func plugAtOnce(t *testing.T, h *host) {
 	var group sync.WaitGroup
 	errs := make([]error, 4)
 	for i, id := range []string{"a", "b", "c", "d"} {
-		group.Go(func() { errs[i] = d.Plug(limit(t), id, mac(i), 1400, 1, nil) })
+		group.Go(func() { errs[i] = d.Plug(limit(t), id, mac(i), 1400, 1, false, nil) })
 	}
 	group.Wait()
 	without := 0
@@ -157,7 +157,7 @@ func plugAtOnce(t *testing.T, h *host) {
 func unplugKept(t *testing.T, h *host) {
 	d := h.domain(t, "kept", 1, "", "")
 	defer h.Destroy("kept")
-	must(t, d.Plug(limit(t), "a", mac(1), 1400, 1, nil))
+	must(t, d.Plug(limit(t), "a", mac(1), 1400, 1, false, nil))
 	for range 2 { // the second time, QEMU says that it has asked already
 		err := d.Unplug(within(t, 2*time.Second), "a")
 		if refused(t, err, heddle.MachineAway); !errors.Is(err, context.DeadlineExceeded) {
@@ -172,7 +172,7 @@ func unplugKept(t *testing.T, h *host) {
 func tapLost(t *testing.T, h *host) {
 	d := h.domain(t, "lost", 1, "", native)
 	defer h.Destroy("lost")
-	must(t, d.Plug(limit(t), "lost", mac(1), 1400, 1, nil))
+	must(t, d.Plug(limit(t), "lost", mac(1), 1400, 1, false, nil))
 	h.ip(t, "link delete dev lost")
 	plugged(t, d, "lost")
 	must(t, d.Unplug(limit(t), "lost"))
@@ -182,9 +182,9 @@ func tapLost(t *testing.T, h *host) {
 // domainEnds: a NIC ends with its domain, and its TAP does not.
 func domainEnds(t *testing.T, h *host) {
 	d := h.domain(t, "ends", 1, "", native)
-	must(t, d.Plug(limit(t), "a", mac(1), 1400, 1, nil))
+	must(t, d.Plug(limit(t), "a", mac(1), 1400, 1, false, nil))
 	h.Destroy("ends")
-	for what, err := range map[string]error{"plug": d.Plug(limit(t), "a", mac(1), 1400, 1, nil), "unplug": d.Unplug(limit(t), "a")} {
+	for what, err := range map[string]error{"plug": d.Plug(limit(t), "a", mac(1), 1400, 1, false, nil), "unplug": d.Unplug(limit(t), "a")} {
 		if refused(t, err, heddle.MachineAway); !strings.Contains(fmt.Sprint(err), "no domain ends") {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -193,14 +193,14 @@ func domainEnds(t *testing.T, h *host) {
 	again := h.domain(t, "ends", 1, "", native)
 	defer h.Destroy("ends")
 	plugged(t, again)
-	must(t, d.Plug(limit(t), "a", mac(1), 1400, 1, nil))
+	must(t, d.Plug(limit(t), "a", mac(1), 1400, 1, false, nil))
 	if text := h.xml(t, "ends", golibvirt.DomainXMLInactive); !strings.Contains(text, "<name>ends") {
 		t.Error(text)
 	}
 	// one that is defined and does not run
 	h.Define(fmt.Sprintf(domainXML, "still", h.emulator, ports(1), "", ""))
 	defer h.Undefine("still")
-	refused(t, NewDomain(h.Socket(), "still").Plug(limit(t), "b", mac(2), 1400, 1, nil), heddle.MachineAway)
+	refused(t, NewDomain(h.Socket(), "still").Plug(limit(t), "b", mac(2), 1400, 1, false, nil), heddle.MachineAway)
 	_, _, err := NewDomain(h.Socket(), "still").Slots(limit(t))
 	refused(t, err, heddle.MachineAway)
 }
@@ -209,16 +209,16 @@ func domainEnds(t *testing.T, h *host) {
 func daemonKilled(t *testing.T, h *host) {
 	d := h.domain(t, "killed", 2, "", native)
 	defer h.Destroy("killed")
-	must(t, d.Plug(limit(t), "a", mac(1), 1400, 1, nil))
+	must(t, d.Plug(limit(t), "a", mac(1), 1400, 1, false, nil))
 	h.Kill()
-	for what, err := range map[string]error{"plug": d.Plug(limit(t), "b", mac(2), 1400, 1, nil), "unplug": d.Unplug(limit(t), "a")} {
+	for what, err := range map[string]error{"plug": d.Plug(limit(t), "b", mac(2), 1400, 1, false, nil), "unplug": d.Unplug(limit(t), "a")} {
 		if refused(t, err, heddle.NotPlugged); heddle.MachineAway.In(err) != nil {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 	h.Restart()
 	plugged(t, d, "a")
-	must(t, d.Plug(limit(t), "b", mac(2), 1400, 1, nil))
+	must(t, d.Plug(limit(t), "b", mac(2), 1400, 1, false, nil))
 	must(t, d.Unplug(limit(t), "a"))
 	plugged(t, d, "b")
 }

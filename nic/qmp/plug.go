@@ -140,11 +140,14 @@ func (m *Machine) giveFiles(ctx context.Context, n NIC) error {
 	return nil
 }
 
-// addDevice adds the device in the first of the slots that takes it. It has an interrupt for each queue, for its control queue and for its configuration (MSI-X);
-// one that shares interrupts has none.
+// addDevice adds the device in the first of the slots that takes it. With several pairs of queues it has an interrupt for each queue, for its control queue and for its
+// configuration (MSI-X), with one as many as QEMU gives it. One that shares interrupts has none.
 func (m *Machine) addDevice(ctx context.Context, n NIC, slots []string, shared bool) error {
 	device := map[string]any{"driver": "virtio-net-pci", "id": prefix + n.ID, "netdev": prefix + n.ID,
-		"mac": string(n.MAC), "host_mtu": n.MTU, "romfile": "", "mq": len(n.TAPs) > 1, "vectors": 2*len(n.TAPs) + 2, "addr": "0"} // without an address QEMU takes a second device in the slot, which no guest sees
+		"mac": string(n.MAC), "host_mtu": n.MTU, "romfile": "", "addr": "0"} // without an address QEMU takes a second device in the slot, which no guest sees
+	if len(n.TAPs) > 1 {
+		device["mq"], device["vectors"] = true, 2*len(n.TAPs)+2
+	}
 	if shared {
 		device["vectors"] = 0
 	}

@@ -5,6 +5,17 @@ import (
 	"testing"
 )
 
+// TestOnePair: a NIC of one pair of queues has what QEMU gives it, as its machine's type and its operator have it.
+func TestOnePair(t *testing.T) {
+	m, _ := machine(t, native, port("id=slot1,chassis=1"), []string{"-global", "virtio-net-pci.vectors=3"})
+	must(t, m.Plug(limit(t), nic(t, "a", 1)))
+	var vectors float64
+	must(t, m.call(limit(t), "qom-get", map[string]string{"path": named + "/heddle-a", "property": "vectors"}, &vectors))
+	if vectors != 3 {
+		t.Errorf("it has %v vectors, want 3", vectors)
+	}
+}
+
 // TestInterrupts: NICs of a machine with more slots than its processors have interrupts for get none of their own.
 func TestInterrupts(t *testing.T) {
 	for _, x := range []struct {

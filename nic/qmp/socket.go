@@ -55,7 +55,7 @@ func (s *Socket) connected(ctx context.Context) (*Machine, error) {
 
 // Plug is Machine.Plug for a NIC of at most so many pairs of queues, and no more than Machine.Queues says. open opens the TAP for as many, or for one if
 // that takes no more.
-func (s *Socket) Plug(ctx context.Context, id string, mac heddle.MAC, mtu, queues int, open func(queues int) ([]*os.File, error)) error {
+func (s *Socket) Plug(ctx context.Context, id string, mac heddle.MAC, mtu, queues int, _ bool, open func(queues int) ([]*os.File, error)) error {
 	m, err := s.connected(ctx)
 	if err != nil {
 		return err

@@ -41,10 +41,10 @@ type Ports interface {
 // Machine plugs devices into one machine that runs. Packages nic/qmp and nic/libvirt do it. Methods may be called at the
 // same time, but not for the same id.
 type Machine interface {
-	// Plug plugs a NIC with that MAC address and MTU in. id is the name of its TAP. It gets at most so many pairs of queues, and no more than Queues says
-	// (but two at least if libvirt opens a TAP for several); more than one only if the TAP is for several. open opens the TAP, for a machine that
+	// Plug plugs a NIC with that MAC address and MTU in. id is the name of its TAP. It gets at most so many pairs of queues, and no more than Queues says;
+	// more than one only if the TAP is for several (multiQueue), and then two at least if it is libvirt that opens it. open opens the TAP, for a machine that
 	// takes an open one, or to see that nobody has it open; who calls it closes the files. After an error the device may be there.
-	Plug(ctx context.Context, id string, mac heddle.MAC, mtu, queues int, open func(queues int) ([]*os.File, error)) error
+	Plug(ctx context.Context, id string, mac heddle.MAC, mtu, queues int, multiQueue bool, open func(queues int) ([]*os.File, error)) error
 	// Unplug returns when the device is out. One that is not there is no error.
 	Unplug(ctx context.Context, id string) error
 	// Plugged returns the ids of the devices that Plug has made. Each is the name of a port's TAP.

@@ -35,14 +35,23 @@ func TestQueues(t *testing.T) {
 		}
 		must(t, s.Unplug(ctx, x.machine, card.Token))
 	}
-	c.Machines["a"] = few
-	s := w.serviceOf(c)
-	_, err := s.Plug(ctx, "a", order("x"))
-	must(t, err)
-	must(t, s.Permit(ctx, "a", "x", "b", "y"))
-	_, err = s.Plug(ctx, "b", over())
-	must(t, err)
-	if p := w.portOf(t, "a"); w.queues[p.TAP] != 1 {
-		t.Errorf("moved from a machine of one pair: %d", w.queues[p.TAP])
+	plain := c.Machines["b"]
+	plain.Pairs = nil
+	for _, x := range []struct {
+		from, to Guest
+		want     int
+	}{{few, other, 1}, {all, other, 8}, {all, plain, 1}} { // moved
+		c.Machines["a"], c.Machines["b"] = x.from, x.to
+		s := w.serviceOf(c)
+		_, err := s.Plug(ctx, "a", order("x"))
+		must(t, err)
+		must(t, s.Permit(ctx, "a", "x", "b", "y"))
+		_, err = s.Plug(ctx, "b", over())
+		must(t, err)
+		if p := w.portOf(t, "a"); w.queues[p.TAP] != x.want {
+			t.Errorf("from a machine of %d pairs to one of %d: %d, want %d", x.from.Queues(), x.to.Queues(), w.queues[p.TAP], x.want)
+		}
+		must(t, s.Confirm(ctx, "b", "y"))
+		must(t, s.Unplug(ctx, "b", "y"))
 	}
 }

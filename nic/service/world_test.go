@@ -240,7 +240,7 @@ type machine struct {
 	name string
 }
 
-func (m machine) Plug(ctx context.Context, id string, mac heddle.MAC, mtu, queues int, open func(int) ([]*os.File, error)) error {
+func (m machine) Plug(ctx context.Context, id string, mac heddle.MAC, mtu, queues int, multiQueue bool, open func(int) ([]*os.File, error)) error {
 	taps, err := open(min(queues, max(1, m.cpus[m.name])))
 	if err != nil {
 		return err
@@ -260,8 +260,8 @@ func (m machine) Plug(ctx context.Context, id string, mac heddle.MAC, mtu, queue
 	if _, err := tap.Stat(); err != nil || mac == "" || slices.Contains(m.devices[m.name], id) {
 		return fmt.Errorf("device %s: %v, MAC %q, or it is there", id, err, mac)
 	}
-	if queues > 1 && !m.ports[id].MultiQueue {
-		return fmt.Errorf("device %s may have %d pairs of queues, and its TAP is for one", id, queues)
+	if several := m.ports[id].MultiQueue; multiQueue != several || queues > 1 && !several {
+		return fmt.Errorf("device %s may have %d pairs of queues, several: %v, and its TAP: %v", id, queues, multiQueue, several)
 	}
 	m.devices[m.name] = append(m.devices[m.name], id)
 	m.queues[id] = len(taps)

@@ -129,7 +129,7 @@ func (c *Cloud) attach(_ context.Context, q query) (any, error) {
 			return nil
 		}
 		open := func(queues int) ([]*os.File, error) { return c.Ports.Open(s.port, queues) }
-		return c.Machine.Plug(ctx, s.port.TAP, s.port.Card.MAC, s.port.Card.MTU, 1, open)
+		return c.Machine.Plug(ctx, s.port.TAP, s.port.Card.MAC, s.port.Card.MTU, 1, false, open)
 	})
 	return map[string]any{}, nil
 }
