@@ -77,12 +77,13 @@ func (a *Agent) changeFurther(ctx context.Context, op string, id heddle.Endpoint
 	if err == nil && len(next.Endpoint.Further) == len(old.Endpoint.Further) {
 		return old.withPort(), nil
 	}
+	wanted := next.Endpoint
 	if err == nil {
-		a.flows.waitForgotten(next.Endpoint)
+		a.flows.waitForgotten(wanted)
 		next, err = a.replaceRecord(n, old, next)
 	}
 	if err != nil {
-		a.giveFurther(n, next.Endpoint, old.Endpoint)
+		a.giveFurther(n, wanted, old.Endpoint)
 		return heddle.Endpoint{}, err
 	}
 	gone := a.giveFurther(n, old.Endpoint, next.Endpoint)
