@@ -77,31 +77,42 @@ func (a *Agent) changeFurther(ctx context.Context, op string, id heddle.Endpoint
 	if err == nil && len(next.Endpoint.Further) == len(old.Endpoint.Further) {
 		return old.withPort(), nil
 	}
+	wanted := next.Endpoint
 	if err == nil {
-		a.flows.waitForgotten(next.Endpoint)
+		a.flows.waitForgotten(wanted)
 		next, err = a.replaceRecord(n, old, next)
 	}
 	if err != nil {
-		a.giveFurther(n, next.Endpoint, old.Endpoint)
+		a.giveFurther(n, wanted, old.Endpoint)
 		return heddle.Endpoint{}, err
 	}
-	gone := a.giveFurther(n, old.Endpoint, next.Endpoint)
-	if err := a.ledger.noteFreed(n.ID, gone, time.Now()); err != nil {
-		a.log.Warn("freed addresses are not recorded; an agent that starts may give them again at once", "endpoint", id, "error", err)
-	}
-	for _, p := range gone {
-		a.flows.forgetAddresses(p.Addr())
-	}
+	a.endFurther(n, old.Endpoint, next.Endpoint)
 	return next.withPort(), nil
 }
 
-// giveFurther ends the leases of the sets that an endpoint has and does not keep, and returns their addresses.
-func (a *Agent) giveFurther(n *network, has, keeps heddle.Endpoint) (gone []netip.Prefix) {
-	for _, s := range has.Further {
-		if !slices.ContainsFunc(keeps.Further, func(k heddle.AddressSet) bool { return k.Number == s.Number }) {
-			a.blocks.freeAddresses(n, has.ID.FurtherID(s.Number))
-			gone = append(gone, s.Addrs...)
+// endFurther ends the sets that an endpoint has had and does not keep: no connection of theirs is left when another one gets an address.
+func (a *Agent) endFurther(n *network, has, keeps heddle.Endpoint) {
+	for _, set := range setsGone(has, keeps) {
+		for _, p := range set.Addrs {
+			a.flows.forgetAddresses(p.Addr())
+		}
+		if err := a.ledger.noteFreed(n.ID, set.Addrs, time.Now()); err != nil {
+			a.log.Warn("freed addresses are not recorded; an agent that starts may give them again at once", "endpoint", has.ID, "error", err)
 		}
 	}
-	return gone
+	a.giveFurther(n, has, keeps)
+}
+
+// giveFurther ends the leases of the sets that an endpoint has and does not keep.
+func (a *Agent) giveFurther(n *network, has, keeps heddle.Endpoint) {
+	for _, s := range setsGone(has, keeps) {
+		a.blocks.freeAddresses(n, has.ID.FurtherID(s.Number))
+	}
+}
+
+// setsGone are the sets that an endpoint has and does not keep.
+func setsGone(has, keeps heddle.Endpoint) []heddle.AddressSet {
+	return slices.DeleteFunc(slices.Clone(has.Further), func(s heddle.AddressSet) bool {
+		return slices.ContainsFunc(keeps.Further, func(k heddle.AddressSet) bool { return k.Number == s.Number })
+	})
 }

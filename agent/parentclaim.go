@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -27,11 +28,30 @@ func (a *Agent) claimParent(ctx context.Context, w parentNetwork, n *network, re
 	if err != nil {
 		return n, req, err
 	}
+	if err := checkSubnets(n.Network, object, addrs); err != nil {
+		a.plugs.parents.give(n.ID, req.ID)
+		return n, req, err
+	}
 	e.Parent = &on
 	for _, p := range addrs {
 		req.IPs = append(req.IPs, p.Addr())
 	}
 	return n.leasedTo(*e), req, nil
+}
+
+// checkSubnets refuses addresses of a NIC that are not one of each of the subnets that the network names. The pool would choose one where none is given,
+// and the guard lets none pass that the NIC does not have.
+func checkSubnets(n heddle.Network, object string, addrs []netip.Prefix) error {
+	same, named := len(addrs) == len(n.Subnets), ""
+	for _, p := range addrs {
+		same = same && slices.Contains(n.Subnets, p.Masked())
+		named += " --subnet " + p.Masked().String()
+	}
+	if same {
+		return nil
+	}
+	return heddle.Errorf(heddle.OutsidePool, "attach endpoint", object, fmt.Sprintf("who plugs NICs in has given %s, and the network is %s", heddle.List(addrs), heddle.List(n.Subnets)),
+		"delete the network, and create it with"+named)
 }
 
 // compare finds NICs and addresses of endpoints that the provider does not have. in is what it has, by token.

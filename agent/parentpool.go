@@ -16,11 +16,13 @@ type parentPool struct {
 	above time.Time
 }
 
-// sharedNIC is one of them. gone says that the machine does not have it any more.
+// sharedNIC is one of them. gone says that the machine does not have it any more. changed is how many changes of addresses there were with the last
+// one of its own; that is math.MaxInt while one is under way.
 type sharedNIC struct {
 	heddle.ParentNIC
-	sets []givenSet
-	gone bool
+	sets    []givenSet
+	gone    bool
+	changed int
 }
 
 // givenSet is a set of further addresses. by is the endpoint that has it; otherwise it may be given from some time on.
@@ -170,6 +172,15 @@ func (p *parentPool) takeEmpty(warm int, now time.Time) (heddle.ParentNIC, bool)
 		}
 	}
 	return heddle.ParentNIC{}, false
+}
+
+// takeBare takes a NIC out of the pool that has got no address.
+func (p *parentPool) takeBare(token string) bool {
+	i := slices.IndexFunc(p.nics, func(n *sharedNIC) bool { return n.Token == token && len(n.sets) == 0 })
+	if i >= 0 {
+		p.nics = slices.Delete(p.nics, i, i+1)
+	}
+	return i >= 0
 }
 
 // takeSurplus takes a set out of the pool that nobody has needed for five minutes.

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"net/netip"
 	"time"
 
@@ -26,6 +27,8 @@ type parents struct {
 	pools map[string]*parentPool
 	// listed says that the provider has told since the start which addresses there are.
 	listed bool
+	// changes counts how often the NICs' addresses have changed.
+	changes int
 }
 
 // parentToken begins the tokens of NICs that endpoints share.
@@ -69,6 +72,9 @@ func (ps *parents) poolLocked(network string) *parentPool {
 
 // take returns a NIC, and a set of its addresses, for an endpoint. If no address is ready, a NIC gets another one, or another NIC is plugged in.
 func (ps *parents) take(ctx context.Context, w parentNetwork, id heddle.EndpointID) (heddle.ParentNIC, []netip.Prefix, error) {
+	if n, addrs, ok := ps.takeReady(w, id); ok { // nobody has to wait for the provider then
+		return n, addrs, nil
+	}
 	defer ps.taking.Lock(w.id)()
 	ctx, cancel := context.WithTimeout(ctx, plugTime)
 	defer cancel()
@@ -123,13 +129,20 @@ func (ps *parents) grow(ctx context.Context, w parentNetwork) error {
 	}
 	ps.mu.Lock()
 	own := ps.poolLocked(w.id)
-	own.nics = append(own.nics, &sharedNIC{ParentNIC: heddle.ParentNIC{Name: n.Name, MAC: n.MAC, MTU: n.Was.MTU, Token: card.Token, Gateways: card.Gateways}})
+	ps.changes++
+	own.nics = append(own.nics, &sharedNIC{ParentNIC: heddle.ParentNIC{Name: n.Name, MAC: n.MAC, MTU: n.Was.MTU, Token: card.Token, Gateways: card.Gateways}, changed: ps.changes})
 	ps.mu.Unlock()
-	if err := ps.assign(ctx, giver, w, card.Token, 1); err != nil {
-		ps.dropEmpty(w, 0)
-		return err
+	err = ps.assign(ctx, giver, w, card.Token, 1)
+	if err == nil {
+		return nil
 	}
-	return nil
+	ps.mu.Lock()
+	bare := ps.poolLocked(w.id).takeBare(card.Token)
+	ps.mu.Unlock()
+	if bare {
+		ps.plugs.giveBack(card.Token, n.MAC)
+	}
+	return err
 }
 
 // plugIn has a NIC plugged in that endpoints share.
@@ -148,6 +161,7 @@ func (ps *parents) assign(ctx context.Context, giver nic.Addresser, w parentNetw
 	if err := ps.plugs.trip.step("assign address"); err != nil {
 		return err
 	}
+	defer ps.changing(w, token)()
 	card, err := giver.Assign(ctx, token, sets)
 	if err != nil {
 		return err
@@ -165,6 +179,31 @@ func (ps *parents) assign(ctx context.Context, giver nic.Addresser, w parentNetw
 	return nil
 }
 
+// changing notes that the addresses of a NIC change, until end is called.
+func (ps *parents) changing(w parentNetwork, token string) (end func()) {
+	note := func(when int) {
+		if n := ps.poolLocked(w.id).find(token); n != nil {
+			n.changed = when
+		}
+	}
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	note(math.MaxInt)
+	return func() {
+		ps.mu.Lock()
+		defer ps.mu.Unlock()
+		ps.changes++
+		note(ps.changes)
+	}
+}
+
+// changedSoFar is how often addresses have changed. Who asks the provider what there is looks here first.
+func (ps *parents) changedSoFar() int {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	return ps.changes
+}
+
 // know asks the provider what there is, if that has not been done since the start, and returns how many sets of addresses a NIC may have.
 func (ps *parents) know(ctx context.Context) (listed bool, most int, err error) {
 	ps.mu.Lock()
@@ -174,16 +213,18 @@ func (ps *parents) know(ctx context.Context) (listed bool, most int, err error) 
 	if known && most > 0 {
 		return false, most, nil
 	}
+	before := ps.changedSoFar()
 	all, err := ps.plugs.list(ctx)
 	if err != nil {
 		return false, 0, err
 	}
-	ps.learn(all)
+	ps.learn(all, before)
 	return !known, ps.plugs.addressesEach(), nil
 }
 
-// learn notes what the provider has. Addresses of which nobody knew cool first: it is not known who had them.
-func (ps *parents) learn(all []nic.Card) {
+// learn notes what the provider has. Addresses of which nobody knew cool first: it is not known who had them. before is changedSoFar, as it was
+// before the provider was asked: all is behind for a NIC whose addresses have changed since.
+func (ps *parents) learn(all []nic.Card, before int) {
 	here := map[heddle.MAC]bool{}
 	for _, l := range ps.plugs.host.now().Links {
 		here[l.MAC] = true
@@ -193,12 +234,14 @@ func (ps *parents) learn(all []nic.Card) {
 	ps.listed = true
 	for _, own := range ps.pools {
 		for _, c := range all {
-			if n := own.find(c.Token); n != nil {
+			if n := own.find(c.Token); n != nil && n.changed <= before {
 				n.learn(c, time.Now().Add(coolDown))
 			}
 		}
 		for _, n := range own.nics { // a list may lack a new one
-			n.gone = !here[n.MAC]
+			if n.changed <= before {
+				n.gone = !here[n.MAC]
+			}
 		}
 	}
 }
@@ -230,32 +273,27 @@ func (ps *parents) keep(ctx context.Context) error {
 		errs = append(errs, ps.keepOne(ctx, w))
 	}
 	ps.mu.Lock()
-	var gone []parentNetwork
+	var others []string
 	for id := range ps.pools {
 		if !stays[id] {
-			gone = append(gone, parentNetwork{id: id})
+			others = append(others, id)
 		}
 	}
 	ps.mu.Unlock()
-	for _, w := range gone {
-		ps.dropAll(w)
+	for _, id := range others {
+		ps.dropAll(id)
 	}
 	return errors.Join(errs...)
 }
 
 func (ps *parents) keepOne(ctx context.Context, w parentNetwork) error {
-	defer ps.taking.Lock(w.id)()
-	for {
-		ps.mu.Lock()
-		_, ready, _ := ps.poolLocked(w.id).counts(time.Now())
-		ps.mu.Unlock()
-		if ready >= w.warm || ctx.Err() != nil {
-			break
-		}
-		if err := ps.grow(ctx, w); err != nil {
+	for more := true; more; {
+		var err error
+		if more, err = ps.growWarm(ctx, w); err != nil {
 			return err
 		}
 	}
+	defer ps.taking.Lock(w.id)()
 	ps.dropEmpty(w, w.warm)
 	ps.mu.Lock()
 	on, addrs, is := ps.poolLocked(w.id).takeSurplus(w.warm, time.Now())
@@ -269,7 +307,20 @@ func (ps *parents) keepOne(ctx context.Context, w parentNetwork) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, offerTime)
 	defer cancel()
+	defer ps.changing(w, on.Token)()
 	return giver.Unassign(ctx, on.Token, addrs[0].Addr()) // after an error it is learned again
+}
+
+// growWarm gets one more set if fewer are ready than the network wants to wait. An attach that has none may come between two of them.
+func (ps *parents) growWarm(ctx context.Context, w parentNetwork) (more bool, err error) {
+	defer ps.taking.Lock(w.id)()
+	ps.mu.Lock()
+	_, ready, _ := ps.poolLocked(w.id).counts(time.Now())
+	ps.mu.Unlock()
+	if ready >= w.warm || ctx.Err() != nil {
+		return false, nil
+	}
+	return true, ps.grow(ctx, w)
 }
 
 // dropEmpty has the NICs of a network taken out that nobody uses.
@@ -286,17 +337,20 @@ func (ps *parents) dropEmpty(w parentNetwork, warm int) {
 	}
 }
 
-// dropAll has the NICs of a network taken out that is gone.
-func (ps *parents) dropAll(w parentNetwork) {
-	defer ps.taking.Lock(w.id)()
+// dropAll has the NICs of a network taken out that is gone. One that was made meanwhile keeps them.
+func (ps *parents) dropAll(network string) {
+	defer ps.taking.Lock(network)()
+	if _, is := ps.network(network); is {
+		return
+	}
 	ps.mu.Lock()
 	var all []heddle.ParentNIC
-	if own := ps.pools[w.id]; own != nil {
+	if own := ps.pools[network]; own != nil {
 		for _, n := range own.nics {
 			all = append(all, n.ParentNIC)
 		}
 	}
-	delete(ps.pools, w.id)
+	delete(ps.pools, network)
 	ps.mu.Unlock()
 	for _, n := range all {
 		ps.plugs.giveBack(n.Token, n.MAC)

@@ -242,3 +242,26 @@ func netPrefixes(all ...string) (p []netip.Prefix) {
 	}
 	return p
 }
+
+// TestParentsSubnets: an endpoint gets one address of each subnet, all of them from the provider. A network that names other subnets is told so.
+func TestParentsSubnets(t *testing.T) {
+	inParents(t, "", func(t *testing.T, p *plugs, c *cloud) {
+		w, _ := p.parents.network("id")
+		a := &Agent{plugs: p, opt: Options{NICs: c}}
+		for _, x := range []struct {
+			subnets []netip.Prefix
+			fits    bool
+		}{{netPrefixes("10.0.0.0/24", "fd00::/64"), false}, {netPrefixes("10.0.0.0/16"), false}, {netPrefixes("fd00::/64"), false}, {netPrefixes("10.0.0.0/24"), true}} {
+			e := heddle.Endpoint{}
+			n := &network{Network: heddle.Network{ID: "id", Name: "net", Subnets: x.subnets}}
+			_, req, err := a.claimParent(t.Context(), w, n, heddle.AttachRequest{ID: containerID("a")}, &e)
+			used, _, _ := p.parents.pools["id"].counts(time.Now())
+			switch {
+			case x.fits && (err != nil || used != 1 || len(req.IPs) != 1 || e.Parent == nil):
+				t.Errorf("in %v it has %v, of %d in use: %v", x.subnets, req.IPs, used, err)
+			case !x.fits && (heddle.OutsidePool.In(err) == nil || used != 0 || !strings.HasSuffix(heddle.RemedyOf(err), " --subnet 10.0.0.0/24")):
+				t.Errorf("in %v, with %d in use: %v", x.subnets, used, err)
+			}
+		}
+	})
+}

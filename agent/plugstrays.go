@@ -46,14 +46,14 @@ func (p *plugs) follow(ctx context.Context) {
 // tidy makes what there is what is wanted: strays are taken out, moves are ended, NICs that left their containers are put back. Then
 // pools are filled. What fails does not keep the rest.
 func (p *plugs) tidy(ctx context.Context) error {
-	before := p.pooled()
+	before, changed := p.pooled(), p.parents.changedSoFar()
 	all, err := p.list(ctx)
 	if err != nil {
 		return err
 	}
 	lost := p.dropLost(all, before)
 	_, err = p.takeOutStrays(ctx, all)
-	p.parents.learn(all)
+	p.parents.learn(all, changed)
 	signal(p.fill)
 	return errors.Join(lost, err, p.endMoves(ctx, all), p.mend(ctx, all))
 }

@@ -20,8 +20,8 @@ import (
 const (
 	// CallTime is how long a call may take. The service answers earlier.
 	CallTime = 100 * time.Second
-	// maxAnswer bounds an answer's size in bytes: a service may be hostile.
-	maxAnswer = 1 << 20
+	// maxAnswer bounds an answer's size in bytes: a service may be hostile. There is room for the most NICs with the most addresses.
+	maxAnswer = 4 << 20
 )
 
 const serviceRemedy = "look at 'heddle nic serve' on the hypervisor, and at firewalls on the way"

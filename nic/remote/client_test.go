@@ -3,11 +3,13 @@ package remote
 import (
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -82,6 +84,26 @@ func TestOrderChecked(t *testing.T) {
 	}
 	if err := c.Unplug(context.Background(), "../offer"); !errors.Is(err, heddle.BadID.Sentinel()) {
 		t.Error(err)
+	}
+}
+
+// TestLongestList: as many NICs as a machine may have, with as many addresses as they may have, are an answer.
+func TestLongestList(t *testing.T) {
+	var all []nic.Card
+	for i := range 128 {
+		c := nic.Card{Token: fmt.Sprintf("%064d", i), Network: "lan", MAC: "0a:00:00:00:00:01", MTU: 1500, Plugged: true}
+		for j := range heddle.MaxFurther {
+			c.Further = append(c.Further, []netip.Prefix{netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 168, byte(100 + i), byte(j)}), 16),
+				netip.PrefixFrom(netip.AddrFrom16([16]byte{0: 0xfd, 1: 0xff, 2: 0xff, 3: 0xff, 4: 0xff, 5: 0xff, 6: 0xff, 7: 0xff, 8: 0xff, 9: 0xff, 10: 0xff, 11: 0xff, 12: 0xff, 13: 0xff, 14: byte(i + 16), 15: byte(j)}), 64)})
+		}
+		all = append(all, c)
+	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := against(t, 200, string(text)).List(context.Background()); err != nil || len(got) != len(all) {
+		t.Errorf("%d of %d bytes: %v", len(got), len(text), err)
 	}
 }
 

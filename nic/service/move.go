@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -61,6 +62,9 @@ func (s *Service) permit(ctx context.Context, port Port, to, as string) error {
 		why, remedy = "it is that machine's already", "name another machine"
 	case !slices.Contains(g.Networks, port.Card.Network):
 		why, remedy = "machine "+to+" may have no NIC on network "+port.Card.Network, "name another machine, or change the file of 'heddle nic serve'"
+	case len(port.Card.Further) > g.Addresses:
+		why = fmt.Sprintf("it has %d sets of further addresses, and a NIC of machine %s may have %d", len(port.Card.Further), to, g.Addresses)
+		remedy = "unassign them first, or raise addresses in the file of 'heddle nic serve'"
 	case port.Move.Taken && (port.Move.To != to || port.Move.As != as):
 		why, remedy = "machine "+port.Move.To+" is taking it over", "call it back first with --cancel"
 	}

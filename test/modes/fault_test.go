@@ -105,6 +105,23 @@ func TestTAPFaultAtEveryStep(t *testing.T) {
 	}
 }
 
+// TestAssignFaultGivesBack: addresses that an endpoint did not get are others'.
+func TestAssignFaultGivesBack(t *testing.T) {
+	w := world.New(t)
+	n := w.Plan("net", "bridge", func(n *heddle.Network) { n.Subnets[0] = netip.MustParsePrefix("10.20.0.0/29") })
+	s := &stage{w: w, net: n, want: w.Request(world.Netns{Name: "machine"}, "net", world.TAP)}
+	cell.Must(t, s.create())
+	cell.Must(t, s.attach())
+	if name, _, err := s.failAt(1, (*stage).assign); name != "ledger ports" || !errors.Is(err, errFault) {
+		t.Fatalf("at step %q: %v", name, err)
+	}
+	for i := range 4 {
+		w.Pod(t, fmt.Sprint("other", i), "net")
+	}
+	cell.Must(t, s.detach())
+	w.AuditEmpty(t)
+}
+
 func faultAtEveryStep(t *testing.T, mode string, f fault, options ...world.PodOption) {
 	w := world.New(t)
 	pod := world.NewNetns(t, "pod")
