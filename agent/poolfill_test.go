@@ -24,29 +24,31 @@ func offered(t *testing.T, p *plugs) {
 func TestPoolFilled(t *testing.T) {
 	inPool(t, "2-2", func(t *testing.T, p *plugs, c *cloud) {
 		offered(t, p)
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			p.keepPools(ctx)
-		}()
-		c.away = errors.New("broken")
-		for range 120 {
-			signal(p.fill)
-			time.Sleep(time.Second)
+		fill := func(seconds int) {
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				p.keepPools(ctx)
+			}()
+			for range seconds {
+				signal(p.fill)
+				time.Sleep(time.Second)
+			}
+			cancel()
+			<-ended
 		}
+		c.away = errors.New("broken")
+		fill(120)
 		asked := c.took()
 		if orders := strings.Count(asked, "plug w-") - strings.Count(asked, "unplug w-"); orders < 10 || orders > 20 {
 			t.Errorf("%d orders in two minutes", orders)
 		}
 		c.away = nil
-		signal(p.fill)
-		time.Sleep(2 * plugsEvery)
+		fill(1)
 		if got := p.poolText(); got != "2 warm, 0 cooling, target 2" {
 			t.Error(got)
 		}
-		cancel()
-		<-ended
 	})
 }
 
