@@ -71,7 +71,8 @@ func TestStrangeSockets(t *testing.T) {
 		if refused(t, err, heddle.NotPlugged); time.Since(start) > 10*time.Second {
 			t.Errorf("%s: after %v: %v", name, time.Since(start), err)
 		}
-		if ended := errors.Is(err, context.DeadlineExceeded); ended != (name == "still" || name == "half" || name == "thrice") {
+		// Three answers to one question reach who asked, or are never read: the library's goroutines decide.
+		if ended := errors.Is(err, context.DeadlineExceeded); name != "thrice" && ended != (name == "still" || name == "half") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if strange := strings.Contains(err.Error(), errStrange.Error()); strange != (name == "words" || name == "short") {
