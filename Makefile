@@ -17,10 +17,10 @@ PACKAGES := nftables iptables iproute2 iputils-ping procps kmod sockperf iperf3 
 # have a run of their own, beside all others. In both, those that take longest begin. More at once keep no
 # processor busier, and each other waiting, until something takes longer than a test allows.
 AT_ONCE  ?= $(shell expr 1 + $$(nproc))
-GUESTS_AT_ONCE ?= $(shell expr 1 + $$(nproc))
+GUESTS_AT_ONCE ?= $(shell nproc)
 LONGEST  := ./test/attack ./test/fleet ./test/hardship ./test/crash ./test/runtimes ./kernel ./test/modes
 # These come after the guests, which are through before the longest ones are.
-LATER    := ./cmd/heddle ./test/machines ./test/doctor ./test/fast ./test/handover ./lab ./test/join ./test/allocation ./test/install ./peer \
+LATER    := ./cmd/heddle ./test/doctor ./test/fast ./test/handover ./lab ./test/join ./test/allocation ./test/install ./peer \
             ./test/coexist ./test/overlay
 GUESTS   := ./test/attack ./test/modes ./kernel ./test/ipvlan ./test/fast ./test/direct ./test/doctor ./test/overlay \
             ./bpf ./lab ./trial ./test/vm
@@ -28,6 +28,8 @@ GUESTS   := ./test/attack ./test/modes ./kernel ./test/ipvlan ./test/fast ./test
 FIRST    := ./test/docker
 # A suite that mostly waits, and takes as long as all others, runs beside the rest of its package.
 OWN      := ^TestOwnAttacks$$
+# Its machines do one thing after the other, which takes as long as several packages: beside all others, from the beginning.
+MACHINES := ./test/machines
 # Those that many goroutines share are tested with the race detector, which needs gcc, and with
 # locks that check their order.
 RACED    := ./agent ./cluster ./store ./join ./resolver ./nic/service
@@ -46,7 +48,7 @@ export HEDDLE_TEST_PROGRAMS ?= $(CURDIR)/bin/test
 # Caches lie outside the repository.
 export HEDDLE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/heddle
 
-.PHONY: flaky bench-paths bench-docker bench-resolver docker-plugin docker-engine help build generate deps vm-kernels cni-plugins podman-packages cri-modules test test-pure test-most test-guests test-later test-own test-first test-raced race lock-order lint demo bench-attach bench-many soak man install uninstall deb vm-systemd vm-managers clean
+.PHONY: flaky bench-paths bench-docker bench-resolver docker-plugin docker-engine help build generate deps vm-kernels cni-plugins podman-packages cri-modules test test-pure test-most test-guests test-later test-own test-machines test-first test-raced race lock-order lint demo bench-attach bench-many soak man install uninstall deb vm-systemd vm-managers clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -94,7 +96,7 @@ test-pure: ## the tests that need no root: seconds
 test: deps build vm-kernels cni-plugins podman-packages cri-modules lint ## everything this machine can run
 	@echo "running all tests; what cannot run here is listed at the end"
 	@$(GO) build -o bin/test/report ./test/report
-	@bin/test/report <(make -s test-guests; make -s test-later) <(make -s test-most) <(make -s test-own) <(make -s test-first; make -s test-raced)
+	@bin/test/report <(make -s test-guests; make -s test-later) <(make -s test-most) <(make -s test-own) <(make -s test-machines) <(make -s test-first; make -s test-raced)
 
 # The parts of the tests, which run at once. They are not said as $$(MAKE) above: make -n would run
 # them.
@@ -102,9 +104,11 @@ test-first:
 	@nice -n -10 $(GO) test $(EACH) $(LINKED) $(FIRST)
 test-most:
 	@$(GO) test $(EACH) $(LINKED) -skip 'InGuests|$(OWN)' -p $(AT_ONCE) $(LONGEST) \
-	     $$($(GO) list ./... | grep -vxF $(patsubst .%,-e $(OURS)%,$(RACED) $(FIRST) $(LATER)))
+	     $$($(GO) list ./... | grep -vxF $(patsubst .%,-e $(OURS)%,$(RACED) $(FIRST) $(LATER) $(MACHINES)))
 test-own:
 	@$(GO) test $(EACH) $(LINKED) -run '$(OWN)' ./test/attack
+test-machines:
+	@$(GO) test $(EACH) $(LINKED) $(MACHINES)
 test-guests:
 	@$(GO) test $(EACH) $(LINKED) -run InGuests -p $(GUESTS_AT_ONCE) $(GUESTS)
 test-later:

@@ -70,7 +70,7 @@ func TestKillWithLease(t *testing.T) {
 			clearAll(t, a)
 			cell.Sh(t, "ip link show nic0 | grep -q 'state DOWN'")
 		}},
-		{name: "another address", prepare: attached, run: func(a *cell.Agent, _ string) error {
+		{name: "another address", prepare: attached, run: func(a *cell.Agent, pod string) error {
 			was, err := a.Endpoint(ctx, request("").ID)
 			if err != nil {
 				return err
@@ -88,6 +88,9 @@ func TestKillWithLease(t *testing.T) {
 				}
 				return hasItsLease(a)
 			})
+			if err == nil { // the change has some steps left; another attach waits for its end
+				_, err = a.Attach(ctx, request(pod))
+			}
 			return err
 		}, clear: clearAll, settle: func(t *testing.T, a *cell.Agent) {
 			server.Set(func() { server.TakesBack = false })

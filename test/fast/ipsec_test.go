@@ -11,11 +11,6 @@ import (
 	"github.com/heddle-network/heddle/test/world"
 )
 
-// TestInGuestsIPsec runs TestEncrypted where the kernel has ESP.
-func TestInGuestsIPsec(t *testing.T) {
-	vm.Guest{Modules: append(vm.DefaultModules(), "xfrm_user", "esp4", "authenc", "echainiv"), Only: "6.12"}.RunEverywhere(t, "^TestEncrypted$")
-}
-
 // TestEncrypted: between hosts whose policies demand ESP in transport mode (RFC 4303)
 // containers talk, and nothing of it is seen in clear; without the policies the fast
 // path has them again.
@@ -27,7 +22,7 @@ func TestEncrypted(t *testing.T) {
 		script := `ip xfrm state add src %[1]s dst %[2]s proto esp spi 0x10 mode transport ` + keys + `
 			ip xfrm state add src %[2]s dst %[1]s proto esp spi 0x10 mode transport ` + keys
 		if out, err := h.TrySh(script, h.Outer(), peer.Outer()); err != nil && !vm.InGuest() {
-			t.Skipf("this kernel has no ESP, TestInGuestsIPsec has: %v %s", err, out)
+			t.Skipf("this kernel has no ESP, TestInGuestsSegments has: %v %s", err, out)
 		} else if err != nil {
 			t.Fatal(err, out)
 		}

@@ -20,8 +20,9 @@ func TestInGuests(t *testing.T) {
 }
 
 // TestInGuestsSegments: a kernel without large segments of IPv4 (6.1) goes without. One mode shows
-// what the kernel has.
+// what the kernel has. TestEncrypted runs here, too, as these kernels have ESP.
 func TestInGuestsSegments(t *testing.T) {
-	g := vm.Guest{Small: map[string]string{"6.12": "^TestBigSegments$/^bridge_fast-path=true$"}}
-	g.RunEverywhere(t, "^TestBigSegments$/^(bridge|routed)_fast-path=true$")
+	g := vm.Guest{Modules: append(vm.DefaultModules(), "xfrm_user", "esp4", "authenc", "echainiv"),
+		Small: map[string]string{"6.12": "^TestBigSegments$/^bridge_fast-path=true$|^TestEncrypted$"}}
+	g.RunEverywhere(t, "^TestBigSegments$/^(bridge|routed)_fast-path=true$|^TestEncrypted$")
 }
