@@ -73,7 +73,9 @@ func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest,
 	}
 	for err == nil && !leased && !req.DryRun && hostHas(a.host.now(), n, addrs) {
 		n.pool.Give(req.ID) // the address goes to quarantine, so the next call takes another one
-		addrs, err = take(req.ID, req.IPs)
+		if err = a.checkLAN(n, req); err == nil {
+			addrs, err = take(req.ID, req.IPs)
+		}
 	}
 	if err != nil {
 		return e, err
@@ -125,17 +127,13 @@ func (a *Agent) checkClaimsNothing(n *network, req heddle.AttachRequest) error {
 	return nil
 }
 
-// checkLAN refuses, on a parent's LAN, the addresses of the host itself.
+// checkLAN refuses, on a parent's LAN, the addresses of the host itself and of its router.
 func (a *Agent) checkLAN(n *network, req heddle.AttachRequest) error {
-	if _, guest := n.mode.(heddle.LANMode); !guest {
-		return nil
-	}
-	h := a.host.now()
-	parent, _ := h.Link(n.Parent)
-	for _, addr := range hostAddresses(n.mode, h, parent) {
-		if slices.Contains(req.IPs, addr) {
+	taken := takenOnLAN(a.host.now(), n)
+	for _, addr := range req.IPs {
+		if slices.Contains(taken, addr) {
 			return heddle.Errorf(heddle.AddressTaken, "lease address", addr.String()+" to endpoint "+req.ID.String(),
-				"the host itself has the address", "choose another address, or leave it out")
+				"the host itself or its router has the address", "choose another address, or leave it out")
 		}
 	}
 	return nil
@@ -144,12 +142,17 @@ func (a *Agent) checkLAN(n *network, req heddle.AttachRequest) error {
 // hostHas reports whether, on a parent's LAN, the host or its router now has one of
 // the addresses.
 func hostHas(h heddle.HostFacts, n *network, addrs []netip.Prefix) bool {
+	taken := takenOnLAN(h, n)
+	return slices.ContainsFunc(addrs, func(p netip.Prefix) bool { return slices.Contains(taken, p.Addr()) })
+}
+
+// takenOnLAN returns which addresses the host and its router now have on a parent's LAN, if the network is on one.
+func takenOnLAN(h heddle.HostFacts, n *network) []netip.Addr {
 	if _, guest := n.mode.(heddle.LANMode); !guest {
-		return false
+		return nil
 	}
 	parent, _ := h.Link(n.Parent)
-	taken := append(slices.Clone(parent.Gateways), hostAddresses(n.mode, h, parent)...)
-	return slices.ContainsFunc(addrs, func(p netip.Prefix) bool { return slices.Contains(taken, p.Addr()) })
+	return append(slices.Clone(parent.Gateways), hostAddresses(n.mode, h, parent)...)
 }
 
 // forgetStaleDefault drops the record of who has the namespace's default route if that endpoint is

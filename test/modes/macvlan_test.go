@@ -172,6 +172,13 @@ func TestMacvlanRefusals(t *testing.T) {
 	wantCode(t, err, heddle.BadPort)
 	_, err = w.Attach(ctx, w.Request(world.Netns{Name: "a", Path: "/run/netns/a"}, "lan", world.IP(world.Host4.String())))
 	wantCode(t, err, heddle.AddressTaken)
+	// The host's router is another one than the network's.
+	cell.Must(t, w.DeleteNetwork("lan"))
+	w.Network(t, "other", "macvlan", onLAN, func(n *heddle.Network) {
+		n.Ranges, n.Gateways = nil, []netip.Addr{netip.MustParseAddr("192.0.2.3"), netip.MustParseAddr("2001:db8::3")}
+	})
+	_, err = w.Attach(ctx, w.Request(world.Netns{Name: "a", Path: "/run/netns/a"}, "other", world.IP(world.Outside4.String())))
+	wantCode(t, err, heddle.AddressTaken)
 }
 
 // TestMacvlanPathGone: a container whose namespace has lost its name, but lives,
