@@ -2,13 +2,18 @@ package world
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/frames"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 // TAP asks for a TAP device in place of a container's interface.
@@ -30,7 +35,14 @@ func (w *World) Machine(t testing.TB, name, network string, options ...PodOption
 // Plug opens an endpoint's TAP device for the stack in the namespace, and gives it the endpoint's MAC address and addresses.
 func (n Netns) Plug(t testing.TB, r heddle.AttachReply) {
 	t.Helper()
-	port, err := frames.OpenTAP(r.Endpoint.Port)
+	var port *os.File
+	_, err := poll.Until(Patience, 5*time.Millisecond, func() (err error) {
+		// The agent, which makes a lost device anew, has it open for a moment.
+		if port, err = frames.OpenTAP(r.Endpoint.Port); err != nil && !errors.Is(err, unix.EBUSY) {
+			err = poll.Final(err)
+		}
+		return err
+	})
 	cell.Must(t, err)
 	var own *os.File
 	cell.Must(t, n.Do(func() (err error) {
