@@ -25,6 +25,9 @@ type parents struct {
 	changes int
 }
 
+// assignTime limits a change of a NIC's addresses. A cloud may take seconds, and it may have to be waited until it is known what an earlier call has done.
+const assignTime = 30 * time.Second
+
 // parentToken begins the tokens of NICs that endpoints share.
 const parentToken = "p-"
 
