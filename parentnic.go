@@ -13,6 +13,8 @@ type ParentNIC struct {
 	Token string `json:"token"`
 	// Gateways are those of the NIC's network, at most one of each family.
 	Gateways []netip.Addr `json:"gateways,omitempty"`
+	// Closed are destinations that no container may reach by the NIC; see PluggedNIC.
+	Closed []netip.Prefix `json:"closed,omitempty"`
 }
 
 // ParentPlugger is an optional interface of modes whose endpoints can share NICs that a provider plugs in.

@@ -42,7 +42,8 @@ func (ps *parents) grow(ctx context.Context, w parentNetwork) error {
 	ps.mu.Lock()
 	own := ps.poolLocked(w.id)
 	ps.changes++
-	own.nics = append(own.nics, &sharedNIC{ParentNIC: heddle.ParentNIC{Name: n.Name, MAC: n.MAC, MTU: n.Was.MTU, Token: card.Token, Gateways: card.Gateways}, changed: ps.changes})
+	own.nics = append(own.nics, &sharedNIC{changed: ps.changes,
+		ParentNIC: heddle.ParentNIC{Name: n.Name, MAC: n.MAC, MTU: n.Was.MTU, Token: card.Token, Gateways: card.Gateways, Closed: card.Closed}})
 	ps.mu.Unlock()
 	err = ps.assign(ctx, giver, w, card.Token, 1)
 	if err == nil {
@@ -68,7 +69,7 @@ func (ps *parents) plugIn(ctx context.Context, w parentNetwork) (heddle.NIC, nic
 
 // assign has the provider give a NIC further addresses.
 func (ps *parents) assign(ctx context.Context, giver nic.Addresser, w parentNetwork, token string, sets int) error {
-	ctx, cancel := context.WithTimeout(ctx, offerTime)
+	ctx, cancel := context.WithTimeout(ctx, assignTime)
 	defer cancel()
 	if err := ps.plugs.trip.step("assign address"); err != nil {
 		return err
