@@ -51,6 +51,8 @@ func (r *room) damage(ns string, o heddle.Object) (collateral bool) {
 		return true
 	case heddle.Neighbour:
 		r.sh(fmt.Sprintf("ip%sneighbour delete %s dev %s", in, x.Addr, x.Link))
+	case heddle.Proxy:
+		r.sh(fmt.Sprintf("ip%sneighbour delete proxy %s dev %s", in, x.Addr, x.Link))
 	case heddle.Route:
 		x = filled(x)
 		r.sh(fmt.Sprintf("ip%sroute delete %s %s table %d proto 104 metric %d", in, x.Type, x.Dst, x.Table, x.Metric))
