@@ -33,6 +33,7 @@ func scenes(t testing.TB) []scene {
 	return []scene{
 		newScene(t, bridge.Mode{}, own, nil, 1),
 		newScene(t, routed.Mode{}, own, map[string]string{"table": "auto", "next-hop": "198.51.100.1+2001:db8:1::1"}, 1),
+		newScene(t, routed.Mode{}, own, map[string]string{"plug": "lan"}, 1),
 		newScene(t, macvlan.Mode{}, lan, nil, 0),
 	}
 }
@@ -43,6 +44,12 @@ func newScene(t testing.TB, mode heddle.Mode, subnets []netip.Prefix, options ma
 	for _, subnet := range subnets {
 		n.Gateways = append(n.Gateways, subnet.Addr().Next())
 	}
+	var on *heddle.ParentNIC
+	if options["plug"] != "" {
+		on = &heddle.ParentNIC{Name: "up0", MAC: uplink.MAC, MTU: 1500, Gateways: n.Gateways, Routed: &heddle.RoutedNIC{Table: heddle.ParentTables,
+			Addrs: []netip.Prefix{netip.MustParsePrefix("10.20.255.1/16"), netip.MustParsePrefix("fd20::ff01/64")}}}
+		s.name, n.Parent, n.Gateways = "plugged", "", nil
+	}
 	facts := heddle.HostFacts{Name: "h", Links: []heddle.LinkFact{uplink}}
 	cell.Must(t, mode.Check(facts, n))
 	var err error
@@ -52,7 +59,7 @@ func newScene(t testing.TB, mode heddle.Mode, subnets []netip.Prefix, options ma
 	s.network.Host = s.network.Host.Filter(slow)
 	s.endpoint = func(i int) heddle.Plan {
 		id := heddle.EndpointID{Container: fmt.Sprintf("c%d", i), IfName: "eth0"}
-		e := heddle.Endpoint{ID: id, Network: n.ID, NetworkName: n.Name, MTU: 1400, MAC: id.DefaultMAC(n.ID, 0), Slot: i, DefaultRoute: true}
+		e := heddle.Endpoint{ID: id, Network: n.ID, NetworkName: n.Name, MTU: 1400, MAC: id.DefaultMAC(n.ID, 0), Slot: i, DefaultRoute: true, Parent: on}
 		for _, subnet := range subnets {
 			addr := subnet.Addr()
 			for range i + 10 {
