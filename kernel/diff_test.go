@@ -36,6 +36,9 @@ func (r *room) damage(ns string, o heddle.Object) (collateral bool) {
 		if x.Value == "0" {
 			value = "1"
 		}
+		if strings.Contains(x.Name, "/neigh/") {
+			value = "80" // hundredths of a second
+		}
 		r.sh("ip netns exec " + ns + " sysctl -qw " + x.Name + "=" + value)
 		return strings.HasSuffix(x.Name, "/disable_ipv6") // addresses and routes go with it
 	case heddle.Element:
