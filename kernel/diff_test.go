@@ -171,6 +171,15 @@ func (s scenario) drifts() map[string]string {
 	if s.name == "tunnel" {
 		return tunnelDrifts
 	}
+	if s.name == "plugged" { // the rest is as in scenario routed
+		return map[string]string{
+			"ip rule add priority 26879 from 10.20.0.0/16 lookup main protocol 104":                                                  "rule/26879/10.20.0.0/16/all",
+			"ip rule delete priority 26879 from 10.20.0.0/16; ip rule add priority 26879 from 10.20.0.0/16 lookup main protocol 104": "rule/26879/10.20.0.0/16/all",
+			"ip -6 rule delete priority 26880 from fd20::2; ip -6 rule add priority 26880 from fd20::2 lookup 77 protocol 104":       "rule/26880/fd20::2/128/all",
+			"ip route change default via 10.20.0.1 dev up0 onlink mtu 1000 table 6946816 proto 104":                                  "route/6946816/0.0.0.0/0/0/up0",
+			"ip route change unreachable default metric 4294967295 mtu 1300 table 6946816 proto 104":                                 "route/6946816/0.0.0.0/0/4294967295/",
+		}
+	}
 	bridged := s.mode.Name() == "bridge"
 	all := map[string]string{
 		"ip link set PORT mtu 1300":                                                     "link/PORT",

@@ -36,6 +36,9 @@ func (a *attempt) rule(s *session, x heddle.Rule) error {
 			}
 			a.recordUndo(x.Key(), func() error { return s.rt.execute(ruleRequest(unix.RTM_NEWRULE, excl, old)) })
 			err = errors.Join(err, s.rt.execute(ruleRequest(unix.RTM_DELRULE, 0, old)))
+			if x.OnlyGrouped && !old.OnlyGrouped { // a request that does not say so is about either (rule_find): the new one may have gone first
+				err = errors.Join(err, ignoreAbsent(s.rt.execute(ruleRequest(unix.RTM_DELRULE, 0, old))), s.rt.execute(ruleRequest(unix.RTM_NEWRULE, excl, x)))
+			}
 		}
 		return err
 	})
