@@ -10,9 +10,9 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Assign gives the interface of a virtual machine further addresses, until it has at least that many sets of them: all, or none. It returns
-// the endpoint.
-func (a *Agent) Assign(ctx context.Context, id heddle.EndpointID, sets int) (heddle.Endpoint, error) {
+// Assign gives the interface of a virtual machine further addresses, until it has at least that many sets of them: all, or none. The first set that is
+// new has the addresses ips, at most one of each family. It returns the endpoint.
+func (a *Agent) Assign(ctx context.Context, id heddle.EndpointID, sets int, ips ...netip.Addr) (heddle.Endpoint, error) {
 	const op = "assign addresses to endpoint"
 	if sets < 0 || sets > heddle.MaxFurther {
 		return heddle.Endpoint{}, heddle.Errorf(heddle.BadArgument, op, id.String(), fmt.Sprintf("%d is no number of sets of addresses", sets), fmt.Sprintf("give 0 to %d", heddle.MaxFurther))
@@ -21,10 +21,11 @@ func (a *Agent) Assign(ctx context.Context, id heddle.EndpointID, sets int) (hed
 		e.Further = slices.Clone(e.Further)
 		for len(e.Further) < sets {
 			number := freeNumber(e.Further)
-			addrs, err := n.pool.Take(id.FurtherID(number), nil)
+			addrs, err := n.pool.Take(id.FurtherID(number), ips)
 			if err != nil {
 				return err
 			}
+			ips = nil
 			e.Further = append(e.Further, heddle.AddressSet{Number: number, Addrs: addrs})
 		}
 		return nil

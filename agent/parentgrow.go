@@ -87,7 +87,7 @@ func (ps *parents) plugIn(ctx context.Context, w parentNetwork) (heddle.NIC, nic
 
 // assign has the provider give a NIC further addresses.
 func (ps *parents) assign(ctx context.Context, giver nic.Addresser, w parentNetwork, token string, sets int) error {
-	ctx, cancel := context.WithTimeout(ctx, offerTime)
+	ctx, cancel := context.WithTimeout(ctx, assignTime)
 	defer cancel()
 	if err := ps.plugs.trip.step("assign address"); err != nil {
 		return err

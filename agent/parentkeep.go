@@ -50,7 +50,7 @@ func (ps *parents) keepOne(ctx context.Context, w parentNetwork) error {
 	if err := ps.plugs.trip.step("unassign address"); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, offerTime)
+	ctx, cancel := context.WithTimeout(ctx, assignTime)
 	defer cancel()
 	defer ps.changing(w, on.Token)()
 	return giver.Unassign(ctx, on.Token, addrs[0].Addr()) // after an error it is learned again

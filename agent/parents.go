@@ -25,6 +25,9 @@ type parents struct {
 	changes int
 }
 
+// assignTime limits a change of a NIC's addresses. A cloud may take seconds, and it may have to be waited until it is known what an earlier call has done.
+const assignTime = 30 * time.Second
+
 // parentToken begins the tokens of NICs that endpoints share.
 const parentToken = "p-"
 
@@ -117,5 +120,5 @@ func (ps *parents) restore(e heddle.Endpoint) {
 // oneAddress is the error for a provider whose NICs have no further addresses.
 func oneAddress(op, object string) error {
 	return heddle.Errorf(heddle.BadOption, op, object, "who plugs NICs into this machine gives each one address of a family",
-		"set addresses in the file of 'heddle nic serve', or use a network of mode direct")
+		"set addresses in the file of 'heddle nic serve', or in a cloud take a type of instance whose NICs may have several; or use a network of mode direct")
 }

@@ -70,6 +70,9 @@ func TestParents(t *testing.T) {
 		if got := c.said(); got != "plug, assign 1, assign 2" || a.Parent.Token != b.Parent.Token || a.Addrs[0] == b.Addrs[0] {
 			t.Errorf("%s: %+v, %+v", got, a, b)
 		}
+		if !slices.Equal(a.Parent.Closed, c.cards[a.Parent.Token].Closed) || len(a.Parent.Closed) != 1 {
+			t.Errorf("the NIC must not lead to what is closed: %+v", a.Parent)
+		}
 		if again := shared(t, p, "b"); again.Addrs[0] != b.Addrs[0] || c.said() != "" {
 			t.Errorf("an attach that is tried again: %+v", again)
 		}

@@ -98,7 +98,7 @@ func (c *cloud) Plug(ctx context.Context, o nic.Order) (nic.Card, error) {
 	if known && card.Network != o.Network {
 		return card, heddle.Errorf(heddle.EndpointDiffers, "plug NIC", o.Token, "it is on another network", "")
 	}
-	card = nic.Card{Token: o.Token, Network: o.Network, MAC: o.MAC, Addrs: c.first, MTU: 1500, Plugged: true}
+	card = nic.Card{Token: o.Token, Network: o.Network, MAC: o.MAC, Addrs: c.first, MTU: 1500, Plugged: true, Closed: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")}}
 	if o.From != "" {
 		card.Dark = time.Second
 	}

@@ -66,7 +66,7 @@ func NewServer(a *agent.Agent, log *slog.Logger) *Server {
 		if q.Without.IsValid() {
 			return a.Unassign(ctx, q.ID, q.Without)
 		}
-		return a.Assign(ctx, q.ID, q.Sets)
+		return a.Assign(ctx, q.ID, q.Sets, q.IPs...)
 	}))
 	s.mux.HandleFunc("GET "+client.PathCheck, withoutBody(func(*http.Request) (any, error) { return a.Check(heddle.EndpointID{}) }))
 	s.mux.HandleFunc("GET "+client.PathCheck+"/{container}/{ifname}", s.withEndpoint(func(id heddle.EndpointID) (any, error) { return a.Check(id) }))

@@ -107,9 +107,10 @@ func (c *Client) Label(ctx context.Context, id heddle.EndpointID, change heddle.
 	return e, c.call(ctx, "POST", PathLabel, LabelRequest{id, change}, &e)
 }
 
-// Assign gives the interface of a virtual machine further addresses, until it has that many sets of them.
-func (c *Client) Assign(ctx context.Context, id heddle.EndpointID, sets int) (e heddle.Endpoint, err error) {
-	return e, c.call(ctx, "POST", PathFurther, FurtherRequest{ID: id, Sets: sets}, &e)
+// Assign gives the interface of a virtual machine further addresses, until it has that many sets of them. The first set that is new has the
+// addresses ips, at most one of each family.
+func (c *Client) Assign(ctx context.Context, id heddle.EndpointID, sets int, ips ...netip.Addr) (e heddle.Endpoint, err error) {
+	return e, c.call(ctx, "POST", PathFurther, FurtherRequest{ID: id, Sets: sets, IPs: ips}, &e)
 }
 
 // Unassign takes the set of further addresses with that address from the interface of a virtual machine.

@@ -113,10 +113,11 @@ type LabelRequest struct {
 // FurtherRequest is the body of a POST to PathFurther. The answer is the endpoint.
 type FurtherRequest struct {
 	ID heddle.EndpointID `json:"id"`
-	// Sets is how many sets of further addresses the endpoint shall have at least. Without asks that it shall not have the one with that
-	// address.
-	Sets    int        `json:"sets,omitempty"`
-	Without netip.Addr `json:"without,omitzero"`
+	// Sets is how many sets of further addresses the endpoint shall have at least, IPs are addresses of the first one that is new. Without asks that
+	// it shall not have the one with that address.
+	Sets    int          `json:"sets,omitempty"`
+	IPs     []netip.Addr `json:"ips,omitempty"`
+	Without netip.Addr   `json:"without,omitzero"`
 }
 
 // GCRequest is the body of a POST to PathGC; see agent.GC.

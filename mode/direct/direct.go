@@ -12,7 +12,6 @@
 package direct
 
 import (
-	"hash/crc32"
 	"net/netip"
 	"slices"
 	"strings"
@@ -160,7 +159,7 @@ func (Mode) Endpoint(_ heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 	switch {
 	case e.NIC.Plugged != nil:
 		s = stateOnSubnet(networkOf(n, e), e)
-		s.Routes = append(closedRoutes(e), s.Routes...)
+		s.Routes = append(parts.ClosedRoutes(e, e.NIC.Plugged.Closed), s.Routes...)
 	case len(n.Subnets) > 0, n.FromDHCP():
 		s = stateOnSubnet(n.LeasedTo(e), e)
 	default:
@@ -170,16 +169,6 @@ func (Mode) Endpoint(_ heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 	nic.IfName, nic.Alias = e.Interface(), e.ID.NICAlias(nic.Name)
 	s.NICs = []heddle.NIC{nic}
 	return heddle.Plan{Pod: s}, nil
-}
-
-// closedRoutes keep the container from what its NIC must not lead to. They are made before any other route, and removed after
-// them. Each interface of a container has its own, told apart by the metric.
-func closedRoutes(e heddle.Endpoint) (all []heddle.Route) {
-	metric := 1 + crc32.ChecksumIEEE([]byte(e.Interface()))>>1
-	for _, p := range e.NIC.Plugged.Closed {
-		all = append(all, heddle.Route{Dst: p, Type: "unreachable", Metric: metric})
-	}
-	return all
 }
 
 // networkOf is the network with the subnets and gateways of the endpoint's plugged NIC.

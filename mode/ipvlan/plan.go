@@ -37,21 +37,32 @@ func (m Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error)
 		return heddle.Plan{Host: s}, err
 	}
 	s.Sysctls = append(s.Sysctls, parts.Forwarding(h, n)...)
+	for _, p := range all {
+		s = caught(s, n, slave.Name, p)
+	}
+	return heddle.Plan{Host: s}, nil
+}
+
+// caught redirects what containers send to a prefix to the host's device, and has it go nowhere else: without that, a packet that the
+// host's rules have not rewritten would leave by the parent and be redirected again.
+func caught(s heddle.State, n heddle.Network, slave string, p netip.Prefix) heddle.State {
+	s = nowhere(s, slave, p)
 	by := n.Options["redirect"]
 	if by == "auto" {
 		by = ""
 	}
-	for _, p := range all {
-		// without this, a packet that the host's rules have not rewritten would leave by the
-		// parent and be redirected again
-		nowhere := heddle.Route{Dst: heddle.FamilyOf(p.Addr()).Any(), Type: "unreachable", Table: serviceTable}
-		if !slices.Contains(s.Routes, nowhere) {
-			s.Routes = append(s.Routes, nowhere)
-		}
-		s.Rules = append(s.Rules, heddle.Rule{Priority: servicePriority, Iif: slave.Name, To: p, Table: serviceTable})
-		s.Redirects = append(s.Redirects, heddle.Redirect{Link: parent.Name, To: slave.Name, Prefix: p, By: by})
+	s.Redirects = append(s.Redirects, heddle.Redirect{Link: n.Parent, To: slave, Prefix: p, By: by})
+	return s
+}
+
+// nowhere has the host forward nothing to a prefix that comes in by an interface.
+func nowhere(s heddle.State, from string, p netip.Prefix) heddle.State {
+	none := heddle.Route{Dst: heddle.FamilyOf(p.Addr()).Any(), Type: "unreachable", Table: serviceTable}
+	if !slices.Contains(s.Routes, none) {
+		s.Routes = append(s.Routes, none)
 	}
-	return heddle.Plan{Host: s}, nil
+	s.Rules = append(s.Rules, heddle.Rule{Priority: servicePriority, Iif: from, To: p, Table: serviceTable})
+	return s
 }
 
 // beside makes the host's guard check what containers send to the host through the parent: to the
@@ -125,12 +136,15 @@ func (m Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) 
 		return heddle.Plan{}, parts.CheckParent(h, n)
 	}
 	plan := heddle.Plan{Pod: pod(n, e)}
+	if e.Parent != nil {
+		plan.Pod.Routes = append(parts.ClosedRoutes(e, e.Parent.Closed), plan.Pod.Routes...)
+	}
 	beside := parts.AddressesBeside(parent, n, e)
 	if n.FromDHCP() && len(beside) == 0 {
 		return plan, nil // by the word of a server in the LAN the host sends nothing there
 	}
 	if e.Parent != nil {
-		shared, err := m.onPlugged(h, n)
+		shared, err := m.onPlugged(h, n, *e.Parent)
 		if err != nil {
 			return heddle.Plan{}, err
 		}

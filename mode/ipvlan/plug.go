@@ -1,6 +1,8 @@
 package ipvlan
 
 import (
+	"slices"
+
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/mode/parts"
 )
@@ -23,13 +25,22 @@ func (m Mode) checkPlug(h heddle.HostFacts, n heddle.Network) error {
 }
 
 // onPlugged is what the host has for endpoints on a parent that was plugged in: the parent, up and without addresses of its own, and what the
-// endpoints on it share. The firewall is the network's.
-func (m Mode) onPlugged(h heddle.HostFacts, n heddle.Network) (heddle.State, error) {
+// endpoints on it share. The firewall is the network's. What the NIC must not lead to is kept from the containers by the host, too, for they can change
+// their own routes: what they send there is taken off the parent, and goes nowhere.
+func (m Mode) onPlugged(h heddle.HostFacts, n heddle.Network, on heddle.ParentNIC) (heddle.State, error) {
 	shared, err := m.Network(h, n)
 	s := shared.Host
 	s.Firewall = nil
 	s.Links = append([]heddle.Link{{Name: n.Parent}}, s.Links...)
 	// the devices on it do without; the host would have a link-local address there, and be reached at it
 	s.Sysctls = append(s.Sysctls, heddle.Sysctl{Name: "net/ipv6/conf/" + n.Parent + "/disable_ipv6", Value: "1"})
+	parent, _ := h.Link(n.Parent)
+	slave := heddle.Slave(parent, subMode(n)).Name
+	for _, p := range on.Closed {
+		s = nowhere(s, n.Parent, p) // what is sent to the parent's own MAC address arrives there
+		if !slices.ContainsFunc(s.Redirects, func(r heddle.Redirect) bool { return r.Prefix == p }) {
+			s = caught(s, n, slave, p)
+		}
+	}
 	return s, err
 }

@@ -44,3 +44,42 @@ func TestPlugged(t *testing.T) {
 		t.Errorf("an endpoint on the same NIC makes %v", add.Links)
 	}
 }
+
+// TestClosed: what a NIC must not lead to is closed to a container by a route of its own, in the families of its addresses, and by the host in both: what
+// is sent there leaves by no parent, and is forwarded from none.
+func TestClosed(t *testing.T) {
+	closed := []netip.Prefix{netip.MustParsePrefix("100.100.100.200/32"), netip.MustParsePrefix("fd00:100::100:200/128")}
+	for _, services := range []string{"", "172.16.0.0/12", "100.100.100.200/32"} {
+		n := network(plugged)
+		n.Options["services"] = services
+		l, _ := facts.Link("eth1")
+		p, err := Mode{}.Endpoint(facts, n, heddle.Endpoint{ID: heddle.EndpointID{Container: "a", IfName: "eth0"}, DefaultRoute: true, MTU: 1500, MAC: l.MAC,
+			Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.11/16")}, Parent: &heddle.ParentNIC{Name: "eth1", MAC: l.MAC, MTU: 1500, Closed: closed}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first := p.Pod.Routes[0]; first.Dst != closed[0] || first.Type != "unreachable" || slices.ContainsFunc(p.Pod.Routes[1:], func(r heddle.Route) bool { return r.Type != "" }) {
+			t.Errorf("services %q: the container has %+v", services, p.Pod.Routes)
+		}
+		slave := heddle.Slave(l, "l2").Name
+		for _, c := range closed {
+			caught := 0
+			for _, r := range p.Host.Redirects {
+				if r == (heddle.Redirect{Link: "eth1", To: slave, Prefix: c}) {
+					caught++
+				}
+			}
+			if caught != 1 {
+				t.Errorf("services %q: %v is caught %d times: %+v", services, c, caught, p.Host.Redirects)
+			}
+			for _, from := range []string{"eth1", slave} {
+				if !slices.Contains(p.Host.Rules, heddle.Rule{Priority: servicePriority, Iif: from, To: c, Table: serviceTable}) {
+					t.Errorf("services %q: what comes by %s for %v is forwarded: %+v", services, from, c, p.Host.Rules)
+				}
+			}
+			if !slices.Contains(p.Host.Routes, heddle.Route{Dst: heddle.FamilyOf(c.Addr()).Any(), Type: "unreachable", Table: serviceTable}) {
+				t.Errorf("services %q: %+v", services, p.Host.Routes)
+			}
+		}
+	}
+}

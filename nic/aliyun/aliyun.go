@@ -7,9 +7,11 @@ import (
 	"context"
 	"crypto/x509"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/nic"
@@ -33,9 +35,19 @@ type Provider struct {
 	kind     *kind              // nil if it is not known yet
 	// making are tokens whose NICs are being made, or may not be listed yet.
 	making map[string]bool
+	// lately are the addresses that NICs have got or lost, by the NIC's ID. The list may not say so yet.
+	lately map[string]map[netip.Addr]change
+	// sureFrom is when the list will have all that was done to a NIC's addresses; for those that are not in it, it is some time after opened.
+	sureFrom map[string]time.Time
+	opened   time.Time
+	// readdressing holds one value while the addresses of a NIC are changed.
+	readdressing chan struct{}
 }
 
-var _ nic.Provider = (*Provider)(nil)
+var (
+	_ nic.Provider  = (*Provider)(nil)
+	_ nic.Addresser = (*Provider)(nil)
+)
 
 // Open returns the provider of a file; it does not ask anything yet. Its errors are of code heddle.BadArgument.
 func Open(file string) (*Provider, error) {
@@ -48,7 +60,8 @@ func Open(file string) (*Provider, error) {
 		return nil, err
 	}
 	m := newMetadata()
-	return &Provider{config: c, authorities: authorities, meta: m, role: newRole(m), starting: make(chan struct{}, 1), switches: map[string]vSwitch{}, making: map[string]bool{}}, nil
+	return &Provider{config: c, authorities: authorities, meta: m, role: newRole(m), starting: make(chan struct{}, 1), switches: map[string]vSwitch{}, making: map[string]bool{},
+		lately: map[string]map[netip.Addr]change{}, sureFrom: map[string]time.Time{}, opened: time.Now(), readdressing: make(chan struct{}, 1)}, nil
 }
 
 // start finds out what this machine is.
@@ -95,6 +108,7 @@ func (p *Provider) Unplug(ctx context.Context, token string) error {
 		if _, err := p.drive(ctx, e.ID, gone); err != nil {
 			return err
 		}
+		p.forget(e.ID)
 	}
 	p.made(token)
 	return nil

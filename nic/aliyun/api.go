@@ -77,18 +77,23 @@ func (t *transport) Call(r *http.Request, _ *http.Transport) (*http.Response, er
 	return answer, err
 }
 
-// action is a call of the API.
+// action is a call of the API. One that is patient is called again for a while if the NIC is just changing.
 type action struct {
-	name   string
-	vpc    bool
-	budget budget
+	name    string
+	vpc     bool
+	patient bool
+	budget  budget
 }
 
 var (
-	createNIC     = action{name: "CreateNetworkInterface", budget: making}
+	createNIC     = action{name: "CreateNetworkInterface", patient: true, budget: making}
 	attachNIC     = action{name: "AttachNetworkInterface", budget: making}
 	deleteNIC     = action{name: "DeleteNetworkInterface", budget: making}
 	detachNIC     = action{name: "DetachNetworkInterface", budget: detaching}
+	assignFours   = action{name: "AssignPrivateIpAddresses", patient: true, budget: detaching}
+	assignSixes   = action{name: "AssignIpv6Addresses", patient: true, budget: detaching}
+	unassignFours = action{name: "UnassignPrivateIpAddresses", patient: true, budget: detaching}
+	unassignSixes = action{name: "UnassignIpv6Addresses", patient: true, budget: detaching}
 	describeNICs  = action{name: "DescribeNetworkInterfaces", budget: describing}
 	describeTypes = action{name: "DescribeInstanceTypes", budget: describing}
 	describeVSw   = action{name: "DescribeVSwitches", vpc: true, budget: switches}
@@ -110,7 +115,7 @@ func (a *api) call(ctx context.Context, act action, object string, params map[st
 		if err == nil {
 			return nil
 		}
-		again := throttled(err) || (away(err) || act == createNIC && changing(err)) && time.Since(began) < awayTime
+		again := throttled(err) || (away(err) || act.patient && changing(err)) && time.Since(began) < awayTime
 		if !again || !wait(ctx, pause.NextBackOff()) {
 			return refused(act.name, object, err)
 		}

@@ -40,13 +40,21 @@ type eni struct {
 	Created    string `json:"CreationTime"`
 	InstanceID string `json:"InstanceId"`
 	Type       string // "Primary", "Secondary" and others
-	IPv6       struct {
+	PrivateIPs struct {
+		Set []privateIP `json:"PrivateIpSet"`
+	} `json:"PrivateIpSets"`
+	IPv6 struct {
 		Set []struct{ Ipv6Address string } `json:"Ipv6Set"`
 	} `json:"Ipv6Sets"`
 	Tags struct{ Tag []tag }
 }
 
 type tag struct{ TagKey, TagValue string }
+
+type privateIP struct {
+	PrivateIpAddress string
+	Primary          bool
+}
 
 func (e eni) tag(key string) string {
 	for _, t := range e.Tags.Tag {
@@ -63,15 +71,18 @@ func (e eni) mac() heddle.MAC {
 	return m
 }
 
-// addrs are the NIC's addresses, at most one of each family.
+// addrs are the NIC's first addresses, at most one of each family. The IPv6 address is one that goes with no further IPv4 address.
 func (e eni) addrs() (all []netip.Addr) {
-	texts := []string{e.PrimaryIP}
-	for _, x := range e.IPv6.Set[:min(len(e.IPv6.Set), 1)] {
-		texts = append(texts, x.Ipv6Address)
+	if a, err := netip.ParseAddr(e.PrimaryIP); err == nil {
+		all = append(all, a)
 	}
-	for _, text := range texts {
-		if a, err := netip.ParseAddr(text); err == nil {
-			all = append(all, a)
+	six, four := e.sixes(), e.fours()
+	for _, mayBe := range []func(a netip.Addr) bool{
+		func(a netip.Addr) bool { return !origin(a).IsValid() },
+		func(a netip.Addr) bool { return !slices.Contains(four, origin(a)) },
+	} {
+		if i := slices.IndexFunc(six, mayBe); i >= 0 {
+			return append(all, six[i])
 		}
 	}
 	return all

@@ -18,8 +18,9 @@ import (
 // (Alibaba Cloud, "View instance metadata").
 const metadataURL = "http://100.100.100.200/latest/"
 
-// closed is what containers must not reach: the service would give them the credentials of the instance's RAM role.
-var closed = []netip.Prefix{netip.MustParsePrefix("100.100.100.200/32")}
+// closed is what containers must not reach: the service would give them the credentials of the instance's RAM role. It has an IPv6 address,
+// too (canonical/cloud-init, pull request 6893).
+var closed = []netip.Prefix{netip.MustParsePrefix("100.100.100.200/32"), netip.MustParsePrefix("fd00:100::100:200/128")}
 
 const (
 	// sessionSeconds is how long a token of the metadata service is good; the longest that it gives.

@@ -85,7 +85,11 @@ func (p *Provider) Describe(ctx context.Context) (nic.Offer, error) {
 		return nic.Offer{}, err
 	}
 	o := nic.Offer{Machine: p.me.id, Networks: slices.Sorted(maps.Keys(p.config.Networks))}
-	var err error
+	k, err := p.kindOf(ctx)
+	if err != nil {
+		return o, err
+	}
+	o.Addresses = k.sets()
 	o.Slots, o.Free, err = p.room(ctx)
 	return o, err
 }
@@ -122,8 +126,9 @@ func room(limit, most int, machine string, attached []eni) (slots, free int) {
 
 // kind is what a type of instance may have.
 type kind struct {
-	EniQuantity            int // NICs
-	EniIpv6AddressQuantity int // IPv6 addresses of a NIC
+	EniQuantity                 int // NICs
+	EniPrivateIpAddressQuantity int // IPv4 addresses of a NIC, the first one among them
+	EniIpv6AddressQuantity      int // IPv6 addresses of a NIC
 }
 
 // kindOf asks what this machine may have, if that has not been done.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"time"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/nic"
@@ -128,6 +129,9 @@ func (p *Provider) create(ctx context.Context, where Network, o nic.Order) (e en
 	if e.ID == "" || e.mac() == "" {
 		return e, heddle.Errorf(heddle.NotPlugged, createNIC.name, object, "the answer names no NIC", "try again")
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sureFrom[e.ID] = time.Now() // nobody has changed its addresses
 	return e, nil
 }
 
@@ -163,5 +167,7 @@ func (p *Provider) card(ctx context.Context, token string, e eni) (nic.Card, err
 			c.Addrs, c.Gateways = append(c.Addrs, netip.PrefixFrom(a, subnet.Bits())), append(c.Gateways, gateway(subnet))
 		}
 	}
-	return c, nil
+	k, err := p.kindOf(ctx)
+	c.Further = p.furtherOf(e, at, k).whole
+	return c, err
 }

@@ -32,6 +32,11 @@ var actions = map[string]func(*Cloud, context.Context, query) (any, error){
 	"DescribeNetworkInterfaces": (*Cloud).describe,
 	"DescribeInstanceTypes":     (*Cloud).describeTypes,
 	"DescribeVSwitches":         (*Cloud).describeVSwitches,
+
+	"AssignPrivateIpAddresses":   (*Cloud).assignFours,
+	"AssignIpv6Addresses":        (*Cloud).assignSixes,
+	"UnassignPrivateIpAddresses": (*Cloud).unassignFours,
+	"UnassignIpv6Addresses":      (*Cloud).unassignSixes,
 }
 
 // query are a request's parameters.
@@ -168,8 +173,10 @@ func (c *Cloud) delete(ctx context.Context, q query) (any, error) {
 		}
 	}
 	v := c.VSwitches[s.VSwitch]
-	v.Free++
+	v.Free += 1 + len(s.Fours)
 	c.VSwitches[s.VSwitch] = v
+	s.Fours, s.Sixes = nil, nil
+	c.putLocked(s)
 	c.become(s.ID, "", "", c.faults.Delay, nil)
 	return map[string]any{}, nil
 }
@@ -196,7 +203,7 @@ func (c *Cloud) describe(_ context.Context, q query) (any, error) {
 		case len(found) == pageSize:
 			next = strconv.Itoa(skip + pageSize)
 		default:
-			found = append(found, describe(s))
+			found = append(found, c.told(s))
 		}
 	}
 	return map[string]any{"NextToken": next, "NetworkInterfaceSets": map[string]any{"NetworkInterfaceSet": found}}, nil
@@ -206,24 +213,29 @@ func (c *Cloud) describe(_ context.Context, q query) (any, error) {
 func describe(s state) map[string]any {
 	var v6, tags []any
 	v4 := ""
-	for _, a := range s.Addrs {
-		if a.Is4() {
-			v4 = a.String()
-		} else {
+	var all4 []any
+	for _, a := range slices.Concat(s.Fours, s.Sixes, s.Addrs) { // nothing says that the first ones are listed first
+		switch first := slices.Contains(s.Addrs, a); {
+		case a.Is6():
 			v6 = append(v6, map[string]any{"Ipv6Address": a.String()})
+		case first:
+			v4 = a.String()
+			fallthrough
+		default:
+			all4 = append(all4, map[string]any{"PrivateIpAddress": a.String(), "Primary": first})
 		}
 	}
 	for _, t := range s.Tags {
 		tags = append(tags, map[string]any{"TagKey": t[0], "TagValue": t[1]})
 	}
 	return map[string]any{"NetworkInterfaceId": s.ID, "Status": s.Status, "InstanceId": s.Instance, "VSwitchId": s.VSwitch, "MacAddress": string(s.MAC), "Type": s.Type,
-		"PrivateIpAddress": v4, "CreationTime": s.Created, "Ipv6Sets": map[string]any{"Ipv6Set": v6}, "Tags": map[string]any{"Tag": tags}}
+		"PrivateIpAddress": v4, "PrivateIpSets": map[string]any{"PrivateIpSet": all4}, "CreationTime": s.Created, "Ipv6Sets": map[string]any{"Ipv6Set": v6}, "Tags": map[string]any{"Tag": tags}}
 }
 
 func (c *Cloud) describeTypes(_ context.Context, q query) (any, error) {
 	var all []any
 	if slices.Contains(q.list("InstanceTypes"), c.Type) {
-		all = append(all, map[string]any{"InstanceTypeId": c.Type, "EniQuantity": c.NICs, "EniIpv6AddressQuantity": c.IPv6s})
+		all = append(all, map[string]any{"InstanceTypeId": c.Type, "EniQuantity": c.NICs, "EniPrivateIpAddressQuantity": c.IPv4s, "EniIpv6AddressQuantity": c.IPv6s})
 	}
 	return map[string]any{"InstanceTypes": map[string]any{"InstanceType": all}}, nil
 }

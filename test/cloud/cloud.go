@@ -31,10 +31,10 @@ type Options struct {
 	// Instance is the ID of the instance that asks, Type its type, NICs how many NICs that type may have, with the primary one.
 	Instance, Type string
 	NICs           int
-	IPv6s          int                // addresses that a NIC of that type may have
+	IPv4s, IPv6s   int                // addresses that a NIC of that type may have
 	VSwitches      map[string]VSwitch // by ID
 	// Ports and Machine make real NICs; nil if there are none.
-	Ports   service.Ports   `json:"-"`
+	Ports   Ports           `json:"-"`
 	Machine service.Machine `json:"-"`
 }
 
@@ -55,12 +55,24 @@ type Faults struct {
 	Throttled int
 	// Away has each request fail; Lost has each do its work, and fail then.
 	Away, Lost bool
+	// LostOf is Lost for one action.
+	LostOf string
 	// Unfiltered has all NICs described, whatever was asked.
 	Unfiltered bool
 	// Stuck has NICs stay in Detaching.
 	Stuck bool
 	// Refuse has an action answered with a code.
 	Refuse map[string]string
+	// Given is what is said to have been assigned, whatever was; nil is the truth. Listed are further IPv4 addresses with which each NIC is listed
+	// besides its own.
+	Given, Listed []string
+}
+
+// Ports makes real switch ports.
+type Ports interface {
+	service.Ports
+	// Further gives a port one more set of further addresses, with those addresses in it. It has so many.
+	Further(ctx context.Context, p service.Port, has int, ips ...netip.Addr) ([]netip.Prefix, error)
 }
 
 // Cloud is the state of the server. Its methods may be called at the same time.
@@ -74,7 +86,9 @@ type Cloud struct {
 	forgot int               // how often sessions were forgotten
 	last   int               // the number of the newest NIC
 	made   map[string]string // the IDs of NICs by client token
-	calls  map[string]int    // by action
+	// given are what was assigned, by client token.
+	given map[string][]netip.Addr
+	calls map[string]int // by action
 }
 
 // state is a NIC at a time. The zero Status is none: it is deleted.
@@ -85,6 +99,7 @@ type state struct {
 	Type                   string
 	MAC                    heddle.MAC
 	Addrs                  []netip.Addr
+	Fours, Sixes           []netip.Addr // the further ones
 	Tags                   [][2]string
 	port                   service.Port
 }
@@ -106,7 +121,7 @@ func (h history) before(at time.Time) (s state) {
 
 // New returns a cloud, with one instance that has a primary NIC.
 func New(o Options) *Cloud {
-	c := &Cloud{Options: o, nics: map[string]*history{}, made: map[string]string{}, calls: map[string]int{}}
+	c := &Cloud{Options: o, nics: map[string]*history{}, made: map[string]string{}, given: map[string][]netip.Addr{}, calls: map[string]int{}}
 	c.nics["eni-primary"] = &history{{ID: "eni-primary", Status: "InUse", Instance: o.Instance, Type: "Primary", MAC: "0a:00:00:00:00:01"}}
 	return c
 }
@@ -136,6 +151,14 @@ func (c *Cloud) IDs() (all []string) {
 	}
 	slices.Sort(all)
 	return all
+}
+
+// Further lists the further addresses that a NIC has.
+func (c *Cloud) Further(id string) []netip.Addr {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.nics[id].now()
+	return slices.Concat(s.Fours, s.Sixes)
 }
 
 // Put makes a NIC as somebody else would have, in a state of the caller's choice.

@@ -1,6 +1,7 @@
 package cloud
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -21,6 +22,7 @@ import (
 	"github.com/heddle-network/heddle/door/client"
 	"github.com/heddle-network/heddle/nic/ports"
 	"github.com/heddle-network/heddle/nic/qmp"
+	"github.com/heddle-network/heddle/nic/service"
 )
 
 // Place is where a program serves a cloud whose NICs are real: a host that is a hypervisor.
@@ -60,7 +62,8 @@ func Dispatch(args []string) {
 }
 
 func (p Place) serve() error {
-	p.Ports, p.Machine = ports.New(client.New(p.Socket)), qmp.NewSocket(p.QMP)
+	agent := client.New(p.Socket)
+	p.Ports, p.Machine = realPorts{ports.New(agent), agent}, qmp.NewSocket(p.QMP)
 	c := New(p.Options)
 	cert, err := p.certificate()
 	if err != nil {
@@ -83,6 +86,21 @@ func (p Place) serve() error {
 		go func() { failed <- http.Serve(l, h) }()
 	}
 	return <-failed
+}
+
+// realPorts are ports of an agent.
+type realPorts struct {
+	ports.Ports
+	agent *client.Client
+}
+
+// Further implements Ports.
+func (r realPorts) Further(ctx context.Context, p service.Port, has int, ips ...netip.Addr) ([]netip.Prefix, error) {
+	e, err := r.agent.Assign(ctx, p.ID, has+1, ips...)
+	if err != nil {
+		return nil, err
+	}
+	return e.Further[len(e.Further)-1].Addrs, nil
 }
 
 // MetadataAddr is where the metadata service is in the real cloud.
@@ -108,6 +126,8 @@ func (p Place) certificate() (tls.Certificate, error) {
 type Said struct {
 	IDs   []string
 	Calls map[string]int
+	// Further is how many further addresses all NICs have.
+	Further int
 }
 
 // control has a test switch faults on (PUT), and see what there is (GET).
@@ -115,6 +135,9 @@ func (c *Cloud) control() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, _ *http.Request) {
 		said := Said{IDs: c.IDs(), Calls: map[string]int{}}
+		for _, id := range said.IDs {
+			said.Further += len(c.Further(id))
+		}
 		for name := range actions {
 			said.Calls[name] = c.Calls(name)
 		}

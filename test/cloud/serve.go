@@ -57,7 +57,7 @@ func (c *Cloud) act(r *http.Request) (any, error) {
 		return nil, fail("InvalidAction.NotFound")
 	}
 	answer, err := do(c, r.Context(), q)
-	if f.Lost {
+	if f.Lost || f.LostOf == action {
 		return nil, failure{http.StatusServiceUnavailable, "ServiceUnavailable"}
 	}
 	return answer, err

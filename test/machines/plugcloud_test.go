@@ -45,7 +45,7 @@ func (p *plugged) startCloud(t *testing.T) *localCloud {
 	p.vm.KillAgent(t)
 	place := cloud.Place{API: netip.MustParseAddrPort("172.31.240.11:7443"), Dir: "/run/heddle", Socket: "/run/heddle/heddle.sock", QMP: "/run/qmp/vm1",
 		Options: cloud.Options{Instance: "i-vm1", Type: "ecs.local.large", NICs: 4, VSwitches: map[string]cloud.VSwitch{"vsw-lan": {Network: "vsw", Free: 100,
-			V4: netip.MustParsePrefix("10.72.0.0/24"), V6: netip.MustParsePrefix("fd72::/64")}}, IPv6s: 1}}
+			V4: netip.MustParsePrefix("10.72.0.0/24"), V6: netip.MustParsePrefix("fd72::/64")}}, IPv4s: 3, IPv6s: 3}}
 	// a cloud's gateway is the third address from the end
 	p.hv.Heddle(t, "network", "create", "vsw", "--mode", "bridge", "--subnet", "10.72.0.0/24", "--gateway", "10.72.0.253", "--subnet", "fd72::/64", "--gateway", "fd72::ffff:ffff:ffff:fffd")
 	p.hv.Run(t, "ip", "address", "add", cloud.MetadataAddr+"/32", "dev", "lo")
@@ -204,6 +204,7 @@ func plugCloud(t *testing.T, p *plugged) {
 	vm.Heddle(t, "detach", "c3")
 	vm.Heddle(t, "network", "delete", "quick")
 	c.is(0)
+	t.Run("shared", func(t *testing.T) { plugCloudShared(t, p, c) })
 	if n := p.devices(t); n != own {
 		t.Errorf("%d devices, %d before", n, own)
 	}

@@ -177,6 +177,15 @@ func TestTAPFurther(t *testing.T) {
 		cell.Must(t, answers(e.Further[1].Addrs[i]))
 	}
 	w.AuditEmpty(t)
+	wish := e.Further[0].Addrs[1].Addr() // it rests, and is asked for
+	with, err := w.Agent.Assign(ctx, m.Endpoint.ID, 2, wish)
+	if cell.Must(t, err); len(with.Further) != 2 || !with.Further[1].Has(wish) {
+		t.Errorf("%v was asked for, and the further addresses are %+v", wish, with.Further)
+	}
+	if _, err := w.Agent.Assign(ctx, m.Endpoint.ID, 3, wish); !errors.Is(err, heddle.AddressTaken.Sentinel()) {
+		t.Errorf("%v is given twice: %v", wish, err)
+	}
+	w.AuditEmpty(t)
 	for _, c := range []struct {
 		id   heddle.EndpointID
 		sets int
@@ -186,7 +195,7 @@ func TestTAPFurther(t *testing.T) {
 			t.Errorf("%d sets for %v: %v", c.sets, c.id, err)
 		}
 	}
-	_, err := w.Detach(ctx, e.ID)
+	_, err = w.Detach(ctx, e.ID)
 	cell.Must(t, err)
 	w.AuditEmpty(t)
 	for i, s := range e.Further {

@@ -1,0 +1,133 @@
+package aliyun
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/nic"
+)
+
+// maxAtOnce is how many addresses a call assigns at most (ECS API, AssignIpv6Addresses).
+const maxAtOnce = 10
+
+// undoTime limits the end of addresses that are not wanted since others were refused.
+const undoTime = 10 * time.Second
+
+// Assign implements nic.Addresser. An IPv4 address comes first, and then the IPv6 address that goes with it; what has one of both alone is no set yet, and is
+// made whole by the next call.
+func (p *Provider) Assign(ctx context.Context, token string, sets int) (card nic.Card, err error) {
+	const op = "assign addresses to NIC"
+	end, err := p.readdress(ctx, token)
+	if err != nil {
+		return card, err
+	}
+	defer end()
+	k, err := p.kindOf(ctx)
+	if err != nil {
+		return card, err
+	}
+	if sets < 0 || sets > k.sets() {
+		return card, heddle.Errorf(heddle.TooMuch, op, token, fmt.Sprintf("a NIC of instance type %s may have %d sets of further addresses, not %d", p.me.kind, k.sets(), sets), "plug another NIC in")
+	}
+	pause, began := pauses(), time.Now()
+	for {
+		e, at, err := p.addressed(ctx, op, token)
+		if heddle.NICNotGranted.In(err) != nil && codeOf(err) == "" && time.Since(began) < askAgain && wait(ctx, pause.NextBackOff()) {
+			continue // the list may be behind
+		}
+		if err != nil {
+			return card, err
+		}
+		f := p.furtherOf(e, at, k)
+		switch {
+		case len(f.whole) >= sets:
+			return p.card(ctx, token, e)
+		case p.sureOf(e.ID):
+			err = p.assignSome(ctx, e, at, f, sets-len(f.whole))
+		case !wait(ctx, pause.NextBackOff()): // the answer of an earlier call was lost, and what it has done may not be listed yet
+			err = heddle.Wrap(heddle.Waited, op, token, context.Cause(ctx), "try again: it is not known yet what the cloud has done")
+		}
+		if err != nil {
+			return card, err
+		}
+	}
+}
+
+// assignSome does the next call that brings a NIC nearer to so many more sets.
+func (p *Provider) assignSome(ctx context.Context, e eni, at vSwitch, f further, more int) (err error) {
+	count := min(more, maxAtOnce)
+	if len(f.half) > 0 {
+		err = p.assignSix(ctx, e, at, f.half[:min(count, len(f.half))])
+	} else {
+		err = p.assignFour(ctx, e, at, count)
+	}
+	if err != nil {
+		p.doubt(e.ID)
+	}
+	return err
+}
+
+// assignFour gives a NIC that many further IPv4 addresses.
+func (p *Provider) assignFour(ctx context.Context, e eni, at vSwitch, count int) error {
+	var answer struct {
+		AssignedPrivateIpAddressesSet struct {
+			PrivateIpSet struct{ PrivateIpAddress []string }
+		}
+	}
+	err := p.api.call(ctx, assignFours, e.ID, map[string]any{"NetworkInterfaceId": e.ID, "SecondaryPrivateIpAddressCount": count, "ClientToken": rand.Text()}, &answer)
+	if err != nil {
+		return err
+	}
+	var given []netip.Addr
+	for _, text := range answer.AssignedPrivateIpAddressesSet.PrivateIpSet.PrivateIpAddress {
+		if a, err := netip.ParseAddr(text); err == nil && at.usable(a) && !slices.Contains(e.addrs(), a) && !slices.Contains(given, a) {
+			given = append(given, a)
+		}
+	}
+	if told := answer.AssignedPrivateIpAddressesSet.PrivateIpSet.PrivateIpAddress; len(given) != count || len(told) != count {
+		return strange(assignFours, e.ID, fmt.Sprintf("%s asked for, and the answer has %s that the vSwitch can have given, of %d", heddle.Count(count, "address"), heddle.Count(len(given), "address"), len(told)))
+	}
+	p.note(e.ID, true, given...)
+	return nil
+}
+
+// assignSix gives a NIC the IPv6 addresses that go with IPv4 addresses of it. If the cloud refuses them, those are given back: the next ones may have better
+// luck.
+func (p *Provider) assignSix(ctx context.Context, e eni, at vSwitch, fours []netip.Addr) error {
+	var want []netip.Addr
+	var texts []string
+	for _, a := range fours {
+		want, texts = append(want, at.partner(a)), append(texts, at.partner(a).String())
+	}
+	var answer struct {
+		Ipv6Sets struct{ Ipv6Address []string }
+	}
+	err := p.api.call(ctx, assignSixes, e.ID, map[string]any{"NetworkInterfaceId": e.ID, "Ipv6Address": texts, "ClientToken": rand.Text()}, &answer)
+	if codeOf(err) != "" && !away(err) && !throttled(err) && !changing(err) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
+		defer cancel()
+		for i, a := range fours { // after an error they stay, and are no sets
+			p.release(ctx, unassignSixes, e.ID, want[i])
+			p.release(ctx, unassignFours, e.ID, a)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	for _, a := range want {
+		if !slices.ContainsFunc(answer.Ipv6Sets.Ipv6Address, func(text string) bool { told, err := netip.ParseAddr(text); return err == nil && told == a }) {
+			return strange(assignSixes, e.ID, fmt.Sprintf("%s was asked for, and the answer does not have it", a))
+		}
+	}
+	p.note(e.ID, true, want...)
+	return nil
+}
+
+func strange(act action, object, why string) error {
+	return heddle.Errorf(heddle.NotPlugged, act.name, object, "what the cloud says cannot be used: "+why, "look at the NIC in the cloud's console, and try again")
+}

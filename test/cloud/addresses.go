@@ -1,0 +1,205 @@
+package cloud
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strconv"
+)
+
+// forbid is a failure of a call that is not allowed.
+func forbid(code string) error { return failure{http.StatusForbidden, code} }
+
+// ready finds a NIC whose addresses can be changed.
+func (c *Cloud) readyLocked(q query) (state, error) {
+	h := c.nics[q["NetworkInterfaceId"]]
+	if h == nil || h.now().Status == "" {
+		return state{}, fail("InvalidEniId.NotFound")
+	}
+	if s := h.now(); s.Status == "InUse" || s.Status == "Available" {
+		return s, nil
+	}
+	return state{}, forbid("InvalidOperation.InvalidEniState")
+}
+
+func (c *Cloud) assignFours(ctx context.Context, q query) (any, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s, err := c.readyLocked(q)
+	if err != nil {
+		return nil, err
+	}
+	given, before := c.given[q["ClientToken"]]
+	if !before {
+		count, _ := strconv.Atoi(q["SecondaryPrivateIpAddressCount"])
+		v := c.VSwitches[s.VSwitch]
+		switch {
+		case count < 1:
+			return nil, fail("MissingParameter")
+		case 1+len(s.Fours)+count > c.IPv4s:
+			return nil, forbid("InvalidOperation.Ipv4CountExceeded")
+		case v.Free < count:
+			return nil, forbid("InvalidVSwitchId.IpNotEnough")
+		}
+		for range count {
+			a, err := c.furtherLocked(ctx, v, s, netip.Addr{})
+			if err != nil {
+				return nil, err
+			}
+			given, s.Fours = append(given, a), append(slices.Clone(s.Fours), a)
+			v.Free--
+			c.VSwitches[s.VSwitch] = v
+			c.putLocked(s)
+		}
+		c.given[q["ClientToken"]] = given
+	}
+	return map[string]any{"AssignedPrivateIpAddressesSet": map[string]any{"NetworkInterfaceId": s.ID, "PrivateIpSet": map[string]any{"PrivateIpAddress": c.saidLocked(given)}}}, nil
+}
+
+func (c *Cloud) assignSixes(ctx context.Context, q query) (any, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s, err := c.readyLocked(q)
+	if err != nil {
+		return nil, err
+	}
+	given, before := c.given[q["ClientToken"]]
+	if !before {
+		texts := q.list("Ipv6Address")
+		v := c.VSwitches[s.VSwitch]
+		switch {
+		case len(texts) < 1 || len(texts) > 10:
+			return nil, fail("MissingParameter")
+		case 1+len(s.Sixes)+len(texts) > c.IPv6s:
+			return nil, forbid("InvalidOperation.Ipv6CountExceeded")
+		}
+		for _, text := range texts {
+			a, err := netip.ParseAddr(text)
+			switch {
+			case err != nil || !v.V6.Contains(a):
+				return nil, forbid("InvalidIp.Address")
+			case c.hasLocked(a) || slices.Contains(given, a):
+				return nil, forbid("InvalidIp.IpAssigned")
+			}
+			given = append(given, a)
+		}
+		for _, a := range given {
+			if _, err := c.furtherLocked(ctx, v, s, a); err != nil {
+				return nil, err
+			}
+			s.Sixes = append(slices.Clone(s.Sixes), a)
+			c.putLocked(s)
+		}
+		c.given[q["ClientToken"]] = given
+	}
+	return map[string]any{"NetworkInterfaceId": s.ID, "Ipv6Sets": map[string]any{"Ipv6Address": c.saidLocked(given)}}, nil
+}
+
+// saidLocked is what is said to have been assigned.
+func (c *Cloud) saidLocked(given []netip.Addr) []string {
+	if c.faults.Given != nil {
+		return c.faults.Given
+	}
+	all := []string{}
+	for _, a := range given {
+		all = append(all, a.String())
+	}
+	return all
+}
+
+// furtherLocked gives a NIC one more address: one that is asked for, or a free IPv4 address. Of a real port it is one of a set, whose other address nobody
+// is told of.
+func (c *Cloud) furtherLocked(ctx context.Context, v VSwitch, s state, want netip.Addr) (netip.Addr, error) {
+	if c.Ports == nil {
+		if want.IsValid() {
+			return want, nil
+		}
+		a := v.V4.Addr()
+		for range 100 {
+			a = a.Next()
+		}
+		for c.hasLocked(a) {
+			a = a.Next()
+		}
+		return a, nil
+	}
+	var ips []netip.Addr
+	if want.IsValid() {
+		ips = append(ips, want)
+	}
+	set, err := c.Ports.Further(ctx, s.port, len(s.Fours)+len(s.Sixes), ips...)
+	if err != nil {
+		return netip.Addr{}, forbid("InvalidIp.IpAssigned")
+	}
+	for _, p := range set {
+		if p.Addr() == want || !want.IsValid() && p.Addr().Is4() {
+			return p.Addr(), nil
+		}
+	}
+	return netip.Addr{}, forbid("InvalidVSwitchId.IpNotEnough")
+}
+
+// hasLocked reports whether any NIC has an address.
+func (c *Cloud) hasLocked(a netip.Addr) bool {
+	for _, h := range c.nics {
+		if s := h.now(); s.Status != "" && slices.Contains(slices.Concat(s.Addrs, s.Fours, s.Sixes), a) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Cloud) unassignFours(ctx context.Context, q query) (any, error) {
+	return c.unassign(ctx, q, "PrivateIpAddress", func(s *state) *[]netip.Addr { return &s.Fours })
+}
+
+func (c *Cloud) unassignSixes(ctx context.Context, q query) (any, error) {
+	return c.unassign(ctx, q, "Ipv6Address", func(s *state) *[]netip.Addr { return &s.Sixes })
+}
+
+func (c *Cloud) unassign(ctx context.Context, q query, key string, of func(*state) *[]netip.Addr) (any, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s, err := c.readyLocked(q)
+	if err != nil {
+		return nil, err
+	}
+	var all []netip.Addr
+	for _, text := range q.list(key) {
+		a, err := netip.ParseAddr(text)
+		if err != nil || !slices.Contains(*of(&s), a) {
+			return nil, fail("InvalidIp.IpUnassigned")
+		}
+		all = append(all, a)
+	}
+	for _, a := range all {
+		if c.Ports != nil {
+			if _, err := c.Ports.Unassign(ctx, s.port, a); err != nil {
+				return nil, err
+			}
+		}
+		*of(&s) = slices.DeleteFunc(slices.Clone(*of(&s)), func(x netip.Addr) bool { return x == a })
+		if a.Is4() {
+			v := c.VSwitches[s.VSwitch]
+			v.Free++
+			c.VSwitches[s.VSwitch] = v
+		}
+		c.putLocked(s)
+	}
+	return map[string]any{}, nil
+}
+
+// told is a NIC in the API's form, with what it is listed with besides.
+func (c *Cloud) told(s state) map[string]any {
+	text := describe(s)
+	if len(c.faults.Listed) > 0 {
+		set := text["PrivateIpSets"].(map[string]any)
+		all, _ := set["PrivateIpSet"].([]any)
+		for _, a := range c.faults.Listed {
+			all = append(all, map[string]any{"PrivateIpAddress": a, "Primary": false})
+		}
+		set["PrivateIpSet"] = all
+	}
+	return text
+}
