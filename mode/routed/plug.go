@@ -98,7 +98,8 @@ func sysctls(n heddle.Network, nic string) []heddle.Sysctl {
 		set("ipv6", "conf", "disable_ipv6", "1")
 		return all
 	}
-	set("ipv6", "conf", "disable_ipv6", "0", "accept_ra", "0", "accept_redirects", "0", "accept_dad", "0", "proxy_ndp", "1")
+	// the link-local address is that of the MAC address (addr_gen_mode 0): the switch lets no other pass
+	set("ipv6", "conf", "disable_ipv6", "0", "addr_gen_mode", "0", "accept_ra", "0", "accept_redirects", "0", "accept_dad", "0", "proxy_ndp", "1")
 	set("ipv6", "neigh", "proxy_delay", "0")
 	// questions that come to a container's address alone are answered instead of forwarded (ip6_forward) by this setting only
 	return append(all, heddle.Sysctl{Name: "net/ipv6/conf/all/proxy_ndp", Value: "1"})

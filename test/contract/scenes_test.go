@@ -85,7 +85,7 @@ func slow(o heddle.Object) bool {
 	case heddle.Program, heddle.Shortcut, heddle.Remote:
 		return false
 	case heddle.Sysctl: // an interface of the kernel has these by itself
-		return o.Value != "0" || !slices.Contains([]string{"proxy_arp", "proxy_arp_pvlan", "disable_ipv6"}, path.Base(o.Name))
+		return o.Value != "0" || !slices.Contains([]string{"proxy_arp", "proxy_arp_pvlan", "disable_ipv6", "addr_gen_mode"}, path.Base(o.Name))
 	}
 	return true
 }
