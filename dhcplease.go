@@ -30,7 +30,7 @@ func (n Network) FromRouters() bool { return n.FromDHCP() && n.Options[OptionIPv
 // NIC that was plugged in as its parent. Any other network stays as it is.
 func (n Network) LeasedTo(e Endpoint) Network {
 	if e.Parent != nil {
-		n.Parent, n.Gateways = e.Parent.Name, e.Parent.Gateways
+		n.Parent, n.Gateways = e.Parent.Name, e.Parent.gateways()
 	}
 	if !n.FromDHCP() || e.DHCP == nil {
 		return n

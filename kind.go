@@ -48,6 +48,7 @@ var ObjectKinds = []ObjectKind{
 	{"neighbours", Layer3, Anywhere, listOf[Neighbour](func(s *State) *[]Neighbour { return &s.Neighbours })},
 	{"routes", Layer3, Anywhere, listOf[Route](func(s *State) *[]Route { return &s.Routes })},
 	{"rules", Layer3, Anywhere, listOf[Rule](func(s *State) *[]Rule { return &s.Rules })},
+	{"proxies", Layer3, OnHost, listOf[Proxy](func(s *State) *[]Proxy { return &s.Proxies })},
 	{"redirects", Layer3, Anywhere, listOf[Redirect](func(s *State) *[]Redirect { return &s.Redirects })},
 	{"remotes", FastPath, OnHost, listOf[Remote](func(s *State) *[]Remote { return &s.Remotes })},
 	{"shortcuts", FastPath, OnHost, listOf[Shortcut](func(s *State) *[]Shortcut { return &s.Shortcuts })},

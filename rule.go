@@ -14,6 +14,9 @@ type Rule struct {
 	From  netip.Prefix `json:"from,omitzero"`
 	To    netip.Prefix `json:"to,omitzero"`
 	Table int          `json:"table"`
+	// OnlyGrouped ignores what the table says by interfaces in group 0, where the kernel puts each
+	// ("suppress_ifgroup default"). Interfaces of ours are in groups of their networks.
+	OnlyGrouped bool `json:"onlyGrouped,omitempty"`
 }
 
 func (r Rule) Key() string {
@@ -45,5 +48,9 @@ func (r Rule) String() string {
 	if r.To.IsValid() {
 		s += " to " + r.To.String()
 	}
-	return s + fmt.Sprintf(" lookup %d protocol %d", r.Table, RouteProtocol)
+	s += fmt.Sprintf(" lookup %d", r.Table)
+	if r.OnlyGrouped {
+		s += " suppress_ifgroup default"
+	}
+	return s + fmt.Sprintf(" protocol %d", RouteProtocol)
 }

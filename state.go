@@ -17,6 +17,7 @@ type State struct {
 	Neighbours []Neighbour `json:"neighbours,omitempty"`
 	Routes     []Route     `json:"routes,omitempty"`
 	Rules      []Rule      `json:"rules,omitempty"`
+	Proxies    []Proxy     `json:"proxies,omitempty"`
 	Redirects  []Redirect  `json:"redirects,omitempty"`
 	Remotes    []Remote    `json:"remotes,omitempty"`
 	Shortcuts  []Shortcut  `json:"shortcuts,omitempty"`

@@ -19,6 +19,9 @@ func (a *Agent) completeLike(mode heddle.Mode, old *network, want heddle.Network
 		return a.complete(mode, want)
 	}
 	check := ipam.Check
+	if p, is := mode.(heddle.ParentPlugger); is && p.ParentsOn(want) != "" {
+		check = ipam.CheckOnLAN
+	}
 	if _, guest := mode.(heddle.LANMode); guest {
 		check = ipam.CheckOnLAN
 		if want.Parent == "" {

@@ -106,6 +106,9 @@ func (a *Agent) chooseSubnets(mode heddle.Mode, n heddle.Network) (heddle.Networ
 
 // choosesSubnets reports whether the agent chooses the subnets of a network that is asked for.
 func choosesSubnets(mode heddle.Mode, n heddle.Network) bool {
+	if p, is := mode.(heddle.ParentPlugger); is && p.ParentsOn(n) != "" {
+		return false
+	}
 	own, is := mode.(heddle.OwnSubnet)
 	return is && own.NeedsSubnet() && len(n.Subnets)+len(n.Gateways)+len(n.Ranges)+len(n.Reserved) == 0
 }

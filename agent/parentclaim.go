@@ -28,7 +28,11 @@ func (a *Agent) claimParent(ctx context.Context, w parentNetwork, n *network, re
 	if err != nil {
 		return n, req, err
 	}
-	if err := checkSubnets(n.Network, object, addrs); err != nil {
+	err = checkSubnets(n.Network, object, addrs)
+	if err == nil && on.Routed != nil { // the host needs an address there as well
+		err = checkSubnets(n.Network, object, on.Routed.Addrs)
+	}
+	if err != nil {
 		a.plugs.parents.give(n.ID, req.ID)
 		return n, req, err
 	}

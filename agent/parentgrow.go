@@ -43,7 +43,7 @@ func (ps *parents) grow(ctx context.Context, w parentNetwork) error {
 	own := ps.poolLocked(w.id)
 	ps.changes++
 	own.nics = append(own.nics, &sharedNIC{changed: ps.changes,
-		ParentNIC: heddle.ParentNIC{Name: n.Name, MAC: n.MAC, MTU: n.Was.MTU, Token: card.Token, Gateways: card.Gateways, Closed: card.Closed}})
+		ParentNIC: heddle.ParentNIC{Name: n.Name, MAC: n.MAC, MTU: n.Was.MTU, Token: card.Token, Gateways: card.Gateways, Closed: card.Closed, Routed: ps.routedLocked(w, card)}})
 	ps.mu.Unlock()
 	err = ps.assign(ctx, giver, w, card.Token, 1)
 	if err == nil {
@@ -56,6 +56,24 @@ func (ps *parents) grow(ctx context.Context, w parentNetwork) error {
 		ps.plugs.giveBack(card.Token, n.MAC)
 	}
 	return err
+}
+
+// routedLocked is what the host needs to route by a new NIC: the first table that no NIC has.
+func (ps *parents) routedLocked(w parentNetwork, card nic.Card) *heddle.RoutedNIC {
+	if !w.routed {
+		return nil
+	}
+	has := map[int]bool{}
+	for _, own := range ps.pools {
+		for _, n := range own.nics {
+			has[n.table()] = true
+		}
+	}
+	number := heddle.ParentTables
+	for has[number] {
+		number++
+	}
+	return &heddle.RoutedNIC{Addrs: card.Addrs, Table: number}
 }
 
 // plugIn has a NIC plugged in that endpoints share.

@@ -37,6 +37,8 @@ type parentNetwork struct {
 	// on is the provider's network, warm how many addresses are to be there before an endpoint asks.
 	on   string
 	warm int
+	// routed says that the host routes for its endpoints.
+	routed bool
 }
 
 // networks lists the networks whose parents are plugged in.
@@ -44,7 +46,7 @@ func (ps *parents) networks() (all []parentNetwork) {
 	for _, n := range ps.plugs.networks.all() {
 		mode, err := ps.plugs.modes.find(n.Mode)
 		if p, is := mode.(heddle.ParentPlugger); err == nil && is && p.ParentsOn(n) != "" {
-			all = append(all, parentNetwork{n.ID, n.Name, p.ParentsOn(n), p.WarmAddresses(n)})
+			all = append(all, parentNetwork{n.ID, n.Name, p.ParentsOn(n), p.WarmAddresses(n), p.RoutesOnParents()})
 		}
 	}
 	return all

@@ -29,6 +29,8 @@ type cloud struct {
 	slots int
 	// addresses are how many sets of further addresses a NIC may have, given how many there were.
 	addresses, given int
+	// first are the first addresses of each NIC.
+	first []netip.Prefix
 	// chooses is the MAC address that each NIC gets, if the provider chooses it.
 	chooses heddle.MAC
 	ordered nic.Order
@@ -96,7 +98,7 @@ func (c *cloud) Plug(ctx context.Context, o nic.Order) (nic.Card, error) {
 	if known && card.Network != o.Network {
 		return card, heddle.Errorf(heddle.EndpointDiffers, "plug NIC", o.Token, "it is on another network", "")
 	}
-	card = nic.Card{Token: o.Token, Network: o.Network, MAC: o.MAC, MTU: 1500, Plugged: true, Closed: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")}}
+	card = nic.Card{Token: o.Token, Network: o.Network, MAC: o.MAC, Addrs: c.first, MTU: 1500, Plugged: true, Closed: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")}}
 	if o.From != "" {
 		card.Dark = time.Second
 	}
@@ -216,6 +218,14 @@ type shares struct{ heddle.Mode }
 
 func (shares) Name() string                      { return "shares" }
 func (shares) ParentsOn(n heddle.Network) string { return n.Options["plug"] }
+func (shares) RoutesOnParents() bool             { return false }
+
+// routes is one whose host routes for the endpoints.
+type routes struct{ shares }
+
+func (routes) Name() string          { return "routes" }
+func (routes) RoutesOnParents() bool { return true }
+
 func (shares) WarmAddresses(n heddle.Network) (count int) {
 	fmt.Sscan(n.Options["warm"], &count)
 	return count
@@ -232,7 +242,7 @@ func newPlugs(t *testing.T) (*plugs, *cloud) {
 	t.Cleanup(func() { ledger.close() })
 	records := newRecords(newWantedObjects(), newNameTables())
 	host := &hostView{kernel: c}
-	p := &plugs{provider: c, kernel: c, host: host, lookout: newLookout(host), plugging: newTurns(), unplugging: newTurns(), log: log, records: records, ledger: ledger, modes: modes{direct{}, shares{}},
+	p := &plugs{provider: c, kernel: c, host: host, lookout: newLookout(host), plugging: newTurns(), unplugging: newTurns(), log: log, records: records, ledger: ledger, modes: modes{direct{}, shares{}, routes{}},
 		networks: newRegister(newWantedObjects(), reporter{}, nil), soon: make(chan struct{}, 1), fill: make(chan struct{}, 1),
 		wanted: map[string]heddle.MAC{}, left: map[string]heddle.MAC{}, suspect: map[string]bool{}, looked: true, pools: map[string]*nicPool{}}
 	p.parents = &parents{plugs: p, pools: map[string]*parentPool{}}

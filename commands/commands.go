@@ -38,6 +38,7 @@ var writers = map[string]func(writer, heddle.State) []string{
 	"neighbours": func(w writer, s heddle.State) []string { return lines(s.Neighbours, w.neighbour) },
 	"routes":     func(w writer, s heddle.State) []string { return lines(s.Routes, w.route) },
 	"rules":      func(w writer, s heddle.State) []string { return lines(s.Rules, w.rule) },
+	"proxies":    func(w writer, s heddle.State) []string { return lines(s.Proxies, w.proxy) },
 	"redirects":  func(w writer, s heddle.State) []string { return w.redirects(s.Redirects) },
 	"remotes":    func(w writer, s heddle.State) []string { return lines(s.Remotes, w.remote) },
 	"shortcuts":  func(w writer, s heddle.State) []string { return lines(s.Shortcuts, w.shortcut) },

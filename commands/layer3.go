@@ -29,6 +29,10 @@ func (w writer) rule(r heddle.Rule) []string {
 	return []string{w.ip("%srule add %s", ipFlag(ruleFamily(r)), r.String())}
 }
 
+func (w writer) proxy(p heddle.Proxy) []string {
+	return []string{w.ip("neighbour add proxy %s dev %s protocol %d", p.Addr, p.Link, heddle.RouteProtocol)}
+}
+
 // ipFlag is the option of ip(8) for the family.
 func ipFlag(f heddle.Family) string {
 	if f == heddle.IPv6 {

@@ -83,6 +83,7 @@ var removers = map[string]func(remover, heddle.State) []string{
 	"neighbours": func(r remover, s heddle.State) []string { return undo(r, s.Neighbours, linkOfNeighbour, r.neighbour) },
 	"routes":     func(r remover, s heddle.State) []string { return undo(r, s.Routes, linkOfRoute, r.route) },
 	"rules":      func(r remover, s heddle.State) []string { return undo(r, s.Rules, nowhere, r.rule) },
+	"proxies":    func(r remover, s heddle.State) []string { return undo(r, s.Proxies, linkOfProxy, r.proxy) },
 	"redirects":  func(r remover, s heddle.State) []string { return undo(r, s.Redirects, nowhere, r.redirect) },
 	"remotes":    func(r remover, s heddle.State) []string { return undo(r, s.Remotes, nowhere, r.remote) },
 	"shortcuts":  func(r remover, s heddle.State) []string { return undo(r, s.Shortcuts, nowhere, r.shortcut) },
@@ -110,6 +111,7 @@ func linkOfForward(x heddle.Forward) string     { return x.Link }
 func linkOfAddress(x heddle.Address) string     { return x.Link }
 func linkOfNeighbour(x heddle.Neighbour) string { return x.Link }
 func linkOfRoute(x heddle.Route) string         { return x.Link }
+func linkOfProxy(x heddle.Proxy) string         { return x.Link }
 func linkOfProgram(x heddle.Program) string     { return x.Link }
 
 // firewall writes one nft transaction. What is in a table goes with it.
@@ -173,6 +175,10 @@ func (r remover) route(x heddle.Route) string {
 }
 
 func (r remover) rule(x heddle.Rule) string { return r.ip("%srule del %s", ipFlag(ruleFamily(x)), x) }
+
+func (r remover) proxy(x heddle.Proxy) string {
+	return r.ip("neighbour del proxy %s dev %s", x.Addr, x.Link)
+}
 
 // No command removes these, so they are printed as descriptions.
 func (r remover) redirect(x heddle.Redirect) string {

@@ -14,8 +14,14 @@ func NetworkElements(n heddle.Network) []heddle.Element {
 	for _, m := range []string{"from", "to", "masq"} {
 		all = append(all, heddle.Element{Family: "inet", Set: m, Match: []string{group}, Value: []string{"jump " + n.ChainName(m)}})
 	}
-	for _, g := range n.Gateways {
-		all = append(all, heddle.Element{Family: "inet", Set: "gate" + heddle.FamilyOf(g).Digit(), Match: []string{g.String()}, Value: []string{"jump " + n.ChainName("gate")}})
+	return append(all, Gates(n, n.Gateways...)...)
+}
+
+// Gates lets only the network's containers call addresses of the host.
+func Gates(n heddle.Network, of ...netip.Addr) []heddle.Element {
+	var all []heddle.Element
+	for _, a := range of {
+		all = append(all, heddle.Element{Family: "inet", Set: "gate" + heddle.FamilyOf(a).Digit(), Match: []string{a.String()}, Value: []string{"jump " + n.ChainName("gate")}})
 	}
 	return all
 }

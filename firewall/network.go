@@ -34,6 +34,9 @@ func gateRules(n heddle.Network, f *heddle.Fabric, group string) []string {
 		rules = append(rules, "iifgroup "+tunnelGroup(f)+" ct state established,related accept")
 	}
 	rules = append(rules, "ct state established,related return")
+	if len(n.Gateways) == 0 { // the addresses are on a NIC, which has neighbours
+		rules = append(rules, "icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } return")
+	}
 	for _, p := range joined(f, n) {
 		rules = append(rules, "iifgroup "+tunnelGroup(f)+" "+heddle.FamilyOf(p.Addr()).Word()+" saddr "+p.String()+" accept")
 	}

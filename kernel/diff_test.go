@@ -36,6 +36,9 @@ func (r *room) damage(ns string, o heddle.Object) (collateral bool) {
 		if x.Value == "0" {
 			value = "1"
 		}
+		if strings.Contains(x.Name, "/neigh/") {
+			value = "80" // hundredths of a second
+		}
 		r.sh("ip netns exec " + ns + " sysctl -qw " + x.Name + "=" + value)
 		return strings.HasSuffix(x.Name, "/disable_ipv6") // addresses and routes go with it
 	case heddle.Element:
@@ -51,6 +54,8 @@ func (r *room) damage(ns string, o heddle.Object) (collateral bool) {
 		return true
 	case heddle.Neighbour:
 		r.sh(fmt.Sprintf("ip%sneighbour delete %s dev %s", in, x.Addr, x.Link))
+	case heddle.Proxy:
+		r.sh(fmt.Sprintf("ip%sneighbour delete proxy %s dev %s", in, x.Addr, x.Link))
 	case heddle.Route:
 		x = filled(x)
 		r.sh(fmt.Sprintf("ip%sroute delete %s %s table %d proto 104 metric %d", in, x.Type, x.Dst, x.Table, x.Metric))
@@ -165,6 +170,15 @@ func (s scenario) drifts() map[string]string {
 	}
 	if s.name == "tunnel" {
 		return tunnelDrifts
+	}
+	if s.name == "plugged" { // the rest is as in scenario routed
+		return map[string]string{
+			"ip rule add priority 26879 from 10.20.0.0/16 lookup main protocol 104":                                                  "rule/26879/10.20.0.0/16/all",
+			"ip rule delete priority 26879 from 10.20.0.0/16; ip rule add priority 26879 from 10.20.0.0/16 lookup main protocol 104": "rule/26879/10.20.0.0/16/all",
+			"ip -6 rule delete priority 26880 from fd20::2; ip -6 rule add priority 26880 from fd20::2 lookup 77 protocol 104":       "rule/26880/fd20::2/128/all",
+			"ip route change default via 10.20.0.1 dev up0 onlink mtu 1000 table 6946816 proto 104":                                  "route/6946816/0.0.0.0/0/0/up0",
+			"ip route change unreachable default metric 4294967295 mtu 1300 table 6946816 proto 104":                                 "route/6946816/0.0.0.0/0/4294967295/",
+		}
 	}
 	bridged := s.mode.Name() == "bridge"
 	all := map[string]string{

@@ -29,6 +29,7 @@ var kinds = map[string]kind{
 	"neighbours": neighbourKind{},
 	"routes":     routeKind{},
 	"rules":      ruleKind{},
+	"proxies":    proxyKind{},
 	"redirects":  redirectKind{},
 	"remotes":    remoteKind{},
 	"shortcuts":  shortcutKind{},

@@ -31,6 +31,7 @@ func scenarios(t testing.TB) []scenario {
 		newScenario(t, "shard", bridge.Mode{}, nil, 768),
 		newScenario(t, "direct", direct.Mode{}, map[string]string{"nics": "nic0,nic1"}, 0),
 		newScenario(t, "routed", routed.Mode{}, map[string]string{"table": "auto", "next-hop": "198.51.100.1+2001:db8:1::1"}, 0),
+		newScenario(t, "plugged", routed.Mode{}, map[string]string{"plug": "lan"}, 0),
 		newScenario(t, "macvlan", macvlan.Mode{}, nil, 0),
 		newScenario(t, "private", macvlan.Mode{}, map[string]string{"macvlan_mode": "private"}, 0),
 		newScenario(t, "overlay", overlay.Mode{}, nil, 0),
@@ -70,6 +71,12 @@ func newSizedScenario(t testing.TB, name string, mode heddle.Mode, options map[s
 	if mode.Name() == "overlay" {
 		s.network.Parent, s.facts.Fabric = "", newFabric(s.network)
 	}
+	var shared *heddle.ParentNIC
+	if options["plug"] != "" {
+		shared = &heddle.ParentNIC{Name: "up0", MAC: "02:00:00:00:00:01", MTU: 1500, Closed: []netip.Prefix{netip.MustParsePrefix("100.100.100.200/32")}, Gateways: s.network.Gateways,
+			Routed: &heddle.RoutedNIC{Table: heddle.ParentTables, Addrs: []netip.Prefix{netip.MustParsePrefix("10.20.255.1/16"), netip.MustParsePrefix("fd20::ff01/64")}}}
+		s.network.Parent, s.network.Gateways = "", nil
+	}
 	ports := 2
 	if mode.Name() == "macvlan" || mode.Name() == "ipvlan" { // the LAN's own subnet and router, and no ports to publish
 		ports = 0
@@ -108,7 +115,7 @@ func newSizedScenario(t testing.TB, name string, mode heddle.Mode, options map[s
 			{HostPort: uint16(10000 + i), ContainerPort: 80, Protocol: "tcp"},
 			{HostIP: netip.MustParseAddr("198.51.100.2"), HostPort: uint16(10000 + i), ContainerPort: 53, Protocol: "udp"}}
 		servers := []netip.Addr{netip.MustParseAddr("203.0.113.53"), netip.MustParseAddr("2001:db8:f::53")}
-		p, err := mode.Endpoint(s.facts, s.network, heddle.Endpoint{ID: id, NIC: &nic, Network: s.network.ID, NetworkName: "demo", MTU: size,
+		p, err := mode.Endpoint(s.facts, s.network, heddle.Endpoint{ID: id, NIC: &nic, Parent: shared, Network: s.network.ID, NetworkName: "demo", MTU: size,
 			MAC: mac, Addrs: []netip.Prefix{netip.PrefixFrom(four, bits), netip.PrefixFrom(six, 64)}[:families],
 			Slot: firstSlot + i, DefaultRoute: true, Ports: published[:ports], NameServers: servers[:families]})
 		cell.Must(t, err)

@@ -121,6 +121,9 @@ func TestOursAndPrune(t *testing.T) {
 			}
 			for _, o := range append(s.netPlan.Host.Objects(), one.Host.Objects()...) {
 				marked := !slices.ContainsFunc([]string{"sysctl/", "address/", "neighbour/", "forward/"}, func(kind string) bool { return strings.HasPrefix(o.Key(), kind) })
+				if l, ok := o.(heddle.Link); ok && l.Kind == "" {
+					marked = false // it was there before
+				}
 				if p, ok := o.(heddle.Program); ok && p.Wire == nil {
 					marked = false // it is removed with its link
 				}

@@ -36,6 +36,9 @@ func (a *attempt) rule(s *session, x heddle.Rule) error {
 			}
 			a.recordUndo(x.Key(), func() error { return s.rt.execute(ruleRequest(unix.RTM_NEWRULE, excl, old)) })
 			err = errors.Join(err, s.rt.execute(ruleRequest(unix.RTM_DELRULE, 0, old)))
+			if x.OnlyGrouped && !old.OnlyGrouped { // a request that does not say so is about either (rule_find): the new one may have gone first
+				err = errors.Join(err, ignoreAbsent(s.rt.execute(ruleRequest(unix.RTM_DELRULE, 0, old))), s.rt.execute(ruleRequest(unix.RTM_NEWRULE, excl, x)))
+			}
 		}
 		return err
 	})
@@ -55,7 +58,7 @@ func (ruleKind) compare(d *differ, want *heddle.State) error {
 		case len(have) == 0:
 			return d.missing(r)
 		case len(have) > 1 || have[0] != r:
-			return d.differs(r, "want table %d, have %s", r.Table, have)
+			return d.differs(r, "want %s, have %s", r, have)
 		}
 		return nil
 	})
@@ -99,6 +102,9 @@ func ruleRequest(kind, flags int, r heddle.Rule) *nl.NetlinkRequest {
 	}
 	req.AddData(numberAttr(nl.FRA_PRIORITY, uint32(r.Priority)))
 	req.AddData(numberAttr(nl.FRA_TABLE, uint32(r.Table)))
+	if r.OnlyGrouped {
+		req.AddData(numberAttr(nl.FRA_SUPPRESS_IFGROUP, 0))
+	}
 	req.AddData(octetAttr(nl.FRA_PROTOCOL, heddle.RouteProtocol))
 	return req
 }
@@ -119,6 +125,8 @@ func decodeRule(b []byte) (heddle.Rule, bool) {
 		return heddle.Rule{}, false
 	}
 	r := heddle.Rule{Priority: int(number(at.get(nl.FRA_PRIORITY))), Iif: text(at.get(nl.FRA_IIFNAME)), Table: int(number(at.get(nl.FRA_TABLE)))}
+	group := at.get(nl.FRA_SUPPRESS_IFGROUP) // which the kernel leaves out if there is none
+	r.OnlyGrouped = group != nil && number(group) == 0
 	if from, ok := netip.AddrFromSlice(at.get(nl.FRA_SRC)); ok {
 		r.From = netip.PrefixFrom(from, int(head.Src_len))
 	}

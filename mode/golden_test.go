@@ -95,6 +95,13 @@ func variants() []variant {
 		n.Parent, n.Options = "lan1", map[string]string{"table": "auto", "next-hop": "198.51.100.1+2001:db8:1::1"}
 		e.Ports = nil
 	})
+	add(routed.Mode{}, "routed-plugged", "A NIC that was plugged in, and an endpoint with one of its addresses (`--opt plug=lan --subnet 198.51.100.0/24 --subnet 2001:db8:1::/64`).", func(n *heddle.Network, e *heddle.Endpoint) {
+		n.Subnets, n.Gateways, n.Options = prefixes("198.51.100.0/24", "2001:db8:1::/64"), nil, map[string]string{"plug": "lan"}
+		e.Addrs, e.Ports = prefixes("198.51.100.11/24", "2001:db8:1::11/64"), nil
+		e.Parent = &heddle.ParentNIC{Name: "lan1", MAC: "52:54:00:00:00:02", MTU: 1300, Token: "p-1", Closed: prefixes("100.100.100.200/32"),
+			Gateways: []netip.Addr{netip.MustParseAddr("198.51.100.1"), netip.MustParseAddr("2001:db8:1::1")},
+			Routed:   &heddle.RoutedNIC{Addrs: prefixes("198.51.100.10/24", "2001:db8:1::10/64"), Table: heddle.ParentTables}}
+	})
 	lan := func(n *heddle.Network, e *heddle.Endpoint) {
 		n.Parent, n.Subnets, n.Gateways = "lan0", prefixes("192.0.2.0/24", "2001:db8::/64"), facts.Links[0].Gateways
 		e.Addrs, e.Ports = prefixes("192.0.2.130/24", "2001:db8::130/64"), nil

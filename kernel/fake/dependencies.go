@@ -19,6 +19,8 @@ func standsOn(o heddle.Object) string {
 		return o.Link
 	case heddle.Neighbour:
 		return o.Link
+	case heddle.Proxy:
+		return o.Link
 	case heddle.Forward:
 		return o.Link
 	case heddle.Route:

@@ -64,6 +64,8 @@ func (k *Kernel) Ours() (o kernel.Owned, err error) {
 			o.State.Routes = append(o.State.Routes, x)
 		case heddle.Rule:
 			o.State.Rules = append(o.State.Rules, x)
+		case heddle.Proxy:
+			o.State.Proxies = append(o.State.Proxies, x)
 		case heddle.Shortcut:
 			o.State.Shortcuts = append(o.State.Shortcuts, heddle.Shortcut{Prefix: x.Prefix})
 		case heddle.Remote:

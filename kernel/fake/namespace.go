@@ -89,7 +89,7 @@ func (s *namespace) takeContents(f heddle.Firewall) {
 }
 
 // takeSourced removes the IPv4 routes whose source address has gone (fib_sync_down_addr). With an
-// interface's last IPv4 address it removes the interface's IPv4 routes and neighbours
+// interface's last IPv4 address it removes the interface's IPv4 routes, neighbours and proxies
 // (fib_disable_ip, arp_ifdown).
 func (s *namespace) takeSourced(a heddle.Address) {
 	if a.Prefix.Addr().Is6() {
@@ -114,6 +114,10 @@ func (s *namespace) takeSourced(a heddle.Address) {
 				four = append(four, key)
 			}
 		case heddle.Neighbour:
+			if o.Addr.Is4() {
+				four = append(four, key)
+			}
+		case heddle.Proxy:
 			if o.Addr.Is4() {
 				four = append(four, key)
 			}

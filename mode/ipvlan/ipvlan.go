@@ -23,7 +23,7 @@ import (
 )
 
 // Mode is the ipvlan mode.
-type Mode struct{}
+type Mode struct{ parts.SharedNICs }
 
 func (Mode) Name() string { return "ipvlan" }
 
@@ -33,8 +33,7 @@ var options = []heddle.ModeOption{
 	parts.Addresses,
 	{Name: "services", Values: "CIDR,…", Text: "go by the host's own rules (kube-proxy), l2 only"},
 	{Name: "redirect", Values: "ebpf|u32", Text: "how; by default whichever the kernel can"},
-	{Name: "plug", Values: "NETWORK", Text: "parents are plugged in on this network of their provider, and out again; each container has an address of one"},
-	{Name: "warm", Values: "N", Text: "keep that many addresses ready for the next containers; with plug alone"},
+	parts.Plug, parts.Warm,
 	{Name: "ipvlan_flag", Values: "bridge", Text: "Docker's name for what is so anyway"},
 }
 
@@ -91,6 +90,9 @@ func (m Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	if err := checkOptions(n); err != nil {
 		return err
 	}
+	if err := parts.CheckPlug(n); err != nil {
+		return err
+	}
 	if m.ParentsOn(n) != "" {
 		return m.checkPlug(h, n)
 	}
@@ -138,9 +140,6 @@ func checkOptions(n heddle.Network) error {
 	}
 	if !slices.Contains([]string{"", "auto", "ebpf", "u32"}, n.Options["redirect"]) {
 		return bad("redirect", "there is no such way to redirect", "give auto, ebpf or u32")
-	}
-	if n.Options["warm"] != "" && n.Options["plug"] == "" {
-		return bad("warm", "it says how many addresses are to wait, and no parents are plugged in", "add --opt plug=NETWORK, or leave it out")
 	}
 	if n.Options["redirect"] != "" && n.Options["services"] == "" {
 		return bad("redirect", "it says how services are reached, and none are named", "name them with services=CIDR,…")

@@ -1,50 +1,22 @@
 package ipvlan
 
 import (
-	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/mode/parts"
 )
 
-// ParentsOn is the value of option plug.
-func (Mode) ParentsOn(n heddle.Network) string { return n.Options["plug"] }
-
-// WarmAddresses is the value of option warm.
-func (Mode) WarmAddresses(n heddle.Network) int {
-	count, _ := strconv.Atoi(n.Options["warm"]) // Check has read it
-	return count
-}
-
-// maxWarm bounds the addresses that wait for endpoints.
-const maxWarm = 256
+// RoutesOnParents is false: the containers are on the NICs' network themselves.
+func (Mode) RoutesOnParents() bool { return false }
 
 // checkPlug refuses what does not go with parents that are plugged in.
 func (m Mode) checkPlug(h heddle.HostFacts, n heddle.Network) error {
-	refuse := func(code heddle.Code, why, remedy string) error {
-		return heddle.Errorf(code, "create network", n.Name, why, remedy)
-	}
 	switch {
-	case n.Parent != "":
-		return refuse(heddle.BadOption, "its parents are plugged in, and another one is named as well", "leave --parent out, or --opt plug")
-	case len(n.Subnets) == 0:
-		return refuse(heddle.BadSubnet, "which subnets its parents will be in is not known before one is plugged in", "name the subnets of the provider's network with --subnet")
-	case len(n.Gateways) > 0 || len(n.Ranges) > 0:
-		return refuse(heddle.BadOption, "who plugs a NIC in says what its addresses and gateways are", "leave --gateway and --ip-range out")
 	case n.Internal:
-		return refuse(heddle.BadOption, "its containers are on "+lanRules.Network+", and nothing on this host can keep them from it", "leave --internal out")
+		return heddle.Errorf(heddle.BadOption, "create network", n.Name, "its containers are on "+lanRules.Network+", and nothing on this host can keep them from it", "leave --internal out")
 	case subMode(n) != subL2:
 		return parts.BadOption(n, "ipvlan_mode="+subMode(n), "containers on plugged NICs are asked for their addresses themselves", "leave it out, or give l2")
-	}
-	if warm := n.Options["warm"]; warm != "" {
-		if count, err := strconv.Atoi(warm); err != nil || count < 0 || count > maxWarm {
-			return parts.BadOption(n, "warm="+heddle.Clip(warm), fmt.Sprintf("it is no number from 0 to %d", maxWarm), "say how many addresses are to wait for endpoints")
-		}
-	}
-	if err := heddle.CheckNetworkName(m.ParentsOn(n)); err != nil {
-		return err
 	}
 	if err := checkServices(h, n); err != nil {
 		return err

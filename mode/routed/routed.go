@@ -10,6 +10,8 @@
 //
 //	to   SUBNET lookup main      containers are found by their host routes
 //	from SUBNET lookup TABLE     default via the parent's next hop
+//
+// With parents that are plugged in, see plug.go.
 package routed
 
 import (
@@ -37,7 +39,7 @@ const mainTable = 254
 var wiring parts.Wiring = parts.RoutedVeth{}
 
 // Mode is the routed mode.
-type Mode struct{}
+type Mode struct{ parts.SharedNICs }
 
 func (Mode) Name() string { return "routed" }
 
@@ -46,6 +48,7 @@ var options = []heddle.ModeOption{
 	parts.Hide,
 	{Name: "table", Values: "auto|NUMBER", Text: "a routing table of its own, so that replies leave by the parent they came in by"},
 	{Name: "next-hop", Values: "ADDRESS", Text: "the gateway in that table; two, of both families, with + between them"},
+	parts.Plug, parts.Warm,
 	parts.Engines, parts.FastPath, parts.BigTCP,
 }
 
@@ -62,11 +65,14 @@ func (Mode) SharesParentSubnet() bool { return true }
 
 // Check refuses networks without a subnet, and malformed options.
 func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
-	if len(n.Subnets) == 0 {
-		return heddle.Errorf(heddle.BadSubnet, "create network", n.Name, "a routed network needs a subnet", "give one with --subnet")
-	}
 	if err := parts.CheckOptions(n, options); err != nil {
 		return err
+	}
+	if err := checkPlug(n); err != nil {
+		return err
+	}
+	if len(n.Subnets) == 0 {
+		return heddle.Errorf(heddle.BadSubnet, "create network", n.Name, "a routed network needs a subnet", "give one with --subnet")
 	}
 	if err := parts.CheckParent(h, n); err != nil {
 		return err
@@ -151,13 +157,17 @@ func masquerades(n heddle.Network) bool { return n.Options["masquerade"] == "tru
 func (Mode) Limits(n heddle.Network) []string { return firewall.Limits(n, masquerades(n)) }
 
 // Network plans the chains, the unreachable routes, and the parent's table with its rules.
-func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
+func (m Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	s := heddle.State{
 		Firewall: append(firewall.Base(), firewall.RoutedChains(n, masquerades(n))...),
 		Sysctls:  parts.Forwarding(h, n),
 		Elements: slices.Concat(firewall.NetworkElements(n), firewall.RoutedElements(n), firewall.Allowed(n), firewall.Surroundings(h)),
-		Routes:   parts.UnreachableSubnets(n),
 	}
+	if m.ParentsOn(n) != "" {
+		s.Rules = nearRules(n)
+		return heddle.Plan{Host: s}, nil
+	}
+	s.Routes = parts.UnreachableSubnets(n)
 	number, routes, err := table(h, n)
 	if err != nil || number == 0 {
 		return heddle.Plan{Host: s}, err
@@ -174,6 +184,10 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 // Endpoint plans the pair, the host's routes to the container, and the container's routes through
 // the gateway.
 func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
+	n = n.LeasedTo(e)
 	p, err := wiring.Wire(h, n, e)
+	if e.Parent != nil && e.Parent.Routed != nil {
+		p.Host = heddle.Append(onPlugged(n, *e.Parent), heddle.Append(p.Host, ways(e)))
+	}
 	return parts.BigSegments(n, p), err
 }

@@ -29,7 +29,7 @@ func TestKernel(t *testing.T) {
 }
 
 func openFake(t *testing.T) *room {
-	h := fake.NewHost(heddle.HostFacts{Name: "h", Links: []heddle.LinkFact{uplink}})
+	h := fake.NewHost(heddle.HostFacts{Name: "h", Links: []heddle.LinkFact{uplink, farEnd}})
 	k := h.Open()
 	r := &room{t: t, PlanApplier: k, end: func(i int) { h.End(fmt.Sprint(i)) },
 		tripwire: func(f func(string) error) { k.Tripwire = f }, wanted: func(f func(string) int) { k.Wanted = f }}

@@ -3,6 +3,7 @@ package contract_test
 import (
 	"fmt"
 	"net/netip"
+	"path"
 	"slices"
 	"testing"
 
@@ -27,12 +28,16 @@ var uplink = heddle.LinkFact{Name: "up0", MTU: 1500, MAC: "02:00:00:00:00:01", U
 	Addrs:    []netip.Prefix{netip.MustParsePrefix("198.51.100.2/24"), netip.MustParsePrefix("2001:db8:1::2/64")},
 	Gateways: []netip.Addr{netip.MustParseAddr("198.51.100.1")}}
 
+// farEnd is the other end of the uplink, without addresses.
+var farEnd = heddle.LinkFact{Name: "up1", MTU: 1500, MAC: "02:00:00:00:00:02", Up: true}
+
 func scenes(t testing.TB) []scene {
 	lan := []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("2001:db8:1::/64")}
 	own := []netip.Prefix{netip.MustParsePrefix("10.20.0.0/16"), netip.MustParsePrefix("fd20::/64")}
 	return []scene{
 		newScene(t, bridge.Mode{}, own, nil, 1),
 		newScene(t, routed.Mode{}, own, map[string]string{"table": "auto", "next-hop": "198.51.100.1+2001:db8:1::1"}, 1),
+		newScene(t, routed.Mode{}, own, map[string]string{"plug": "lan"}, 1),
 		newScene(t, macvlan.Mode{}, lan, nil, 0),
 	}
 }
@@ -43,6 +48,12 @@ func newScene(t testing.TB, mode heddle.Mode, subnets []netip.Prefix, options ma
 	for _, subnet := range subnets {
 		n.Gateways = append(n.Gateways, subnet.Addr().Next())
 	}
+	var on *heddle.ParentNIC
+	if options["plug"] != "" {
+		on = &heddle.ParentNIC{Name: farEnd.Name, MAC: farEnd.MAC, MTU: 1500, Gateways: n.Gateways, Routed: &heddle.RoutedNIC{Table: heddle.ParentTables,
+			Addrs: []netip.Prefix{netip.MustParsePrefix("10.20.255.1/16"), netip.MustParsePrefix("fd20::ff01/64")}}}
+		s.name, n.Parent, n.Gateways = "plugged", "", nil
+	}
 	facts := heddle.HostFacts{Name: "h", Links: []heddle.LinkFact{uplink}}
 	cell.Must(t, mode.Check(facts, n))
 	var err error
@@ -52,7 +63,7 @@ func newScene(t testing.TB, mode heddle.Mode, subnets []netip.Prefix, options ma
 	s.network.Host = s.network.Host.Filter(slow)
 	s.endpoint = func(i int) heddle.Plan {
 		id := heddle.EndpointID{Container: fmt.Sprintf("c%d", i), IfName: "eth0"}
-		e := heddle.Endpoint{ID: id, Network: n.ID, NetworkName: n.Name, MTU: 1400, MAC: id.DefaultMAC(n.ID, 0), Slot: i, DefaultRoute: true}
+		e := heddle.Endpoint{ID: id, Network: n.ID, NetworkName: n.Name, MTU: 1400, MAC: id.DefaultMAC(n.ID, 0), Slot: i, DefaultRoute: true, Parent: on}
 		for _, subnet := range subnets {
 			addr := subnet.Addr()
 			for range i + 10 {
@@ -70,9 +81,11 @@ func newScene(t testing.TB, mode heddle.Mode, subnets []netip.Prefix, options ma
 }
 
 func slow(o heddle.Object) bool {
-	switch o.(type) {
+	switch o := o.(type) {
 	case heddle.Program, heddle.Shortcut, heddle.Remote:
 		return false
+	case heddle.Sysctl: // an interface of the kernel has these by itself
+		return o.Value != "0" || !slices.Contains([]string{"proxy_arp", "proxy_arp_pvlan", "disable_ipv6", "addr_gen_mode"}, path.Base(o.Name))
 	}
 	return true
 }

@@ -197,6 +197,7 @@ func TestPlug(t *testing.T) {
 	t.Run("away", func(t *testing.T) { plugAway(t, p, own) })
 	t.Run("refused", func(t *testing.T) { plugRefused(t, p) })
 	t.Run("shared", func(t *testing.T) { plugShared(t, p, own) })
+	t.Run("routed", func(t *testing.T) { plugRouted(t, p, own) })
 	t.Run("warm", func(t *testing.T) { plugWarm(t, p, own) })
 	t.Run("vanished", func(t *testing.T) { plugVanished(t, p, own) })
 	t.Run("mended", func(t *testing.T) { plugMended(t, p, own) })
