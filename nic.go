@@ -28,6 +28,9 @@ type NIC struct {
 	Was   NICState `json:"was"`
 	// Plugged is set for a NIC that a provider has plugged in for the endpoint.
 	Plugged *PluggedNIC `json:"plugged,omitempty"`
+	// Device is set for a NIC that a program of the container drives itself. It is not moved: while the container has it, no kernel has an
+	// interface of it.
+	Device *NICDevice `json:"device,omitempty"`
 }
 
 // PluggedNIC is what a provider says of a NIC that it has plugged in.
@@ -175,6 +178,8 @@ type NICGiver interface {
 	PlugsOn(Network) string
 	// WarmNICs is how many NICs are to be plugged in before an endpoint asks for one: from least to most, as many as are used up.
 	WarmNICs(Network) (least, most int)
+	// DriverOf is the driver to which a NIC's device is bound for a program of the container that drives it itself; "" for NICs that are moved.
+	DriverOf(Network) string
 }
 
 // NICAlias is the alias of a NIC while the endpoint has it.
@@ -214,7 +219,11 @@ func (n NIC) Fact() LinkFact {
 }
 
 // HasDefault reports whether a default route of the host's main table
-// (RT_TABLE_MAIN, 254) led through the NIC, or its provider named a gateway.
+// (RT_TABLE_MAIN, 254) led through the NIC, or its provider named a gateway. No kernel has
+// a route through a NIC that a program drives.
 func (n NIC) HasDefault() bool {
+	if n.Device != nil {
+		return false
+	}
 	return n.Plugged != nil && len(n.Plugged.Gateways) > 0 || slices.ContainsFunc(n.Was.Routes, func(r NICRoute) bool { return r.Dst.Bits() == 0 && r.Table == 254 })
 }

@@ -41,6 +41,9 @@ func networkCommands(n *network) []string {
 	lines := commands.Of(n.plan, "")
 	giver, gives := n.mode.(heddle.NICGiver)
 	switch {
+	case gives && giver.DriverOf(n.Network) != "":
+		lines = append(lines, "# nothing is made yet: each attach has a NIC plugged in on network "+giver.PlugsOn(n.Network)+" of the hypervisor,",
+			"# and binds its device to "+giver.DriverOf(n.Network)+", for a program of the container; a detach has it taken out again")
 	case gives && giver.PlugsOn(n.Network) != "":
 		lines = append(lines, "# nothing is made yet: each attach has a NIC plugged in on network "+giver.PlugsOn(n.Network)+" of the hypervisor,",
 			"# and moves it into its container; a detach has it taken out again")

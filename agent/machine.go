@@ -49,6 +49,8 @@ type NICs interface {
 	CarriesDefault(name string) (bool, error)
 	MarkNIC(n heddle.NIC) error
 	RenewNIC(n heddle.NIC) error
+	CheckDriver(driver string) error
+	Device(n heddle.NIC, driver string) (heddle.NICDevice, error)
 }
 
 // LostNICs handles NICs on the host, or in a namespace that is held, that still have our mark.

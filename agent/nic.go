@@ -25,7 +25,7 @@ func (a *Agent) claimNIC(ctx context.Context, giver heddle.NICGiver, n *network,
 			"the host publishes no ports for a NIC that it has moved: it does not see the traffic",
 			"leave --publish out")
 	case giver.PlugsOn(n.Network) != "":
-		return a.claimPlugged(ctx, giver.PlugsOn(n.Network), n, req, e, pod)
+		return a.claimPlugged(ctx, giver, n, req, e, pod)
 	case !n.pool.Gives() && len(req.IPs) > 0:
 		return e, heddle.Errorf(heddle.BadOption, "attach endpoint", req.ID.String()+" to network "+n.Name,
 			"the network has no subnet: the NIC keeps the addresses that it has", "leave --ip out")

@@ -11,10 +11,10 @@ import (
 	"github.com/heddle-network/heddle/nic"
 )
 
-// claimPlugged is claimNIC for a network whose NICs are plugged in on the provider's network on. e is the endpoint as far as
-// the request describes it.
-func (a *Agent) claimPlugged(ctx context.Context, on string, n *network, req heddle.AttachRequest, e heddle.Endpoint,
+// claimPlugged is claimNIC for a network whose NICs are plugged in. e is the endpoint as far as the request describes it.
+func (a *Agent) claimPlugged(ctx context.Context, giver heddle.NICGiver, n *network, req heddle.AttachRequest, e heddle.Endpoint,
 	pod kernel.Pod) (heddle.Endpoint, error) {
+	on := giver.PlugsOn(n.Network)
 	object := req.ID.String() + " to network " + n.Name
 	switch {
 	case a.opt.NICs == nil:
@@ -23,6 +23,9 @@ func (a *Agent) claimPlugged(ctx context.Context, on string, n *network, req hed
 		return e, heddle.Errorf(heddle.BadOption, "attach endpoint", object, "the NIC moves here with its MAC address and its addresses", "leave --mac and --ip out")
 	case req.NIC != "":
 		return e, heddle.Errorf(heddle.BadOption, "attach endpoint", object, "the network's NICs are plugged in, and none is there before", "leave --nic out")
+	case giver.DriverOf(n.Network) != "" && (req.MoveFrom != "" || req.Handover):
+		return e, heddle.Errorf(heddle.BadOption, "attach endpoint", object, "its NICs are for programs that drive them themselves: none moves, between machines or into a container",
+			"leave --move-from and the handover out, or use a network without --opt driver")
 	case req.DryRun:
 		return e, heddle.Errorf(heddle.BadOption, "plan endpoint", object, "what the NIC will be is known when it has been plugged in, and a dry run plugs none",
 			"leave --dry-run out")
@@ -32,7 +35,10 @@ func (a *Agent) claimPlugged(ctx context.Context, on string, n *network, req hed
 		return e, err
 	}
 	e.NIC, e.MAC, e.MTU, e.Addrs = &plugged, plugged.MAC, plugged.Was.MTU, card.Addrs
-	if err := checkDefault(n, req, &plugged); err != nil {
+	if plugged.Device, err = a.deviceFor(giver, n, plugged); err == nil {
+		err = checkDefault(n, req, &plugged)
+	}
+	if err != nil {
 		a.plugs.drop(e)
 		a.plugs.takeOutDropped(ctx, card.Token)
 		return e, err
@@ -42,6 +48,16 @@ func (a *Agent) claimPlugged(ctx context.Context, on string, n *network, req hed
 	e.Slot = n.identities.takeSlot()
 	e.DefaultRoute = a.defaults.claimFor(n, req, pod, &plugged)
 	return e, nil
+}
+
+// deviceFor is the device of a NIC that was plugged in, if programs drive the network's NICs.
+func (a *Agent) deviceFor(giver heddle.NICGiver, n *network, plugged heddle.NIC) (*heddle.NICDevice, error) {
+	driver := giver.DriverOf(n.Network)
+	if driver == "" {
+		return nil, nil
+	}
+	d, err := a.kernel.Device(plugged, driver)
+	return &d, err
 }
 
 // forEndpoint returns a NIC for an endpoint: one of the network's pool if the request leaves all open, or one that is plugged in for it.
@@ -65,10 +81,11 @@ func (p *plugs) forEndpoint(ctx context.Context, network, on string, req heddle.
 }
 
 // takeOutHeld has an endpoint's plugged NIC taken out although its container does not let go of it: what the hypervisor has taken
-// out, nobody has. It reports whether that ends the removal, which has failed by that.
+// out, nobody has. It reports whether that ends the removal, which has failed by that. A device that a program has open is left to it: the
+// kernel would wait for the program, and nothing else could be plugged in or taken out meanwhile.
 func (a *Agent) takeOutHeld(r record, why error) bool {
 	given := r.Endpoint.NIC
-	if a.opt.NICs == nil || given == nil || given.Plugged == nil || heddle.Quarantined.In(why) == nil {
+	if a.opt.NICs == nil || given == nil || given.Plugged == nil || given.Device != nil || heddle.Quarantined.In(why) == nil {
 		return false
 	}
 	a.plugs.distrust(given.Plugged.Token)
@@ -110,6 +127,11 @@ func (a *Agent) checkPlugsOn(mode heddle.Mode, n heddle.Network) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), offerTime)
 	defer cancel()
+	if giver != nil && giver.DriverOf(n) != "" {
+		if err := a.kernel.CheckDriver(giver.DriverOf(n)); err != nil {
+			return err
+		}
+	}
 	offer, err := a.opt.NICs.Describe(ctx)
 	if err != nil {
 		return err

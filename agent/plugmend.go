@@ -125,6 +125,11 @@ func (a *Agent) plugAgain(ctx context.Context, r record, on string) (record, err
 	if err != nil {
 		return r, err
 	}
+	if giver, is := n.mode.(heddle.NICGiver); is {
+		if given.Device, err = a.deviceFor(giver, n, given); err != nil {
+			return r, err
+		}
+	}
 	next := r
 	next.Endpoint.NIC = &given
 	if next.Plan, err = n.planFor(a.host.now(), next.Endpoint); err != nil {

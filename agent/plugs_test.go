@@ -206,6 +206,7 @@ type direct struct{ heddle.Mode }
 func (direct) Name() string                    { return "direct" }
 func (direct) Pool(heddle.Network) []string    { return nil }
 func (direct) PlugsOn(n heddle.Network) string { return n.Options["plug"] }
+func (direct) DriverOf(heddle.Network) string  { return "" }
 
 // WarmNICs reads option warm, such as 2-4.
 func (direct) WarmNICs(n heddle.Network) (least, most int) {

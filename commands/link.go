@@ -62,9 +62,19 @@ func (w writer) link(l heddle.Link) []string {
 	return out
 }
 
+// Where the kernel has the devices of the PCI bus, and looks for the driver of one.
+const devices, probe = "/sys/bus/pci/devices", "/sys/bus/pci/drivers_probe"
+
 // nic writes the move of a NIC from the host to the container; iproute2 sends the last
-// line as one request.
+// line as one request. One that a program drives gets another driver.
 func (w writer) nic(n heddle.NIC) []string {
+	if d := n.Device; d != nil {
+		return []string{
+			fmt.Sprintf("echo %s >%s/%s/driver_override", d.Driver, devices, d.Address),
+			fmt.Sprintf("echo %s >%s/%s/driver/unbind", d.Address, devices, d.Address),
+			"echo " + d.Address + " >" + probe,
+		}
+	}
 	pod := w.podNetns
 	w.pod = ""
 	return []string{

@@ -143,6 +143,9 @@ func (r remover) link(l heddle.Link) string {
 
 // nic writes the way home of a NIC, to the namespace of the shell.
 func (r remover) nic(n heddle.NIC) string {
+	if d := n.Device; d != nil {
+		return fmt.Sprintf("echo >%s/%s/driver_override\necho %s >%s/%s/driver/unbind\necho %s >%s", devices, d.Address, d.Address, devices, d.Address, d.Address, probe)
+	}
 	line := r.ip("link set %s down", n.IfName) + "\n" +
 		r.ip("link set %s netns /proc/$$/ns/net name %s", n.IfName, n.Name) + "\n" +
 		writer{}.ip("link set %s alias ''", n.Name)

@@ -17,6 +17,9 @@ func (nicKind) make(a *attempt, _ *session, want *heddle.State) error { return e
 // compare checks that the NIC is in the container, under its name and with its MAC address.
 func (nicKind) compare(d *differ, want *heddle.State) error {
 	return each(want.NICs, func(n heddle.NIC) error {
+		if n.Device != nil {
+			return d.device(n)
+		}
 		for _, l := range d.links {
 			switch {
 			case l.alias != n.Alias:
@@ -38,6 +41,10 @@ func (nicKind) remove(r *removal, s *session, gone *heddle.State) {
 		if r.tripped {
 			return
 		}
+		if n.Device != nil {
+			r.device(n)
+			continue
+		}
 		err, tripped := (&nicReturn{k: r.k, n: n, host: r.host, pod: s, trip: r.k.trip}).run()
 		r.err, r.tripped = errors.Join(r.err, err), tripped
 	}
@@ -46,6 +53,9 @@ func (nicKind) remove(r *removal, s *session, gone *heddle.State) {
 // nic moves a NIC of the host into the container. It marks the NIC first, so that the NIC is
 // recognised wherever it is, whatever happens later.
 func (a *attempt) nic(n heddle.NIC) error {
+	if n.Device != nil {
+		return a.device(n)
+	}
 	inside, err := a.pod.marked(n)
 	if err != nil || inside != nil && inside.name == n.IfName {
 		return refused("find", n.Key(), err)

@@ -126,6 +126,9 @@ func (n *Node) check() error {
 	if err := n.checkCPUs(); err != nil {
 		return err
 	}
+	if n.IOMMU && n.Machine == "" {
+		return refuse("check IOMMU of", n.Name, "only a virtual machine has one, and this host is made of namespaces", "leave iommu out, or give the host a machine")
+	}
 	for _, nic := range n.NICs {
 		if err := checkMTU(nic.MTU, nic.Addresses...); err != nil {
 			return err

@@ -108,10 +108,10 @@ func kvmIfOpen() string {
 
 // emulator returns the programs that make a machine, in the order in which they start. QEMU
 // gets the further arguments.
-func emulator(k boot.Kernel, m *machineSpec, cpus int, more []string) []program {
+func emulator(k boot.Kernel, m *machineSpec, n *Node, more []string) []program {
 	files := []string{virtiofsd(), "--socket-path=" + filesSocket, "-o", "source=" + sharedRoot, "-o", "cache=auto", "-o", "sandbox=chroot"}
 	return []program{{Name: filesProgram, Argv: files, Starts: 1},
-		{Name: qemuProgram, Argv: slices.Concat([]string{"/proc/self/exe", argEmulate, filesSocket}, qemu(k, m, cpus), more), Starts: 1}}
+		{Name: qemuProgram, Argv: slices.Concat([]string{"/proc/self/exe", argEmulate, filesSocket}, qemu(k, m, n), more), Starts: 1}}
 }
 
 // kernelParameters of a machine. norandmaps: the emulator translates a program once if it
@@ -119,25 +119,42 @@ func emulator(k boot.Kernel, m *machineSpec, cpus int, more []string) []program 
 // seem to stand still, and the kernel must not panic.
 const kernelParameters = "console=ttyS0 quiet panic=-1 oops=panic mitigations=off net.ifnames=0 norandmaps no_timer_check"
 
-func qemu(k boot.Kernel, m *machineSpec, cpus int) []string {
+// iommuParameters have the kernel use the machine's IOMMU, for programs alone: its own drivers go past it, which costs them nothing.
+const iommuParameters = " intel_iommu=on iommu=pt"
+
+func qemu(k boot.Kernel, m *machineSpec, n *Node) []string {
 	size := strconv.Itoa(memory) + "M"
-	args := []string{boot.QEMU, "-M", "q35", "-m", size, "-smp", strconv.Itoa(max(1, cpus))}
+	args := []string{boot.QEMU, "-M", "q35", "-m", size, "-smp", strconv.Itoa(max(1, n.CPUs))}
 	if accelerator() == "kvm" {
-		args = append(args, "-accel", "kvm", "-cpu", "host")
+		args = append(args, "-accel", "kvm"+splitChip(n), "-cpu", "host")
 	} else {
 		// Without a limit the translations take more than 1 GiB.
 		args = append(args, "-accel", "tcg,thread=single,tb-size=192", "-cpu", boot.Processor)
 	}
 	args = append(args, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
 		"-serial", "file:"+filepath.Join(sharedFolder, consoleName),
-		"-object", "memory-backend-memfd,id=memory,size="+size+",share=on", "-numa", "node,memdev=memory",
-		"-chardev", "socket,id=files,path="+filesSocket, "-device", "vhost-user-fs-pci,chardev=files,tag="+filesTag,
+		"-object", "memory-backend-memfd,id=memory,size="+size+",share=on", "-numa", "node,memdev=memory")
+	parameters := kernelParameters
+	if n.IOMMU {
+		// before all devices: they ask for it when they are made
+		args = append(args, "-device", "intel-iommu,intremap=on", "-global", "virtio-net-pci.iommu_platform=on", "-global", "virtio-net-pci.disable-legacy=on")
+		parameters += iommuParameters
+	}
+	args = append(args, "-chardev", "socket,id=files,path="+filesSocket, "-device", "vhost-user-fs-pci,chardev=files,tag="+filesTag,
 		"-kernel", k.Vmlinux, "-initrd", filepath.Join(sharedFolder, initramfsName),
-		"-append", kernelParameters+" -- "+argGuest)
+		"-append", parameters+" -- "+argGuest)
 	for i, nic := range m.NICs {
 		args = append(args, qemuNIC(tapName(i), nic.MAC)...)
 	}
 	return append(args, qemuNIC(controlLink, m.Control)...)
+}
+
+// splitChip has QEMU do a part of what KVM does with interrupts: an emulated IOMMU leads these, too.
+func splitChip(n *Node) string {
+	if n.IOMMU {
+		return ",kernel-irqchip=split"
+	}
+	return ""
 }
 
 func qemuNIC(tap, mac string) []string {

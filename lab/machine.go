@@ -58,7 +58,7 @@ func (t Topology) machine(n *Node, number int) *machineSpec {
 		}
 		m.NICs = append(m.NICs, g)
 	}
-	m.Emulator = emulator(kernel, m, n.CPUs, slotArguments(n))
+	m.Emulator = emulator(kernel, m, n, slotArguments(n))
 	return m
 }
 

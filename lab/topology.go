@@ -81,6 +81,9 @@ type Node struct {
 	// Slots is the number of slots of a virtual machine for NICs that are plugged in while it
 	// runs, 0 to 64; see Host.QMP.
 	Slots int `json:"slots,omitempty" yaml:"slots"`
+	// IOMMU says that a virtual machine has one, and that its NICs are behind it. A program in it can have a NIC without a driver of the
+	// kernel's then (vfio-pci).
+	IOMMU bool `json:"iommu,omitempty" yaml:"iommu"`
 	// CPUs is the number of processors of a virtual machine, 1 to 8; one.
 	CPUs    int               `json:"cpus,omitempty" yaml:"cpus"`
 	Sysctls map[string]string `json:"sysctls,omitempty" yaml:"sysctls"`

@@ -200,6 +200,7 @@ func TestBadTopologies(t *testing.T) {
 		"slots of none":   {"hosts: [{name: a, slots: 1}]", "made of namespaces"},
 		"negative slots":  {"hosts: [{name: a, slots: -1}]", "0 to 128"},
 		"many slots":      {"hosts: [{name: a, machine: '6.1', slots: 129}]", "0 to 128"},
+		"IOMMU of none":   {"hosts: [{name: a, iommu: true}]", "made of namespaces"},
 		"CPUs of none":    {"hosts: [{name: a, cpus: 2}]", "made of namespaces"},
 		"negative CPUs":   {"hosts: [{name: a, machine: '6.1', cpus: -1}]", "1 to 8"},
 		"many CPUs":       {"hosts: [{name: a, machine: '6.1', cpus: 9}]", "1 to 8"},

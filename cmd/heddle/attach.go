@@ -119,6 +119,10 @@ func (s *session) emitAttached(r heddle.AttachReply, dryRun bool) error {
 	if r.Endpoint.Handover && r.Source != "" {
 		s.note(`the runtime's configuration is to have: "netDevices": {"%s": {"name": "%s"}}`, r.Source, r.Endpoint.ID.IfName)
 	}
+	if r.Endpoint.NIC != nil && r.Endpoint.NIC.Device != nil {
+		d := r.Endpoint.NIC.Device
+		s.note("the NIC is device %s: give the container the files /dev/vfio/vfio and %s", d.Address, d.Node())
+	}
 	if r.Dark > 0 {
 		s.note("the NIC has moved here; for %s no container had it", r.Dark.Round(time.Millisecond))
 	}

@@ -44,7 +44,11 @@ func buildResult(conf Conf, n heddle.Network, netns string, reply heddle.AttachR
 		r.Interfaces = append(r.Interfaces, &current.Interface{Name: reply.PortName, Mac: string(reply.PortMAC), Mtu: mtu(conf, e)})
 	}
 	if e.MAC != "" {
-		r.Interfaces = append(r.Interfaces, &current.Interface{Name: e.ID.IfName, Mac: string(e.MAC), Mtu: mtu(conf, e), Sandbox: netns})
+		own := &current.Interface{Name: e.ID.IfName, Mac: string(e.MAC), Mtu: mtu(conf, e), Sandbox: netns}
+		if e.NIC != nil && e.NIC.Device != nil && conf.CNIVersion >= "1.1.0" {
+			own.PciID = e.NIC.Device.Address
+		}
+		r.Interfaces = append(r.Interfaces, own)
 	}
 	own := len(r.Interfaces) - 1
 	for _, p := range e.Addrs {

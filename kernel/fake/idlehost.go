@@ -119,7 +119,11 @@ func (k *Kernel) SwitchOffFastPath() error { return unknown("switch off", "the f
 func (k *Kernel) Snapshot(name string) (heddle.NIC, error) {
 	return heddle.NIC{}, unknown("look at NIC", name)
 }
-func (k *Kernel) CarriesDefault(string) (bool, error)     { return false, nil }
+func (k *Kernel) CarriesDefault(string) (bool, error) { return false, nil }
+func (k *Kernel) CheckDriver(driver string) error     { return unknown("use driver", driver) }
+func (k *Kernel) Device(n heddle.NIC, _ string) (heddle.NICDevice, error) {
+	return heddle.NICDevice{}, unknown("give a program NIC", n.Name)
+}
 func (k *Kernel) MarkNIC(n heddle.NIC) error              { return unknown("mark NIC", n.Name) }
 func (k *Kernel) RenewNIC(n heddle.NIC) error             { return unknown("renew NIC", n.Name) }
 func (k *Kernel) MarkedNICs() ([]kernel.MarkedNIC, error) { return nil, nil }

@@ -30,6 +30,7 @@ var options = []heddle.ModeOption{
 	parts.Addresses,
 	{Name: "nics", Values: "NAME,MAC,…", Text: "several; each attach gets the first free one"},
 	{Name: "plug", Values: "NETWORK", Text: "NICs are plugged in on this network of their provider, and out again"},
+	{Name: "driver", Values: heddle.VFIODriver, Text: "a program of the container drives the NIC itself (DPDK); with plug alone"},
 	{Name: "warm", Values: "N or MIN-MAX", Text: "keep that many NICs plugged in for the next endpoints; with plug alone"},
 }
 
@@ -157,6 +158,8 @@ func (Mode) Endpoint(_ heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 	}
 	var s heddle.State
 	switch {
+	case e.NIC.Device != nil:
+		s.Links = []heddle.Link{{Name: "lo"}}
 	case e.NIC.Plugged != nil:
 		s = stateOnSubnet(networkOf(n, e), e)
 		s.Routes = append(parts.ClosedRoutes(e, e.NIC.Plugged.Closed), s.Routes...)
@@ -196,7 +199,16 @@ func noAutoAddress(link string) heddle.Sysctl {
 
 // Limits says what the host cannot enforce for a NIC that has left its namespace.
 func (m Mode) Limits(n heddle.Network) []string {
-	if m.PlugsOn(n) != "" {
+	switch {
+	case m.DriverOf(n) != "":
+		return []string{
+			"no kernel sees the containers' traffic but the hypervisor's: the switch port behind each NIC keeps them from using foreign addresses",
+			"no ports are published here, no names are answered here, and what is closed to containers elsewhere by a route of theirs, such as a cloud's metadata service, is open",
+			"each NIC takes one of the machine's slots",
+			"a program that keeps its NIC open keeps its endpoint from ending; if the hypervisor takes such a NIC out, the machine plugs no other in or out until the program lets go",
+			"who could open a group's device file of an ended endpoint can open that of the next one with the same number: end the container with its endpoint",
+		}
+	case m.PlugsOn(n) != "":
 		return []string{
 			"the host sees none of the containers' traffic: the switch port behind each NIC, on the hypervisor, keeps them from using foreign addresses",
 			"no ports are published here, and no names are answered here",

@@ -18,6 +18,9 @@ func (Mode) WarmNICs(n heddle.Network) (least, most int) {
 	return least, most
 }
 
+// DriverOf is the value of option driver.
+func (Mode) DriverOf(n heddle.Network) string { return n.Options["driver"] }
+
 // maxWarm bounds the NICs that wait for endpoints.
 const maxWarm = 64
 
@@ -41,6 +44,9 @@ func readWarm(s string) (least, most int, ok bool) {
 // checkPlugs refuses options about NICs that are plugged in.
 func (m Mode) checkPlugs(n heddle.Network) error {
 	plug, warm := m.PlugsOn(n), n.Options["warm"]
+	if err := m.checkDriver(n); err != nil {
+		return err
+	}
 	if warm == "" && plug == "" {
 		return nil
 	}
@@ -49,4 +55,21 @@ func (m Mode) checkPlugs(n heddle.Network) error {
 			"say how many NICs are to wait for endpoints, or the least and the most")
 	}
 	return heddle.CheckNetworkName(plug)
+}
+
+// checkDriver refuses a driver that is none for programs, and what such NICs cannot have.
+func (m Mode) checkDriver(n heddle.Network) error {
+	driver, given := n.Options["driver"]
+	switch {
+	case !given:
+		return nil
+	case driver != heddle.VFIODriver:
+		return parts.BadOption(n, "driver="+heddle.Clip(driver), "programs use NICs by "+heddle.VFIODriver+" alone: other drivers keep no program from the machine's memory",
+			"give --opt driver="+heddle.VFIODriver+", or leave it out")
+	case m.PlugsOn(n) == "":
+		return parts.BadOption(n, "driver="+driver, "it is for NICs that are plugged in", "give --opt plug=NETWORK as well")
+	case n.Options["warm"] != "":
+		return parts.BadOption(n, "driver="+driver, "a NIC that a program has driven does not wait for the next one", "leave --opt warm out")
+	}
+	return nil
 }

@@ -1,10 +1,12 @@
 package direct
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/commands"
 )
 
 // TestWarm: option warm is a number, or the least and the most, beside option plug.
@@ -27,5 +29,36 @@ func TestWarm(t *testing.T) {
 	alone := heddle.Network{Name: "n", Parent: "eth1", Options: map[string]string{"warm": "2-8"}}
 	if err := (Mode{}).Check(heddle.HostFacts{Links: []heddle.LinkFact{{Name: "eth1"}}}, alone); heddle.BadOption.In(err) == nil {
 		t.Errorf("without plug: %v", err)
+	}
+}
+
+// TestDriver: a program drives NICs by one driver, which are plugged in and do not wait; nothing of such a NIC is in the container.
+func TestDriver(t *testing.T) {
+	for options, good := range map[[3]string]bool{{"lan", "vfio-pci", ""}: true, {"lan", "uio_pci_generic", ""}: false, {"lan", "", ""}: false, {"", "vfio-pci", ""}: false, {"lan", "vfio-pci", "2"}: false} {
+		n := heddle.Network{Name: "n", Options: map[string]string{"driver": options[1]}}
+		for i, key := range []string{0: "plug", 2: "warm"} {
+			if key != "" && options[i] != "" {
+				n.Options[key] = options[i]
+			}
+		}
+		if options[0] == "" {
+			n.Parent = "eth1"
+		}
+		err := Mode{}.Check(heddle.HostFacts{Links: []heddle.LinkFact{{Name: "eth1"}}}, n)
+		if good != (err == nil) || !good && heddle.BadOption.In(err) == nil {
+			t.Errorf("%v: %v", n.Options, err)
+		}
+	}
+	device := &heddle.NICDevice{Address: "0000:05:00.0", Driver: "vfio-pci", Group: 7}
+	e := heddle.Endpoint{ID: heddle.EndpointID{Container: "c", IfName: "eth0"}, Addrs: []netip.Prefix{netip.MustParsePrefix("192.0.2.7/24")},
+		NIC: &heddle.NIC{Name: "eth5", MAC: "0a:00:00:00:00:01", Device: device, Plugged: &heddle.PluggedNIC{Token: "e-1", Gateways: []netip.Addr{netip.MustParseAddr("192.0.2.253")}}}}
+	plan, err := Mode{}.Endpoint(heddle.HostFacts{}, heddle.Network{Name: "n", Mode: "direct"}, e)
+	if err != nil || len(plan.Pod.NICs) != 1 || len(plan.Pod.Addresses)+len(plan.Pod.Routes) > 0 || e.NIC.HasDefault() {
+		t.Fatalf("%+v, %v", plan, err)
+	}
+	for _, lines := range [][]string{commands.Of(plan, "c"), commands.Removal(plan, "c", nil)} {
+		if text := strings.Join(lines, "\n"); !strings.Contains(text, "/sys/bus/pci/devices/0000:05:00.0/driver_override") || strings.Contains(text, "link set eth5") {
+			t.Errorf("the commands are\n%s", text)
+		}
 	}
 }

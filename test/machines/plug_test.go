@@ -37,12 +37,15 @@ machines:
   vm2: {qmp: /run/qmp/vm2, networks: [lan], nics: 3}
 `
 
+// fewSlots is up to how many slots the first machine has an IOMMU: with many slots that was not tried.
+const fewSlots = 4
+
 // raisePlugged raises a machine for each number of slots, one or two.
 func raisePlugged(t *testing.T, kernel, config string, slots ...int) *plugged {
 	needMachines(t, kernel)
 	hosts, cpus := []lab.Node{{Name: "hv"}}, []int{2, 1}
 	for i, count := range slots {
-		hosts = append(hosts, lab.Node{Name: fmt.Sprint("vm", i+1), Machine: kernel, Slots: count, CPUs: cpus[i], Agent: lab.Agent{Later: true, Args: []string{"--nic-grant", "/run/nic.grant"}}})
+		hosts = append(hosts, lab.Node{Name: fmt.Sprint("vm", i+1), Machine: kernel, Slots: count, IOMMU: i == 0 && count <= fewSlots, CPUs: cpus[i], Agent: lab.Agent{Later: true, Args: []string{"--nic-grant", "/run/nic.grant"}}})
 	}
 	topology := lab.Topology{Name: "plug", Dir: t.TempDir(), Hosts: hosts}
 	p := &plugged{t: t}
@@ -191,6 +194,7 @@ func TestPlug(t *testing.T) {
 	p.hv.Run(t, "ip", "netns", "add", "beside")
 	p.hv.Heddle(t, "attach", "lan", "--netns", "/run/netns/beside", "--id", "beside", "--ip", "10.70.0.200")
 	t.Run("attach", func(t *testing.T) { plugAttach(t, p, own) })
+	t.Run("programs", func(t *testing.T) { plugPrograms(t, p, own) })
 	t.Run("queues", func(t *testing.T) { plugQueues(t, p) })
 	t.Run("handover", func(t *testing.T) { plugHandover(t, p, own) })
 	t.Run("killed", func(t *testing.T) { plugKilled(t, p) })
