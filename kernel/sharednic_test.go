@@ -43,7 +43,7 @@ func newCable(t *testing.T) *cable {
 		ip -n BESIDE link add eth0 type veth peer name p2 netns LAN; ip -n LAN link set p2 master br0 up
 		ip -n BESIDE link set eth0 up; ip -n BESIDE address add 198.51.100.200/24 dev eth0; ip -n BESIDE address add 2001:db8:1::200/64 dev eth0 nodad
 		ip -n BESIDE route add 192.0.2.1/32 dev eth0
-		ip link add up0 type veth peer name eth0 netns AWAY; ip link set up0 up; ip -n AWAY link set eth0 up
+		ip link add up0 type veth peer name eth0 netns AWAY; ip link set up0 up group 5; ip -n AWAY link set eth0 up
 		ip address add 192.0.2.1/24 dev up0; ip address add 2001:db8:2::1/64 dev up0 nodad
 		ip -n AWAY address add 192.0.2.2/24 dev eth0; ip -n AWAY address add 2001:db8:2::2/64 dev eth0 nodad
 		ip route add default via 192.0.2.2; ip route add default via 2001:db8:2::2
