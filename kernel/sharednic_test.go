@@ -210,6 +210,7 @@ func (c *cable) answersNobodyElse() {
 			c.t.Errorf("the machine answers for %s: %s", a, out)
 		}
 	}
+	c.sh(fmt.Sprintf("ip -6 route delete default via 2001:db8:1::1 table %d", heddle.ParentTables)) // no way leads to the link-local address that asks
 	for _, a := range []string{"198.51.100.21", "2001:db8:1::21"} { // whoever knows an address asks it alone, before he asks all
 		c.sh("ip -n BESIDE neighbour change " + a + " dev eth0 nud probe")
 		_, err := poll.Until(10*time.Second, 50*time.Millisecond, func() error {
@@ -222,6 +223,7 @@ func (c *cable) answersNobodyElse() {
 			c.t.Errorf("a question to %s alone has no answer: %v", a, err)
 		}
 	}
+	c.apply(heddle.Plan{Host: c.plans["a"].Host})
 }
 
 // strangers are those on the NICs' network who send to a NIC's MAC address what is not for it: for the machine's other addresses and those behind it, for a container on
@@ -244,6 +246,10 @@ func (c *cable) strangers() {
 			c.t.Errorf("what a stranger sends by nic%d to %s as %s passes, or nothing was counted", x.by, x.to, as)
 		}
 		c.sh(fmt.Sprintf("ip -n BESIDE neighbour delete %s dev eth0; ip -n BESIDE route delete %s dev eth0", x.to, x.to))
+	}
+	before := c.sh("nft list counter inet heddle isolated")
+	if err := pings(c.beside, "eth0", "ff02::1"); err != nil || c.sh("nft list counter inet heddle isolated") != before {
+		c.t.Errorf("multicast from a link-local address, as of routers and switches, is dropped: %v", err)
 	}
 	c.sh("for a in 198.51.100.22/32 2001:db8:1::22/128; do ip -n BESIDE address delete $a dev lo; done; ip -n BESIDE route replace 192.0.2.1/32 dev eth0")
 }
