@@ -211,7 +211,7 @@ func (c *cable) answersNobodyElse() {
 		}
 	}
 	c.sh(fmt.Sprintf("ip -6 route delete default via 2001:db8:1::1 table %d", heddle.ParentTables)) // no way leads to the link-local address that asks
-	for _, a := range []string{"198.51.100.21", "2001:db8:1::21"} { // whoever knows an address asks it alone, before he asks all
+	for _, a := range []string{"198.51.100.21", "2001:db8:1::21"} {                                 // whoever knows an address asks it alone, before he asks all
 		c.sh("ip -n BESIDE neighbour change " + a + " dev eth0 nud probe")
 		_, err := poll.Until(10*time.Second, 50*time.Millisecond, func() error {
 			if out := c.sh("ip -n BESIDE neighbour show " + a); !strings.Contains(out, "REACHABLE") {
