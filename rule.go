@@ -15,7 +15,8 @@ type Rule struct {
 	To    netip.Prefix `json:"to,omitzero"`
 	Table int          `json:"table"`
 	// OnlyGrouped ignores what the table says by interfaces in group 0, where the kernel puts each
-	// ("suppress_ifgroup default"). Interfaces of ours are in groups of their networks.
+	// ("suppress_ifgroup default"), and its default routes ("suppress_prefixlength 0"), as the user
+	// may have put an uplink in a group. Interfaces of ours are in groups of their networks.
 	OnlyGrouped bool `json:"onlyGrouped,omitempty"`
 }
 
@@ -50,7 +51,7 @@ func (r Rule) String() string {
 	}
 	s += fmt.Sprintf(" lookup %d", r.Table)
 	if r.OnlyGrouped {
-		s += " suppress_ifgroup default"
+		s += " suppress_prefixlength 0 suppress_ifgroup default"
 	}
 	return s + fmt.Sprintf(" protocol %d", RouteProtocol)
 }

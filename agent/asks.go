@@ -18,7 +18,7 @@ func (a *Agent) answerAsHost(n *network, r *record) (err error) {
 		return nil
 	}
 	r.Endpoint.NameServers = a.nameServersFor(slices.DeleteFunc(a.names.resolvers(n, *r), func(at netip.Addr) bool {
-		return !slices.Contains(n.Gateways, at)
+		return !slices.Contains(n.LeasedTo(r.Endpoint).Gateways, at)
 	}))
 	if len(r.Endpoint.NameServers) == 0 {
 		return nil

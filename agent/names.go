@@ -214,7 +214,7 @@ func (t *nameTables) updateOne(n *network, c changed) error {
 		}
 	}
 	next.is = names.Network{ID: n.ID, Name: n.Name, Internal: n.Internal, Subnets: ownNamed(n),
-		Listen: t.resolversOf(n.Network, n.plan.Host, func(a netip.Addr) bool { return own.listen[a] > 0 })}
+		Listen: t.resolversOf(own.at(n), n.plan.Host, func(a netip.Addr) bool { return own.listen[a] > 0 })}
 	if there && next.from == old.from && len(c.ids) == 0 && !c.all && next.is.Equal(old.is) {
 		return nil
 	}

@@ -88,6 +88,21 @@ func (o *ownNames) drop(id heddle.EndpointID) {
 	}
 }
 
+// at is the network with the gateways that its endpoints have: those of their NICs, where the host routes by NICs that are plugged in.
+func (o *ownNames) at(n *network) heddle.Network {
+	all := n.Network
+	if p, is := n.mode.(heddle.ParentPlugger); !is || p.ParentsOn(all) == "" || !p.RoutesOnParents() {
+		return all
+	}
+	for a := range o.listen {
+		if slices.ContainsFunc(all.Subnets, func(s netip.Prefix) bool { return s.Contains(a) }) {
+			all.Gateways = append(all.Gateways, a)
+		}
+	}
+	slices.SortFunc(all.Gateways, netip.Addr.Compare)
+	return all
+}
+
 // made lists the endpoints that have names and are made.
 func (o *ownNames) made() (all []names.Endpoint) {
 	for _, part := range o.parts {

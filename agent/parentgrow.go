@@ -76,6 +76,14 @@ func (ps *parents) routedLocked(w parentNetwork, card nic.Card) *heddle.RoutedNI
 	return &heddle.RoutedNIC{Addrs: card.Addrs, Table: number}
 }
 
+// table returns the number of the routing table that a NIC has; 0 if it has none.
+func (n *sharedNIC) table() int {
+	if n.Routed == nil {
+		return 0
+	}
+	return n.Routed.Table
+}
+
 // plugIn has a NIC plugged in that endpoints share.
 func (ps *parents) plugIn(ctx context.Context, w parentNetwork) (heddle.NIC, nic.Card, error) {
 	digits := make([]byte, 16)

@@ -108,14 +108,6 @@ func (p *parentPool) note(e heddle.Endpoint) {
 	n.sets = append(n.sets, givenSet{addrs: e.Addrs, by: e.ID})
 }
 
-// table returns the number of the routing table that a NIC has; 0 if it has none.
-func (n *sharedNIC) table() int {
-	if n.Routed == nil {
-		return 0
-	}
-	return n.Routed.Table
-}
-
 // learn notes which further addresses a NIC has, as its provider says. Those that are new to the pool can be given from that time on. One that
 // an endpoint has is never forgotten.
 func (n *sharedNIC) learn(c nic.Card, from time.Time) {

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -77,4 +78,36 @@ func TestRoutedSubnets(t *testing.T) {
 			t.Errorf("with %d in use: %v", used, err)
 		}
 	})
+}
+
+// TestRoutedNames: containers that the host routes for by a NIC ask for names at the NIC's first address, which is the host's. Beside containers that are on the NIC's
+// network themselves, that address is nobody's.
+func TestRoutedNames(t *testing.T) {
+	tables := newNameTables()
+	tables.resolver = "resolver"
+	for _, x := range []struct {
+		mode   heddle.Mode
+		routed *heddle.RoutedNIC
+		want   []netip.Addr
+	}{{routes{}, &heddle.RoutedNIC{Addrs: netPrefixes("10.0.0.250/24")}, []netip.Addr{netip.MustParseAddr("10.0.0.250")}}, {shares{}, nil, nil}} {
+		n := &network{mode: x.mode, Network: heddle.Network{ID: "id", Subnets: netPrefixes("10.0.0.0/24"), Options: map[string]string{"plug": "lan"}}}
+		r := record{Endpoint: heddle.Endpoint{ID: containerID("a"), Addrs: netPrefixes("10.0.0.5/24"),
+			Parent: &heddle.ParentNIC{Gateways: []netip.Addr{netip.MustParseAddr("10.0.0.1")}, Routed: x.routed}}}
+		for _, a := range netPrefixes("10.0.0.250/32", "fe80::1/64", "192.0.2.1/32") {
+			r.Plan.Host.Addresses = append(r.Plan.Host.Addresses, heddle.Address{Link: "hd1", Prefix: a})
+		}
+		if got := tables.resolvers(n, r); !slices.Equal(got, x.want) {
+			t.Errorf("mode %s: the container asks at %v", x.mode.Name(), got)
+		}
+		own := &ownNames{listen: map[netip.Addr]int{}}
+		one, _ := newOwnName(r, "")
+		own.put(one)
+		if got := own.at(n).Gateways; !slices.Equal(got, x.want) {
+			t.Errorf("mode %s: the host answers at %v", x.mode.Name(), got)
+		}
+		own.drop(one.ID)
+		if got := own.at(n).Gateways; len(got) > 0 {
+			t.Errorf("mode %s: without endpoints the host answers at %v", x.mode.Name(), got)
+		}
+	}
 }

@@ -19,7 +19,7 @@ type resolvConf struct{ path, text string }
 
 // resolvers are the addresses of this host at which an endpoint asks for names.
 func (t *nameTables) resolvers(n *network, r record) []netip.Addr {
-	all := t.resolversOf(n.Network, heddle.Append(n.plan.Host, r.Plan.Host), func(netip.Addr) bool { return false })
+	all := t.resolversOf(n.LeasedTo(r.Endpoint), heddle.Append(n.plan.Host, r.Plan.Host), func(netip.Addr) bool { return false })
 	return slices.DeleteFunc(all, func(g netip.Addr) bool {
 		return !slices.ContainsFunc(r.Endpoint.Addrs, func(p netip.Prefix) bool { return heddle.FamilyOf(p.Addr()).Has(g) })
 	})

@@ -88,12 +88,14 @@ var setTypes = map[string]SetType{
 	"inet/strays66": {Match: []string{TypeIPv6, TypeInner6}},
 	// interfaces that lead outside although their names look like those of other engines' devices
 	"inet/outlets": {Match: []string{TypeIfName}},
-	"inet/gate4":   {Match: []string{TypeIPv4}, Value: []string{TypeVerdict}},
-	"inet/gate6":   {Match: []string{TypeIPv6}, Value: []string{TypeVerdict}},
-	"inet/from":    {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
-	"inet/to":      {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
-	"inet/masq":    {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
-	"inet/spans":   {Match: []string{TypeGroup}},
+	// NICs that the host has for its containers alone
+	"inet/nics":  {Match: []string{TypeIfName}},
+	"inet/gate4": {Match: []string{TypeIPv4}, Value: []string{TypeVerdict}},
+	"inet/gate6": {Match: []string{TypeIPv6}, Value: []string{TypeVerdict}},
+	"inet/from":  {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
+	"inet/to":    {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
+	"inet/masq":  {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
+	"inet/spans": {Match: []string{TypeGroup}},
 	// from where (everywhere) to which subnets of other hosts' containers translated packets may go;
 	// our sets of ranges have two parts, and the rules of nft turn a group's bytes in these
 	"inet/public4": {Match: []string{TypeIPv4, TypeIPv4}, Ranges: true},

@@ -104,6 +104,7 @@ func ruleRequest(kind, flags int, r heddle.Rule) *nl.NetlinkRequest {
 	req.AddData(numberAttr(nl.FRA_TABLE, uint32(r.Table)))
 	if r.OnlyGrouped {
 		req.AddData(numberAttr(nl.FRA_SUPPRESS_IFGROUP, 0))
+		req.AddData(numberAttr(nl.FRA_SUPPRESS_PREFIXLEN, 0))
 	}
 	req.AddData(octetAttr(nl.FRA_PROTOCOL, heddle.RouteProtocol))
 	return req
@@ -125,8 +126,8 @@ func decodeRule(b []byte) (heddle.Rule, bool) {
 		return heddle.Rule{}, false
 	}
 	r := heddle.Rule{Priority: int(number(at.get(nl.FRA_PRIORITY))), Iif: text(at.get(nl.FRA_IIFNAME)), Table: int(number(at.get(nl.FRA_TABLE)))}
-	group := at.get(nl.FRA_SUPPRESS_IFGROUP) // which the kernel leaves out if there is none
-	r.OnlyGrouped = group != nil && number(group) == 0
+	group, length := at.get(nl.FRA_SUPPRESS_IFGROUP), at.get(nl.FRA_SUPPRESS_PREFIXLEN) // which the kernel leaves out if there are none
+	r.OnlyGrouped = group != nil && number(group) == 0 && length != nil && number(length) == 0
 	if from, ok := netip.AddrFromSlice(at.get(nl.FRA_SRC)); ok {
 		r.From = netip.PrefixFrom(from, int(head.Src_len))
 	}

@@ -35,7 +35,7 @@ var (
 
 func newCable(t *testing.T) *cable {
 	c := &cable{room: newRoom(t), lan: newNetns(t, "lan"), beside: newNetns(t, "beside"), away: newNetns(t, "away"), plans: map[string]heddle.Plan{}, pods: map[string]string{}}
-	c.sh(`sysctl -qw net.ipv4.conf.all.rp_filter=1
+	c.sh(`sysctl -qw net.ipv4.conf.all.rp_filter=2
 		ip link set lo up; ip -n LAN link set lo up
 		ip -n LAN link add br0 type bridge; ip -n LAN link set br0 up; ip -n LAN address add 198.51.100.1/24 dev br0; ip -n LAN address add 2001:db8:1::1/64 dev br0 nodad
 		for a in 203.0.113.9/32 100.100.100.200/32 2001:db8:f::9/128 fd00:100::100:200/128; do ip -n LAN address add $a dev lo; done
@@ -43,7 +43,7 @@ func newCable(t *testing.T) *cable {
 		ip -n BESIDE link add eth0 type veth peer name p2 netns LAN; ip -n LAN link set p2 master br0 up
 		ip -n BESIDE link set eth0 up; ip -n BESIDE address add 198.51.100.200/24 dev eth0; ip -n BESIDE address add 2001:db8:1::200/64 dev eth0 nodad
 		ip -n BESIDE route add 192.0.2.1/32 dev eth0
-		ip link add up0 type veth peer name eth0 netns AWAY; ip link set up0 up; ip -n AWAY link set eth0 up
+		ip link add up0 type veth peer name eth0 netns AWAY; ip link set up0 up group 5; ip -n AWAY link set eth0 up
 		ip address add 192.0.2.1/24 dev up0; ip address add 2001:db8:2::1/64 dev up0 nodad
 		ip -n AWAY address add 192.0.2.2/24 dev eth0; ip -n AWAY address add 2001:db8:2::2/64 dev eth0 nodad
 		ip route add default via 192.0.2.2; ip route add default via 2001:db8:2::2
@@ -153,6 +153,7 @@ func TestSharedNIC(t *testing.T) {
 	}
 	c.published()
 	c.answersNobodyElse()
+	c.strangers()
 	c.keptToTheirOwn()
 
 	c.sh("ip link set nic0 down") // nothing leaves by the uplink instead
@@ -200,7 +201,7 @@ func (c *cable) published() {
 	}
 }
 
-// answersNobodyElse: on the NIC the machine answers for its own address there and for those of containers.
+// answersNobodyElse: on the NIC the machine answers for its own address there and for those of containers, and takes what is for these alone.
 func (c *cable) answersNobodyElse() {
 	c.t.Helper()
 	c.silentTo(c.beside, "198.51.100.77", "2001:db8:1::77", "192.0.2.1")
@@ -209,14 +210,8 @@ func (c *cable) answersNobodyElse() {
 			c.t.Errorf("the machine answers for %s: %s", a, out)
 		}
 	}
-	// what is for the machine's other addresses does not come in by the NIC
-	c.sh("ip -n BESIDE neighbour replace 192.0.2.1 lladdr $(cat /sys/class/net/nic0/address) dev eth0")
-	before := c.sh("nstat -asz TcpExtIPReversePathFilter")
-	c.silentTo(c.beside, "192.0.2.1")
-	if c.sh("nstat -asz TcpExtIPReversePathFilter") == before {
-		c.t.Error("the reverse path is not looked at on the NIC")
-	}
-	for _, a := range []string{"198.51.100.21", "2001:db8:1::21"} { // whoever knows an address asks it alone, before he asks all
+	c.sh(fmt.Sprintf("ip -6 route delete default via 2001:db8:1::1 table %d", heddle.ParentTables)) // no way leads to the link-local address that asks
+	for _, a := range []string{"198.51.100.21", "2001:db8:1::21"} {                                 // whoever knows an address asks it alone, before he asks all
 		c.sh("ip -n BESIDE neighbour change " + a + " dev eth0 nud probe")
 		_, err := poll.Until(10*time.Second, 50*time.Millisecond, func() error {
 			if out := c.sh("ip -n BESIDE neighbour show " + a); !strings.Contains(out, "REACHABLE") {
@@ -228,6 +223,35 @@ func (c *cable) answersNobodyElse() {
 			c.t.Errorf("a question to %s alone has no answer: %v", a, err)
 		}
 	}
+	c.apply(heddle.Plan{Host: c.plans["a"].Host})
+}
+
+// strangers are those on the NICs' network who send to a NIC's MAC address what is not for it: for the machine's other addresses and those behind it, for a container on
+// another NIC, and with a container's address.
+func (c *cable) strangers() {
+	c.t.Helper()
+	c.sh("for a in 198.51.100.22/32 2001:db8:1::22/128; do ip -n BESIDE address add $a dev lo nodad; done")
+	for _, x := range []struct {
+		to, as string
+		by     int
+	}{{"192.0.2.1", "", 0}, {"2001:db8:2::1", "", 0}, {"192.0.2.2", "", 0}, {"2001:db8:2::2", "", 0}, {"198.51.100.21", "", 1}, {"2001:db8:1::21", "", 1},
+		{"198.51.100.21", "198.51.100.22", 0}, {"2001:db8:1::21", "2001:db8:1::22", 0}} {
+		c.sh(fmt.Sprintf("ip -n BESIDE route replace %s dev eth0; ip -n BESIDE neighbour replace %s lladdr $(cat /sys/class/net/nic%d/address) dev eth0", x.to, x.to, x.by))
+		before := c.sh("nft list counter inet heddle isolated")
+		as := x.as
+		if as == "" {
+			as = "eth0"
+		}
+		if pings(c.beside, as, x.to) == nil || c.sh("nft list counter inet heddle isolated") == before {
+			c.t.Errorf("what a stranger sends by nic%d to %s as %s passes, or nothing was counted", x.by, x.to, as)
+		}
+		c.sh(fmt.Sprintf("ip -n BESIDE neighbour delete %s dev eth0; ip -n BESIDE route delete %s dev eth0", x.to, x.to))
+	}
+	before := c.sh("nft list counter inet heddle isolated")
+	if err := pings(c.beside, "eth0", "ff02::1"); err != nil || c.sh("nft list counter inet heddle isolated") != before {
+		c.t.Errorf("multicast from a link-local address, as of routers and switches, is dropped: %v", err)
+	}
+	c.sh("for a in 198.51.100.22/32 2001:db8:1::22/128; do ip -n BESIDE address delete $a dev lo; done; ip -n BESIDE route replace 192.0.2.1/32 dev eth0")
 }
 
 // keptToTheirOwn: a container with an address of its neighbour on the NIC, of the NIC itself, of another NIC or of nobody is dropped on the machine.

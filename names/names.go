@@ -20,8 +20,8 @@ type Network struct {
 	// Internal says that the network has no way out: the host's resolvers are not asked for its
 	// containers.
 	Internal bool `json:"internal,omitempty"`
-	// Listen are the addresses of this host, at most one of each family, at which the network's
-	// containers ask.
+	// Listen are the addresses of this host at which the network's containers ask: one of each
+	// family, or those of each NIC by which the host routes.
 	Listen []netip.Addr `json:"listen,omitempty"`
 	// Subnets are the network's, whose addresses stand behind its names alone; none for a LAN.
 	Subnets []netip.Prefix `json:"subnets,omitempty"`

@@ -56,7 +56,7 @@ func nearRules(n heddle.Network) (all []heddle.Rule) {
 
 // onPlugged is what endpoints on a NIC share. n is the network as they have it.
 func onPlugged(n heddle.Network, on heddle.ParentNIC) heddle.State {
-	s := heddle.State{Links: []heddle.Link{{Name: on.Name}}, Sysctls: sysctls(n, on.Name), Elements: firewall.Gates(n, n.Gateways...)}
+	s := heddle.State{Links: []heddle.Link{{Name: on.Name}}, Sysctls: sysctls(n, on.Name), Elements: append(firewall.NICElements(on.Name), firewall.Gates(n, n.Gateways...)...)}
 	if n.HasFamily(heddle.IPv6) { // the NIC has a link-local address, at which neighbours answer it
 		s.Elements = append(s.Elements, firewall.Gates(n, on.MAC.LinkLocal())...)
 	}
@@ -81,8 +81,7 @@ func onPlugged(n heddle.Network, on heddle.ParentNIC) heddle.State {
 }
 
 // sysctls make the host answer on the NIC for its address there and for those of the containers, at once, and for nothing else; and take no address, route or
-// redirect from that network. What arrives there is for a container: a packet of IPv4 for anybody else would leave the host by another way, and is dropped
-// (rp_filter, RFC 3704).
+// redirect from that network.
 func sysctls(n heddle.Network, nic string) []heddle.Sysctl {
 	var all []heddle.Sysctl
 	set := func(family, folder string, values ...string) {
@@ -91,7 +90,7 @@ func sysctls(n heddle.Network, nic string) []heddle.Sysctl {
 		}
 	}
 	if n.HasFamily(heddle.IPv4) {
-		set("ipv4", "conf", "rp_filter", "1", "arp_ignore", "1", "arp_announce", "2", "proxy_arp", "0", "proxy_arp_pvlan", "0", "accept_redirects", "0")
+		set("ipv4", "conf", "arp_ignore", "1", "arp_announce", "2", "proxy_arp", "0", "proxy_arp_pvlan", "0", "accept_redirects", "0")
 		set("ipv4", "neigh", "proxy_delay", "0")
 	}
 	if !n.HasFamily(heddle.IPv6) {

@@ -164,6 +164,7 @@ func (m Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error)
 		Elements: slices.Concat(firewall.NetworkElements(n), firewall.RoutedElements(n), firewall.Allowed(n), firewall.Surroundings(h)),
 	}
 	if m.ParentsOn(n) != "" {
+		s.Firewall = append(s.Firewall, firewall.NICChains()...)
 		s.Rules = nearRules(n)
 		return heddle.Plan{Host: s}, nil
 	}
