@@ -41,7 +41,8 @@ func checkConflict(e heddle.Endpoint, plan heddle.Plan, others []record) error {
 }
 
 // subnets returns the subnets of the endpoint's addresses and of the other addresses in its
-// plan. It leaves out link-local subnets, because every link has its own.
+// plan. It leaves out link-local subnets, because every link has its own, and those of a NIC that a
+// program drives: no kernel has these addresses.
 func subnets(e heddle.Endpoint, plan heddle.Plan) []netip.Prefix {
 	var all []netip.Prefix
 	add := func(p netip.Prefix) {
@@ -49,8 +50,10 @@ func subnets(e heddle.Endpoint, plan heddle.Plan) []netip.Prefix {
 			all = append(all, p.Masked())
 		}
 	}
-	for _, a := range e.Addrs {
-		add(a)
+	if e.NIC == nil || e.NIC.Device == nil {
+		for _, a := range e.Addrs {
+			add(a)
+		}
 	}
 	for _, a := range plan.Pod.Addresses {
 		add(a.Prefix)

@@ -24,6 +24,10 @@ func TestConflict(t *testing.T) {
 		}
 		return r
 	}
+	driven := func(r record) record { // by a program, which has no address in the kernel
+		r.Endpoint.NIC, r.Plan.Pod = &heddle.NIC{Device: &heddle.NICDevice{}}, heddle.State{}
+		return r
+	}
 	for _, c := range []struct {
 		name string
 		a, b record
@@ -36,6 +40,7 @@ func TestConflict(t *testing.T) {
 		{"two default routes", one("eth0", "", "0.0.0.0/0", 0, 0), one("eth1", "", "0.0.0.0/0", 0, 0), false},
 		{"another metric", one("eth0", "", "0.0.0.0/0", 0, 0), one("eth1", "", "0.0.0.0/0", 100, 0), true},
 		{"another table", one("eth0", "", "0.0.0.0/0", 0, 0), one("eth1", "", "0.0.0.0/0", 0, 7), true},
+		{"one subnet, of which one NIC is a program's", driven(one("eth0", "10.0.0.2/24", "", 0, 0)), one("eth1", "10.0.0.3/24", "", 0, 0), true},
 		{"itself", one("eth0", "10.0.0.2/24", "0.0.0.0/0", 0, 0), one("eth0", "10.0.0.2/24", "0.0.0.0/0", 0, 0), true},
 	} {
 		for _, pair := range [][2]record{{c.a, c.b}, {c.b, c.a}} {

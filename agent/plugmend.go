@@ -28,21 +28,21 @@ func (p *plugs) mend(ctx context.Context, all []nic.Card) error {
 	return errors.Join(errs...)
 }
 
-// astray has the NICs, by endpoint, that have a port, and are not plugged in or are on the host. One that another machine has is where it
-// should be.
+// astray has the NICs, by endpoint, that have a port, and are not plugged in, are on the host, or may be there without an interface: those that programs
+// drive. One that another machine has is where it should be.
 func (p *plugs) astray(all []nic.Card) map[heddle.EndpointID]nic.Card {
-	onHost, out, found := map[heddle.MAC]bool{}, map[string]nic.Card{}, map[heddle.EndpointID]nic.Card{}
+	onHost, in, found := map[heddle.MAC]bool{}, map[string]nic.Card{}, map[heddle.EndpointID]nic.Card{}
 	for _, l := range p.host.now().Links {
 		onHost[l.MAC] = true
 	}
 	for _, c := range all {
-		if !c.Taken && (!c.Plugged || onHost[c.MAC]) {
-			out[c.Token] = c
+		if !c.Taken {
+			in[c.Token] = c
 		}
 	}
 	p.records.each(func(r record, op string) {
 		if given := r.plugged(); given != nil && op == "" && !r.Endpoint.Handover {
-			if c, is := out[given.Token]; is {
+			if c, is := in[given.Token]; is && (!c.Plugged || onHost[c.MAC] || r.Endpoint.NIC.Device != nil) {
 				found[r.Endpoint.ID] = c
 			}
 		}
@@ -84,7 +84,7 @@ func (a *Agent) putBackNIC(ctx context.Context, id heddle.EndpointID, card nic.C
 		return err // its container has ended: watchNICs brings its NIC back
 	}
 	defer pod.Close()
-	if there, err := pod.Find(r.alias()); err != nil || there != nil {
+	if there, err := a.isInPlace(r, pod); err != nil || there {
 		return err // it was attached when the provider was asked
 	}
 	if card.Plugged {
@@ -103,6 +103,16 @@ func (a *Agent) putBackNIC(ctx context.Context, id heddle.EndpointID, card nic.C
 	a.networks.endpointEvent(events.Updated, r.Endpoint)
 	a.lanDevices.announce(r.Endpoint, pod)
 	return nil
+}
+
+// isInPlace reports whether an endpoint's NIC is in its container, or its device is bound for a program.
+func (a *Agent) isInPlace(r record, pod kernel.Pod) (bool, error) {
+	if r.Endpoint.NIC.Device != nil {
+		drift, err := a.kernel.Diff(heddle.Plan{Pod: heddle.State{NICs: r.Plan.Pod.NICs}}, pod)
+		return len(drift) == 0, err
+	}
+	there, err := pod.Find(r.alias())
+	return there != nil, err
 }
 
 // moveAgain moves a NIC that is on the host into its container.

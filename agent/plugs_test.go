@@ -392,8 +392,8 @@ func TestPlugsAstray(t *testing.T) {
 	p, c := newPlugs(t)
 	c.inside = map[heddle.MAC]bool{}
 	for i, x := range []struct {
-		name                                     string
-		port, plugged, inside, handover, pending bool
+		name                                              string
+		port, plugged, inside, handover, pending, program bool
 	}{
 		{name: "there", port: true, plugged: true, inside: true},
 		{name: "out", port: true},
@@ -401,6 +401,7 @@ func TestPlugsAstray(t *testing.T) {
 		{name: "portless"},
 		{name: "engine", port: true, handover: true},
 		{name: "begun", port: true, pending: true},
+		{name: "program", port: true, plugged: true, inside: true, program: true}, // its driver may have been taken from it
 	} {
 		mac, op := heddle.MAC(fmt.Sprintf("0a:00:00:00:00:%02x", i)), ""
 		if x.pending {
@@ -411,18 +412,21 @@ func TestPlugsAstray(t *testing.T) {
 		}
 		c.inside[mac] = x.inside
 		p.want("e-"+x.name, mac)
-		p.records.add(record{Endpoint: heddle.Endpoint{ID: heddle.EndpointID{Container: x.name, IfName: "eth0"}, MAC: mac, Handover: x.handover,
-			NIC: &heddle.NIC{MAC: mac, Plugged: &heddle.PluggedNIC{Token: "e-" + x.name}}}}, op)
+		given := &heddle.NIC{MAC: mac, Plugged: &heddle.PluggedNIC{Token: "e-" + x.name}}
+		if x.program {
+			given.Device = &heddle.NICDevice{}
+		}
+		p.records.add(record{Endpoint: heddle.Endpoint{ID: heddle.EndpointID{Container: x.name, IfName: "eth0"}, MAC: mac, Handover: x.handover, NIC: given}}, op)
 	}
 	if err := p.tidy(t.Context()); err != nil {
 		t.Error(err)
 	}
 	slices.Sort(c.back)
-	if !slices.Equal(c.back, []string{"host true", "out false"}) || c.took() != "" {
+	if !slices.Equal(c.back, []string{"host true", "out false", "program true"}) || c.took() != "" {
 		t.Errorf("put back: %v", c.back)
 	}
 	c.away = errors.New("away")
-	if err := p.tidy(t.Context()); err == nil || len(c.back) != 2 {
+	if err := p.tidy(t.Context()); err == nil || len(c.back) != 3 {
 		t.Errorf("while the provider is away: %v, %v", err, c.back)
 	}
 }

@@ -35,7 +35,7 @@ func (a *attempt) device(n heddle.NIC) error {
 		return nil
 	}
 	a.recordUndo(n.Key(), func() error { return pciHere().giveBack(d, func(string) error { return nil }) })
-	return pciHere().bind(d, func(what string, do func() error) error { return a.step(what, n.Key(), do) })
+	return pciHere().bind(d, bound, func(what string, do func() error) error { return a.step(what, n.Key(), do) })
 }
 
 // device compares the driver of a NIC's device.
@@ -93,8 +93,13 @@ func inodeOf(file string) (uint64, error) {
 	return s.Ino, nil
 }
 
-// bind has its driver let go of the device, and the one for programs take it. Each step may be repeated.
-func (p pciDevices) bind(d heddle.NICDevice, step func(what string, do func() error) error) error {
+// bind has the driver to which the device is bound, if any, let go of it, and the one for programs take it. Each step may be repeated.
+func (p pciDevices) bind(d heddle.NICDevice, bound string, step func(what string, do func() error) error) error {
+	leave, err := p.occupy(d, bound)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	at := p.folder(d.Address)
 	if err := step("choose driver of", func() error { return write(at, "driver_override", d.Driver) }); err != nil {
 		return err
@@ -115,11 +120,7 @@ func (p pciDevices) bind(d heddle.NICDevice, step func(what string, do func() er
 
 // unbind has the device's driver let go of it, if it has one.
 func (p pciDevices) unbind(d heddle.NICDevice) error {
-	err := write(p.folder(d.Address), "driver/unbind", d.Address)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	return err
+	return ignoreAbsent(write(p.folder(d.Address), "driver/unbind", d.Address))
 }
 
 // giveBack has the former driver take the device again. It does nothing if the device has gone, or was never taken. As long as a program has
@@ -129,6 +130,11 @@ func (p pciDevices) giveBack(d heddle.NICDevice, ask func(what string) error) er
 	if err != nil || !there {
 		return err
 	}
+	leave, err := p.occupy(d, bound)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	if err := ask("driver"); err != nil {
 		return err
 	}
@@ -137,13 +143,6 @@ func (p pciDevices) giveBack(d heddle.NICDevice, ask func(what string) error) er
 	}
 	if bound == d.Former {
 		return nil
-	}
-	if bound == d.Driver {
-		close, err := p.occupy(d)
-		if err != nil {
-			return err
-		}
-		defer close()
 	}
 	if err := ask("unbind"); err != nil {
 		return err
@@ -154,14 +153,21 @@ func (p pciDevices) giveBack(d heddle.NICDevice, ask func(what string) error) er
 	if err := ask("bind"); err != nil {
 		return err
 	}
-	return write(p.sys, "bus/pci/drivers_probe", d.Address)
+	return ignoreAbsent(write(p.sys, "bus/pci/drivers_probe", d.Address)) // it may have been taken out just now
 }
 
-// occupy opens the device's group, which the kernel permits to one at a time, so that no program opens it meanwhile.
-func (p pciDevices) occupy(d heddle.NICDevice) (close func(), err error) {
+// occupy opens the group of a device that is bound to another driver than its former one. The kernel permits that to one at a time: it fails as
+// long as a program has the device, and no program gets it before leave is called.
+func (p pciDevices) occupy(d heddle.NICDevice, bound string) (leave func(), err error) {
+	if bound == "" || bound == d.Former {
+		return func() {}, nil
+	}
 	fd, err := unix.Open(filepath.Join(p.dev, "vfio", fmt.Sprint(d.Group)), unix.O_RDWR|unix.O_CLOEXEC, 0)
-	if err == nil {
+	switch {
+	case err == nil:
 		return func() { unix.Close(fd) }, nil
+	case errors.Is(err, os.ErrNotExist) && bound != d.Driver: // somebody has bound it to a driver that is not VFIO's
+		return func() {}, nil
 	}
 	why := fmt.Errorf("its device file %s cannot be opened: %w", d.Node(), err)
 	if errors.Is(err, unix.EBUSY) {

@@ -143,11 +143,43 @@ func TestGiveBackDevice(t *testing.T) {
 	if err := b.giveBack(d, nothing); heddle.Quarantined.In(err) == nil || !strings.Contains(err.Error(), fmt.Sprint(d.Group)) {
 		t.Errorf("without its device file: %v", err)
 	}
+	if got := b.read("devices/pci0/"+pciAddress+"/driver_override") + b.read("bus/pci/drivers/vfio-pci/unbind"); got != "(null)\n" {
+		t.Errorf("a device that is not given back was changed: %q", got)
+	}
 	d.Inode++
 	if err := b.giveBack(d, nothing); err != nil {
 		t.Errorf("another device: %v", err)
 	}
 	if _, there, err := b.driver(d); there || err != nil {
 		t.Errorf("another device is taken for it: %v", err)
+	}
+}
+
+// TestStrangeDriver: a device that somebody has bound to a driver of another kind is taken from it, but not while a program has it open by VFIO.
+func TestStrangeDriver(t *testing.T) {
+	link, given := "devices/pci0/"+pciAddress+"/driver", func(b bus, d heddle.NICDevice) error { return b.giveBack(d, func(string) error { return nil }) }
+	taken := func(b bus, d heddle.NICDevice) error {
+		return b.bind(d, "strange", func(what string, do func() error) error {
+			if what == "bind" {
+				b.link(link, "bus/pci/drivers/vfio-pci")
+			}
+			return do()
+		})
+	}
+	for name, do := range map[string]func(bus, heddle.NICDevice) error{"given back": given, "taken": taken} {
+		for _, open := range []bool{false, true} {
+			b := newBus(t)
+			d, err := b.describe(b.nic, heddle.VFIODriver)
+			b.must(err)
+			b.write("bus/pci/drivers/strange/unbind", "")
+			b.link(link, "bus/pci/drivers/strange")
+			if open { // no file of the kernel's is at hand here that cannot be opened twice
+				b.must(os.MkdirAll(filepath.Join(b.dev, "vfio/7"), 0o755))
+			}
+			err = do(b, d)
+			if unbound := b.read("bus/pci/drivers/strange/unbind") == pciAddress; unbound == open || (heddle.Quarantined.In(err) != nil) != open {
+				t.Errorf("%s, a program has it: %t: unbound %t, %v", name, open, unbound, err)
+			}
+		}
 	}
 }
