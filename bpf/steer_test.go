@@ -33,7 +33,9 @@ func TestSteer(t *testing.T) {
 		return build(append(append([]gopacket.SerializableLayer{e}, tags...), k.packet()...)...)
 	}
 	tag := func(v6 bool) gopacket.SerializableLayer { return &layers.Dot1Q{VLANIdentifier: 5, Type: kind(v6)} }
-	priority := func(kind layers.EthernetType) gopacket.SerializableLayer { return &layers.Dot1Q{Priority: 3, Type: kind} }
+	priority := func(kind layers.EthernetType) gopacket.SerializableLayer {
+		return &layers.Dot1Q{Priority: 3, Type: kind}
+	}
 	const more = layers.EthernetTypeDot1Q
 	for _, c := range []struct {
 		name, prefix string
