@@ -33,6 +33,10 @@ func TestSteer(t *testing.T) {
 		return build(append(append([]gopacket.SerializableLayer{e}, tags...), k.packet()...)...)
 	}
 	tag := func(v6 bool) gopacket.SerializableLayer { return &layers.Dot1Q{VLANIdentifier: 5, Type: kind(v6)} }
+	priority := func(kind layers.EthernetType) gopacket.SerializableLayer {
+		return &layers.Dot1Q{Priority: 3, Type: kind}
+	}
+	const more = layers.EthernetTypeDot1Q
 	for _, c := range []struct {
 		name, prefix string
 		frame        []byte
@@ -52,6 +56,10 @@ func TestSteer(t *testing.T) {
 		{"the other family's prefix", "fd00:96::/112", frame("10.96.0.1", "udp"), false},
 		{"tagged", "10.96.0.0/12", frame("10.96.0.1", "udp", tag(false)), false},
 		{"tagged IPv6", "fd00:96::/112", frame("fd00:96::1", "udp", tag(true)), false},
+		{"tagged with a priority alone", "10.96.0.0/12", frame("10.96.0.1", "udp", priority(kind(false))), true},
+		{"so is IPv6", "fd00:96::/112", frame("fd00:96::1", "udp", priority(more), priority(kind(true))), true},
+		{"so, and past the prefix", "10.96.0.0/12", frame("10.112.0.0", "udp", priority(kind(false))), false},
+		{"tagged within that", "10.96.0.0/12", frame("10.96.0.1", "udp", priority(more), tag(false)), false},
 		{"cut short", "10.96.0.0/12", frame("10.96.0.1", "udp")[:14+19], false},
 		{"IPv6 cut short", "fd00:96::/112", frame("fd00:96::1", "udp")[:14+39], false},
 	} {

@@ -3,6 +3,7 @@ package kernel
 import (
 	"net/netip"
 	"os"
+	"slices"
 	"sync"
 
 	"github.com/heddle-network/heddle"
@@ -16,22 +17,45 @@ var hasIPv6 = sync.OnceValue(func() bool {
 })
 
 // withoutIPv6 leaves out objects that have no meaning on a kernel without IPv6: the link-local
-// addresses of the host's own devices and of their neighbours, which no container has asked for.
+// addresses of the host's own devices and of their neighbours, which no container has asked for,
+// and tables, with their rules, that keep packets from being forwarded.
 // The kernel refuses other objects that need IPv6.
 func withoutIPv6(p heddle.Plan) heddle.Plan {
-	if !hasIPv6() {
-		p.Host = p.Host.Filter(needed)
+	if hasIPv6() {
+		return p
 	}
+	return onIPv4(p)
+}
+
+// onIPv4 is a plan for a kernel without IPv6.
+func onIPv4(p heddle.Plan) heddle.Plan {
+	closed := []int{}
+	for _, r := range p.Host.Routes {
+		if isClosed6(r) {
+			closed = append(closed, r.Table)
+		}
+	}
+	p.Host = p.Host.Filter(func(o heddle.Object) bool { return needed(o, closed) })
 	return p
 }
 
-func needed(o heddle.Object) bool {
+// isClosed6 reports whether a route has nothing of IPv6 forwarded that comes to its table.
+func isClosed6(r heddle.Route) bool {
+	return r.Table != 0 && r.Type == "unreachable" && r.Dst == heddle.IPv6.Any()
+}
+
+// needed reports whether a kernel without IPv6 is to have an object. closed are tables that have nothing of IPv6 forwarded.
+func needed(o heddle.Object, closed []int) bool {
 	local := func(a netip.Addr) bool { return a.Is6() && a.IsLinkLocalUnicast() }
 	switch x := o.(type) {
 	case heddle.Address:
 		return !local(x.Prefix.Addr())
 	case heddle.Neighbour:
 		return !local(x.Addr)
+	case heddle.Rule:
+		return !x.To.Addr().Is6() || !slices.Contains(closed, x.Table)
+	case heddle.Route:
+		return !isClosed6(x)
 	}
 	return true
 }

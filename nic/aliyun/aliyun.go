@@ -37,7 +37,8 @@ type Provider struct {
 	making map[string]bool
 	// lately are the addresses that NICs have got or lost, by the NIC's ID. The list may not say so yet.
 	lately map[string]map[netip.Addr]change
-	// sureFrom is when the list will have all that was done to a NIC's addresses; for those that are not in it, it is some time after opened.
+	// sureFrom is when the list will have all that was done to a NIC's addresses; for those that are not in it, it is some time after opened, when this was first
+	// used.
 	sureFrom map[string]time.Time
 	opened   time.Time
 	// readdressing holds one value while the addresses of a NIC are changed.
@@ -61,7 +62,7 @@ func Open(file string) (*Provider, error) {
 	}
 	m := newMetadata()
 	return &Provider{config: c, authorities: authorities, meta: m, role: newRole(m), starting: make(chan struct{}, 1), switches: map[string]vSwitch{}, making: map[string]bool{},
-		lately: map[string]map[netip.Addr]change{}, sureFrom: map[string]time.Time{}, opened: time.Now(), readdressing: make(chan struct{}, 1)}, nil
+		lately: map[string]map[netip.Addr]change{}, sureFrom: map[string]time.Time{}, readdressing: make(chan struct{}, 1)}, nil
 }
 
 // start finds out what this machine is.
@@ -84,6 +85,9 @@ func (p *Provider) start(ctx context.Context) error {
 		return err
 	}
 	p.api, p.me = a, me
+	if p.opened.IsZero() {
+		p.opened = time.Now() // by now an agent that ran before has ended
+	}
 	return nil
 }
 

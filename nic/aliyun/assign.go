@@ -45,12 +45,14 @@ func (p *Provider) Assign(ctx context.Context, token string, sets int) (card nic
 		}
 		f := p.furtherOf(e, at, k)
 		switch {
+		case !p.sureOf(e.ID): // the answer of an earlier call was lost: the list may lack what was assigned, and have what was taken off
+			if !wait(ctx, pause.NextBackOff()) {
+				err = heddle.Wrap(heddle.Waited, op, token, context.Cause(ctx), "try again: it is not known yet what the cloud has done")
+			}
 		case len(f.whole) >= sets:
 			return p.card(ctx, token, e)
-		case p.sureOf(e.ID):
+		default:
 			err = p.assignSome(ctx, e, at, f, sets-len(f.whole))
-		case !wait(ctx, pause.NextBackOff()): // the answer of an earlier call was lost, and what it has done may not be listed yet
-			err = heddle.Wrap(heddle.Waited, op, token, context.Cause(ctx), "try again: it is not known yet what the cloud has done")
 		}
 		if err != nil {
 			return card, err
@@ -96,8 +98,8 @@ func (p *Provider) assignFour(ctx context.Context, e eni, at vSwitch, count int)
 	return nil
 }
 
-// assignSix gives a NIC the IPv6 addresses that go with IPv4 addresses of it. If the cloud refuses them, those are given back: the next ones may have better
-// luck.
+// assignSix gives a NIC the IPv6 addresses that go with IPv4 addresses of it. If the cloud refuses them, those are given back that this process has got: the
+// next ones may have better luck. Others stay: a container may have one from a time when sets were of IPv4 alone, or the list is far behind.
 func (p *Provider) assignSix(ctx context.Context, e eni, at vSwitch, fours []netip.Addr) error {
 	var want []netip.Addr
 	var texts []string
@@ -112,8 +114,9 @@ func (p *Provider) assignSix(ctx context.Context, e eni, at vSwitch, fours []net
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
 		defer cancel()
 		for i, a := range fours { // after an error they stay, and are no sets
-			p.release(ctx, unassignSixes, e.ID, want[i])
-			p.release(ctx, unassignFours, e.ID, a)
+			if p.gaveLately(e.ID, a) && p.release(ctx, unassignSixes, e.ID, want[i]) == nil {
+				p.release(ctx, unassignFours, e.ID, a)
+			}
 		}
 	}
 	if err != nil {

@@ -135,31 +135,6 @@ func TestAssignFaults(t *testing.T) {
 	}
 }
 
-// TestAssignLost: what a call has done whose answer is lost is not done again, by the same agent or another one, although the list lacks it.
-func TestAssignLost(t *testing.T) {
-	for _, action := range []string{"AssignPrivateIpAddresses", "AssignIpv6Addresses"} {
-		t.Run(action, func(t *testing.T) {
-			c, p, open := newSharing(t, nil)
-			_, err := p.Assign(t.Context(), "p-1", 0) // it knows the vSwitch, and what it may
-			cell.Must(t, err)
-			time.Sleep(1500 * time.Millisecond) // so the list has the NIC before it has the address
-			ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
-			defer cancel()
-			c.Set(cloud.Faults{LostOf: action})
-			if card, err := p.Assign(ctx, "p-1", 1); err == nil {
-				t.Errorf("%+v", card)
-			}
-			c.Set(cloud.Faults{Lag: 2500 * time.Millisecond})
-			next := open()
-			next.opened = time.Now().Add(2700*time.Millisecond - askAgain)
-			card, err := next.Assign(t.Context(), "p-1", 1)
-			if err != nil || len(card.Further) != 1 || len(fours(c, "eni-local1")) != 1 || len(sixes(c, "eni-local1")) != 1 {
-				t.Errorf("%+v, %v; the cloud has %v", card, err, c.Further("eni-local1"))
-			}
-		})
-	}
-}
-
 // TestAssignStrange: an answer, or a list, with addresses that the NIC cannot have is not believed.
 func TestAssignStrange(t *testing.T) {
 	many := []string{}

@@ -82,7 +82,7 @@ var remedies = map[string]struct {
 	"InvalidOperation.AvailabilityZoneMismatch": {heddle.BadArgument, "name a vSwitch of the instance's zone in the file of --nic-cloud"},
 	"InvalidOperation.VpcMismatch":              {heddle.BadArgument, "name a vSwitch of the instance's VPC in the file of --nic-cloud"},
 	"InvalidIp.Address":                         {heddle.BadAddress, noAddress},
-	"InvalidIp.IpAssigned":                      {heddle.AddressTaken, "name another address, or leave it out"},
+	"InvalidIp.IpAssigned":                      {heddle.AddressTaken, "name another address, or leave it out; if none was named, try again: the cloud may choose another one"},
 	"InvalidIp.IpRepeated":                      {heddle.AddressTaken, "name another address, or leave it out"},
 	"InvalidPrivateIpAddress.Duplicated":        {heddle.AddressTaken, "name another address, or leave it out"},
 	"InvalidVSwitchId.NotFound":                 {heddle.BadArgument, "correct the vSwitch in the file of --nic-cloud"},

@@ -1,7 +1,9 @@
 package aliyun
 
 import (
+	"maps"
 	"net/netip"
+	"slices"
 	"time"
 )
 
@@ -28,9 +30,19 @@ func (p *Provider) note(id string, there bool, all ...netip.Addr) {
 	if p.lately[id] == nil {
 		p.lately[id] = map[netip.Addr]change{}
 	}
+	now := time.Now()
+	maps.DeleteFunc(p.lately[id], func(_ netip.Addr, c change) bool { return now.Sub(c.at) >= lateTime })
 	for _, a := range all {
-		p.lately[id][a] = change{there, time.Now()}
+		p.lately[id][a] = change{there, now}
 	}
+}
+
+// gaveLately reports whether a NIC has got an address from this process a short time ago, and has it.
+func (p *Provider) gaveLately(id string, a netip.Addr) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.lately[id][a]
+	return c.there && time.Since(c.at) < lateTime
 }
 
 // sureOf reports whether the list has all that was done to a NIC's addresses. Until then another agent, that was killed, may have done what is not
@@ -45,11 +57,13 @@ func (p *Provider) sureOf(id string) bool {
 	return !time.Now().Before(from)
 }
 
-// doubt notes that it is not known what a call has done.
-func (p *Provider) doubt(id string) {
+// doubt notes that it is not known what a call has done: one that was to take these addresses off, or one that may have assigned addresses that were taken
+// off before. The list says it, some time later.
+func (p *Provider) doubt(id string, all ...netip.Addr) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.sureFrom[id] = time.Now().Add(askAgain)
+	maps.DeleteFunc(p.lately[id], func(a netip.Addr, c change) bool { return !c.there || slices.Contains(all, a) })
 }
 
 // forget ends what is known of a NIC that is gone.

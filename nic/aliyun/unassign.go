@@ -35,7 +35,6 @@ func (p *Provider) Unassign(ctx context.Context, token string, a netip.Addr) err
 				act = unassignSixes
 			}
 			if err := p.release(ctx, act, e.ID, x.Addr()); err != nil {
-				p.doubt(e.ID)
 				return err
 			}
 		}
@@ -53,10 +52,12 @@ func (p *Provider) release(ctx context.Context, act action, id string, a netip.A
 	if codeOf(err) == "InvalidIp.IpUnassigned" {
 		err = nil
 	}
-	if err == nil {
-		p.note(id, false, a)
+	if err != nil {
+		p.doubt(id, a)
+		return err
 	}
-	return err
+	p.note(id, false, a)
+	return nil
 }
 
 // readdress begins a change of addresses, which ends by end. There is one at a time.

@@ -189,17 +189,3 @@ func (c *Cloud) unassign(ctx context.Context, q query, key string, of func(*stat
 	}
 	return map[string]any{}, nil
 }
-
-// told is a NIC in the API's form, with what it is listed with besides.
-func (c *Cloud) told(s state) map[string]any {
-	text := describe(s)
-	if len(c.faults.Listed) > 0 {
-		set := text["PrivateIpSets"].(map[string]any)
-		all, _ := set["PrivateIpSet"].([]any)
-		for _, a := range c.faults.Listed {
-			all = append(all, map[string]any{"PrivateIpAddress": a, "Primary": false})
-		}
-		set["PrivateIpSet"] = all
-	}
-	return text
-}
