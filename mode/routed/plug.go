@@ -57,7 +57,8 @@ func nearRules(n heddle.Network) (all []heddle.Rule) {
 // onPlugged is what endpoints on a NIC share. n is the network as they have it.
 func onPlugged(n heddle.Network, on heddle.ParentNIC) heddle.State {
 	s := heddle.State{Links: []heddle.Link{{Name: on.Name}}, Sysctls: sysctls(n, on.Name), Elements: append(firewall.NICElements(on.Name), firewall.Gates(n, n.Gateways...)...)}
-	if n.HasFamily(heddle.IPv6) { // the NIC has a link-local address, at which neighbours answer it
+	if n.HasFamily(heddle.IPv6) { // neighbours answer the NIC at its link-local address; the switch lets no other pass than that of the MAC address
+		s.Addresses = append(s.Addresses, heddle.Address{Link: on.Name, Prefix: netip.PrefixFrom(on.MAC.LinkLocal(), 64)})
 		s.Elements = append(s.Elements, firewall.Gates(n, on.MAC.LinkLocal())...)
 	}
 	table := on.Routed.Table
@@ -97,8 +98,8 @@ func sysctls(n heddle.Network, nic string) []heddle.Sysctl {
 		set("ipv6", "conf", "disable_ipv6", "1")
 		return all
 	}
-	// the link-local address is that of the MAC address (addr_gen_mode 0): the switch lets no other pass
-	set("ipv6", "conf", "disable_ipv6", "0", "addr_gen_mode", "0", "accept_ra", "0", "accept_redirects", "0", "accept_dad", "0", "proxy_ndp", "1")
+	// the kernel makes no link-local address of its own (addr_gen_mode 1)
+	set("ipv6", "conf", "disable_ipv6", "0", "addr_gen_mode", "1", "accept_ra", "0", "accept_redirects", "0", "accept_dad", "0", "proxy_ndp", "1")
 	set("ipv6", "neigh", "proxy_delay", "0")
 	// questions that come to a container's address alone are answered instead of forwarded (ip6_forward) by this setting only
 	return append(all, heddle.Sysctl{Name: "net/ipv6/conf/all/proxy_ndp", Value: "1"})
