@@ -109,7 +109,9 @@ func kvmIfOpen() string {
 // emulator returns the programs that make a machine, in the order in which they start. QEMU
 // gets the further arguments.
 func emulator(k boot.Kernel, m *machineSpec, n *Node, more []string) []program {
-	files := []string{virtiofsd(), "--socket-path=" + filesSocket, "-o", "source=" + sharedRoot, "-o", "cache=auto", "-o", "sandbox=chroot"}
+	// What the guest has read it keeps, until it sees that a file has changed, after a second at most (FUSE_AUTO_INVAL_DATA). With cache=auto it forgets a
+	// file whenever it opens it: each start of a program reads all of it anew, which takes most of the time of a short one.
+	files := []string{virtiofsd(), "--socket-path=" + filesSocket, "-o", "source=" + sharedRoot, "-o", "cache=always", "-o", "timeout=1", "-o", "sandbox=chroot"}
 	return []program{{Name: filesProgram, Argv: files, Starts: 1},
 		{Name: qemuProgram, Argv: slices.Concat([]string{"/proc/self/exe", argEmulate, filesSocket}, qemu(k, m, n), more), Starts: 1}}
 }
