@@ -21,3 +21,6 @@ type NICDevice struct {
 
 // Node is the file by which a program uses the device, beside /dev/vfio/vfio.
 func (d NICDevice) Node() string { return fmt.Sprint("/dev/vfio/", d.Group) }
+
+// ProgramDrives reports whether a program drives the endpoint's NIC: no kernel has an interface for it.
+func (e Endpoint) ProgramDrives() bool { return e.NIC != nil && e.NIC.Device != nil }

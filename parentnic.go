@@ -52,3 +52,9 @@ type ParentPlugger interface {
 	// RoutesOnParents reports whether the host has the NICs' first addresses, and routes for the endpoints.
 	RoutesOnParents() bool
 }
+
+// PlugsParents returns the mode as one whose networks can have their parents plugged in, and whether this network has.
+func PlugsParents(m Mode, n Network) (p ParentPlugger, plugs bool) {
+	p, is := m.(ParentPlugger)
+	return p, is && p.ParentsOn(n) != ""
+}

@@ -19,7 +19,7 @@ func (a *Agent) completeLike(mode heddle.Mode, old *network, want heddle.Network
 		return a.complete(mode, want)
 	}
 	check := ipam.Check
-	if p, is := mode.(heddle.ParentPlugger); is && p.ParentsOn(want) != "" {
+	if _, plugs := heddle.PlugsParents(mode, want); plugs {
 		check = ipam.CheckOnLAN
 	}
 	if _, guest := mode.(heddle.LANMode); guest {

@@ -50,7 +50,7 @@ func subnets(e heddle.Endpoint, plan heddle.Plan) []netip.Prefix {
 			all = append(all, p.Masked())
 		}
 	}
-	if e.NIC == nil || e.NIC.Device == nil {
+	if !e.ProgramDrives() {
 		for _, a := range e.Addrs {
 			add(a)
 		}

@@ -106,7 +106,7 @@ func (a *Agent) chooseSubnets(mode heddle.Mode, n heddle.Network) (heddle.Networ
 
 // choosesSubnets reports whether the agent chooses the subnets of a network that is asked for.
 func choosesSubnets(mode heddle.Mode, n heddle.Network) bool {
-	if p, is := mode.(heddle.ParentPlugger); is && p.ParentsOn(n) != "" {
+	if _, plugs := heddle.PlugsParents(mode, n); plugs {
 		return false
 	}
 	own, is := mode.(heddle.OwnSubnet)

@@ -144,7 +144,7 @@ func (e *lanDevices) announce(of heddle.Endpoint, pod kernel.Pod) {
 	if err != nil {
 		return
 	}
-	if _, guest := n.mode.(heddle.LANMode); !guest || pod == nil || of.NIC != nil && of.NIC.Device != nil {
+	if _, guest := n.mode.(heddle.LANMode); !guest || pod == nil || of.ProgramDrives() {
 		return // a program announces itself
 	}
 	if err := e.kernel.Announce(pod, of.Interface(), of.MAC, of.Addrs); err != nil {

@@ -44,7 +44,7 @@ func (a *Agent) permitMove(ctx context.Context, id heddle.EndpointID, to string)
 	if !known || a.records.pendingOf(id) != "" || r.plugged() == nil {
 		return heddle.Endpoint{}, noEndpoint(id)
 	}
-	if r.Endpoint.NIC.Device != nil {
+	if r.Endpoint.ProgramDrives() {
 		return heddle.Endpoint{}, heddle.Errorf(heddle.BadOption, "move endpoint", id.String(), "a program drives its NIC, and would have to let go of it first", "detach it, and attach its container anew")
 	}
 	ctx, cancel := context.WithTimeout(ctx, plugTime)

@@ -53,7 +53,7 @@ func (a *Agent) complete(mode heddle.Mode, n heddle.Network) (heddle.Network, er
 // completeAddresses checks the network's subnets and gateways, and fills in those that are
 // missing.
 func (a *Agent) completeAddresses(mode heddle.Mode, n heddle.Network) (heddle.Network, error) {
-	if p, is := mode.(heddle.ParentPlugger); is && p.ParentsOn(n) != "" {
+	if _, plugs := heddle.PlugsParents(mode, n); plugs {
 		return ipam.CheckOnLAN(n) // the gateways are the NICs'
 	}
 	guest, ok := mode.(heddle.LANMode)

@@ -91,7 +91,7 @@ func (o *ownNames) drop(id heddle.EndpointID) {
 // at is the network with the gateways that its endpoints have: those of their NICs, where the host routes by NICs that are plugged in.
 func (o *ownNames) at(n *network) heddle.Network {
 	all := n.Network
-	if p, is := n.mode.(heddle.ParentPlugger); !is || p.ParentsOn(all) == "" || !p.RoutesOnParents() {
+	if p, plugs := heddle.PlugsParents(n.mode, all); !plugs || !p.RoutesOnParents() {
 		return all
 	}
 	for a := range o.listen {

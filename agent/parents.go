@@ -45,7 +45,10 @@ type parentNetwork struct {
 func (ps *parents) networks() (all []parentNetwork) {
 	for _, n := range ps.plugs.networks.all() {
 		mode, err := ps.plugs.modes.find(n.Mode)
-		if p, is := mode.(heddle.ParentPlugger); err == nil && is && p.ParentsOn(n) != "" {
+		if err != nil {
+			continue
+		}
+		if p, plugs := heddle.PlugsParents(mode, n); plugs {
 			all = append(all, parentNetwork{n.ID, n.Name, p.ParentsOn(n), p.WarmAddresses(n), p.RoutesOnParents()})
 		}
 	}

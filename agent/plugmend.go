@@ -42,7 +42,7 @@ func (p *plugs) astray(all []nic.Card) map[heddle.EndpointID]nic.Card {
 	}
 	p.records.each(func(r record, op string) {
 		if given := r.plugged(); given != nil && op == "" && !r.Endpoint.Handover {
-			if c, is := in[given.Token]; is && (!c.Plugged || onHost[c.MAC] || r.Endpoint.NIC.Device != nil) {
+			if c, is := in[given.Token]; is && (!c.Plugged || onHost[c.MAC] || r.Endpoint.ProgramDrives()) {
 				found[r.Endpoint.ID] = c
 			}
 		}
@@ -107,7 +107,7 @@ func (a *Agent) putBackNIC(ctx context.Context, id heddle.EndpointID, card nic.C
 
 // isInPlace reports whether an endpoint's NIC is in its container, or its device is bound for a program.
 func (a *Agent) isInPlace(r record, pod kernel.Pod) (bool, error) {
-	if r.Endpoint.NIC.Device != nil {
+	if r.Endpoint.ProgramDrives() {
 		drift, err := a.kernel.Diff(heddle.Plan{Pod: heddle.State{NICs: r.Plan.Pod.NICs}}, pod)
 		return len(drift) == 0, err
 	}

@@ -119,7 +119,7 @@ func (s *session) emitAttached(r heddle.AttachReply, dryRun bool) error {
 	if r.Endpoint.Handover && r.Source != "" {
 		s.note(`the runtime's configuration is to have: "netDevices": {"%s": {"name": "%s"}}`, r.Source, r.Endpoint.ID.IfName)
 	}
-	if r.Endpoint.NIC != nil && r.Endpoint.NIC.Device != nil {
+	if r.Endpoint.ProgramDrives() {
 		d := r.Endpoint.NIC.Device
 		s.note("the NIC is device %s: give the container the files /dev/vfio/vfio and %s", d.Address, d.Node())
 	}

@@ -43,7 +43,7 @@ func (s *session) endpointFields(w io.Writer, e heddle.Endpoint) error {
 	case e.Parent != nil:
 		nic = e.Parent.Name + " of the host, plugged in by the hypervisor for several endpoints"
 	case e.NIC == nil:
-	case e.NIC.Device != nil:
+	case e.ProgramDrives():
 		nic = fmt.Sprintf("plugged in by the hypervisor; device %s, driver %s, for programs %s", e.NIC.Device.Address, e.NIC.Device.Driver, e.NIC.Device.Node())
 	case e.MovesTo != "":
 		nic = "plugged in by the hypervisor; machine " + e.MovesTo + " may take it over"

@@ -45,7 +45,7 @@ func buildResult(conf Conf, n heddle.Network, netns string, reply heddle.AttachR
 	}
 	if e.MAC != "" {
 		own := &current.Interface{Name: e.ID.IfName, Mac: string(e.MAC), Mtu: mtu(conf, e), Sandbox: netns}
-		if e.NIC != nil && e.NIC.Device != nil && conf.CNIVersion >= "1.1.0" {
+		if e.ProgramDrives() && conf.CNIVersion >= "1.1.0" {
 			own.PciID = e.NIC.Device.Address
 		}
 		r.Interfaces = append(r.Interfaces, own)

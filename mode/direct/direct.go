@@ -158,7 +158,7 @@ func (Mode) Endpoint(_ heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 	}
 	var s heddle.State
 	switch {
-	case e.NIC.Device != nil:
+	case e.ProgramDrives():
 		s.Links = []heddle.Link{{Name: "lo"}}
 	case e.NIC.Plugged != nil:
 		s = stateOnSubnet(networkOf(n, e), e)
