@@ -24,7 +24,10 @@ LATER    := ./cmd/heddle ./test/doctor ./test/fast ./test/handover ./lab ./test/
             ./test/coexist ./test/overlay
 GUESTS   := ./test/attack ./test/modes ./kernel ./test/ipvlan ./test/fast ./test/direct ./test/doctor ./test/overlay \
             ./bpf ./lab ./trial ./test/vm
-# Docker gives a driver little time, so the three dockerds and their agents come before all others.
+# Docker gives a driver little time, so its tests begin with nothing else in their stream. They are as nice as
+# all others: a child of dockerd's that sets disable_ipv6 spins in the kernel while another holds the lock of
+# the network's configuration (addrconf_disable_ipv6, restart_syscall); two that went ahead of all others kept the
+# one that held it from both processors for 18 minutes.
 FIRST    := ./test/docker
 # A suite that mostly waits, and takes as long as all others, runs beside the rest of its package.
 OWN      := ^TestOwnAttacks$$
@@ -101,7 +104,7 @@ test: deps build vm-kernels cni-plugins podman-packages cri-modules lint ## ever
 # The parts of the tests, which run at once. They are not said as $$(MAKE) above: make -n would run
 # them.
 test-first:
-	@nice -n -10 $(GO) test $(EACH) $(LINKED) $(FIRST)
+	@$(GO) test $(EACH) $(LINKED) $(FIRST)
 test-most:
 	@$(GO) test $(EACH) $(LINKED) -skip 'InGuests|$(OWN)' -p $(AT_ONCE) $(LONGEST) \
 	     $$($(GO) list ./... | grep -vxF $(patsubst .%,-e $(OURS)%,$(RACED) $(FIRST) $(LATER) $(MACHINES)))

@@ -83,6 +83,9 @@ func (q *quarantine) parts() []heddle.PartStatus {
 		Detail: fmt.Sprintf("%d: %s", len(all), strings.Join(all, "; "))}}
 }
 
+// quarantineMost is the longest pause between two tries. No source: a guess at what an operator waits.
+const quarantineMost = 30 * time.Second
+
 // retryQuarantine tries repeatedly to end the quarantine of endpoints.
 func (a *Agent) retryQuarantine(ctx context.Context) {
 	for next := patrolEvery; pause(ctx, next); {
@@ -94,9 +97,10 @@ func (a *Agent) retryQuarantine(ctx context.Context) {
 
 // quarantinePause returns how long to wait after a round that took that long and left that many
 // endpoints in quarantine. A search of all namespaces is slow on a full host, and should take at
-// most a tenth of the time. The wait for namespaces to end does not count as search.
+// most a tenth of the time, but one that other work has held up is no reason to wait for minutes. The
+// wait for namespaces to end does not count as search.
 func quarantinePause(took time.Duration, stay int) time.Duration {
-	return max(patrolEvery, (took-time.Duration(stay)*kernel.EndTime)*patrolTenth)
+	return min(max(patrolEvery, (took-time.Duration(stay)*kernel.EndTime)*patrolTenth), quarantineMost)
 }
 
 // retryQuarantined tries to end the quarantine of all that are in it, and returns how many

@@ -58,7 +58,8 @@ func TestQuarantinePause(t *testing.T) {
 		{5100 * time.Millisecond, 1, 5 * time.Second},
 		{3*5*time.Second + time.Second, 3, 10 * time.Second},
 		{2 * time.Second, 1, 5 * time.Second}, // it did not wait
-		{7 * time.Second, 0, 70 * time.Second},
+		{2 * time.Second, 0, 20 * time.Second},
+		{7 * time.Second, 0, 30 * time.Second},
 	} {
 		if got := quarantinePause(c.took, c.stay); got != c.want {
 			t.Errorf("after %s, with %d that stay: %s, want %s", c.took, c.stay, got, c.want)

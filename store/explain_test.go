@@ -35,3 +35,16 @@ func TestAway(t *testing.T) {
 		}
 	}
 }
+
+// TestNotSent has what gRPC says of a change that never left, and of one that may have been made.
+func TestNotSent(t *testing.T) {
+	for words, not := range map[string]bool{
+		"write tcp 127.0.0.1:42552->127.0.0.1:28575: write: broken pipe":                          true, // seen, of a server that refused the certificate
+		`connection error: desc = "transport: Error while dialing: dial tcp: connection refused"`: true,
+		"error reading from server: read tcp 127.0.0.1:1->127.0.0.1:2: connection reset by peer":  false,
+	} {
+		if got := retryChange(status.Error(codes.Unavailable, words)); got != not {
+			t.Errorf("%s: it is tried again: %v", words, got)
+		}
+	}
+}

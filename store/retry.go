@@ -60,10 +60,14 @@ func notApplied(err error) bool {
 }
 
 // notSent says that there was no connection to send the request on: gRPC only reports how
-// connecting failed.
+// connecting failed. If it could not write the first bytes of the connection, it reports that error of a
+// socket's as it is (http2Client of grpc-go); it says more of one on which a request was sent.
 func notSent(err error) bool {
 	if status.Code(err) != codes.Unavailable {
 		return false
+	}
+	if strings.HasPrefix(message(err), "write tcp ") {
+		return true
 	}
 	for _, w := range []string{"Error while dialing", "error reading server preface", "authentication handshake failed"} {
 		if strings.Contains(message(err), w) {

@@ -40,6 +40,9 @@ func TestEnds(t *testing.T) {
 			if err := r.Ask(tired, endless); !errors.Is(err, os.ErrDeadlineExceeded) {
 				t.Errorf("patience: %v", err)
 			}
+			if err := r.Ask(tired, endless); r.Streams() && !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("patience, of a request that begins afterwards: %v", err)
+			}
 			cut := r.begin(t).Conn
 			time.AfterFunc(100*time.Millisecond, r.Close)
 			if err := r.Ask(cut, endless); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {

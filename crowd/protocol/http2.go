@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/heddle-network/heddle/crowd/scenario"
 )
@@ -23,13 +26,36 @@ func (HTTP2) Streams() bool { return true }
 type streams struct {
 	net.Conn
 	*http.ClientConn
+	lateness
+}
+
+// SetDeadline is that of the connection below. After it no request is made.
+func (s *streams) SetDeadline(at time.Time) error {
+	s.note(at)
+	return s.Conn.SetDeadline(at)
 }
 
 // Close ends all requests.
-func (s streams) Close() error { return errors.Join(s.ClientConn.Close(), s.NetConn().Close()) }
+func (s *streams) Close() error { return errors.Join(s.ClientConn.Close(), s.NetConn().Close()) }
 
 // NetConn is the connection below.
-func (s streams) NetConn() net.Conn { return s.Conn.(*tls.Conn).NetConn() }
+func (s *streams) NetConn() net.Conn { return s.Conn.(*tls.Conn).NetConn() }
+
+// lateness is whether the deadline of a connection has passed. Of a request that begins then, libraries say only that the
+// connection cannot be used.
+type lateness struct{ passed atomic.Bool }
+
+// note notes a deadline, and reports whether it has passed. Only one that has is noted.
+func (l *lateness) note(deadline time.Time) bool {
+	if deadline.IsZero() || deadline.After(time.Now()) {
+		return false
+	}
+	l.passed.Store(true)
+	return true
+}
+
+// late reports whether the deadline has passed.
+func (l *lateness) late() bool { return l.passed.Load() }
 
 // Begin makes the TLS handshake, and agrees upon HTTP/2.
 func (h HTTP2) Begin(ctx context.Context, c net.Conn) (net.Conn, error) {
@@ -48,7 +74,7 @@ func (h HTTP2) Begin(ctx context.Context, c net.Conn) (net.Conn, error) {
 		c.Close()
 		return nil, fmt.Errorf("make HTTP/2 connection: %w", err)
 	}
-	return streams{secure, one}, nil
+	return &streams{Conn: secure, ClientConn: one}, nil
 }
 
 // Ask makes the request. A larger answer is several ranges, one after the other.
@@ -59,7 +85,11 @@ func (h HTTP2) Ask(c net.Conn, r Request) error {
 		if !more {
 			return nil
 		}
-		if err := h.exchange(c.(http.RoundTripper), m); err != nil {
+		err := h.exchange(c.(http.RoundTripper), m)
+		if err != nil && c.(interface{ late() bool }).late() {
+			return fmt.Errorf("read answer: %w", os.ErrDeadlineExceeded)
+		}
+		if err != nil {
 			return err
 		}
 	}

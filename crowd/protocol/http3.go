@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
-	"sync/atomic"
 	"time"
 
 	"github.com/quic-go/quic-go"
@@ -37,7 +35,7 @@ type quicStreams struct {
 	net.Conn // the socket
 	*http3.ClientConn
 	transport *quic.Transport
-	late      atomic.Bool
+	lateness
 }
 
 // LocalAddr and RemoteAddr are those of the socket.
@@ -46,10 +44,9 @@ func (q *quicStreams) RemoteAddr() net.Addr { return q.Conn.RemoteAddr() }
 
 // SetDeadline ends the connection, if the time has passed. Other deadlines there are none.
 func (q *quicStreams) SetDeadline(at time.Time) error {
-	if at.IsZero() || at.After(time.Now()) {
+	if !q.note(at) {
 		return nil
 	}
-	q.late.Store(true)
 	return q.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeRequestCanceled), "")
 }
 
@@ -87,13 +84,4 @@ func (h HTTP3) Begin(ctx context.Context, c net.Conn) (net.Conn, error) {
 	}
 	over := http3.Transport{DisableCompression: true, MaxResponseHeaderBytes: answerHead}
 	return &quicStreams{Conn: c, ClientConn: over.NewClientConn(made), transport: t}, nil
-}
-
-// Ask makes the request as HTTP2 does.
-func (h HTTP3) Ask(c net.Conn, r Request) error {
-	err := h.HTTP2.Ask(c, r)
-	if err != nil && c.(*quicStreams).late.Load() {
-		return fmt.Errorf("read answer: %w", os.ErrDeadlineExceeded)
-	}
-	return err
 }
