@@ -221,6 +221,9 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 	if err == nil {
 		conf, err = a.resolvConfFor(n, r)
 	}
+	if err == nil {
+		err = a.policies.accepts(n, e)
+	}
 	if err == nil && !req.DryRun {
 		if err = a.lanDevices.noteParent(&r); err == nil {
 			err = a.makeEndpoint(ctx, r, pod, conf)
@@ -266,12 +269,16 @@ func (a *Agent) makeEndpoint(ctx context.Context, r record, pod kernel.Pod, conf
 		return err
 	}
 	a.records.add(r, intentAttach)
-	if err := a.ledger.putIntent(r, intentAttach); err != nil {
+	r, err := a.guard(r)
+	if err == nil {
+		err = a.ledger.putIntent(r, intentAttach)
+	}
+	if err != nil {
 		a.forgetInMemory(r)
 		return err
 	}
 	a.flows.waitForgotten(r.Endpoint)
-	err := a.holds.hold(r, pod)
+	err = a.holds.hold(r, pod)
 	if err == nil {
 		err = a.applyMissing(r, pod)
 	}

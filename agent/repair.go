@@ -18,6 +18,7 @@ type repairer struct {
 	networks       *register
 	records        *records
 	hostPaths      *hostPaths
+	policies       *policies
 	plans          *plans
 	problems       *problems
 	handovers      *handovers
@@ -59,6 +60,11 @@ func (m *repairer) reconcile() (repairs []<-chan struct{}) {
 		mend("reach", work{}, func() { m.putBack(tunnels, m.hostPaths.repair) })
 	} else {
 		m.hostPaths.setError(nil)
+	}
+	if broken.policies { // first: until then ports are open
+		mend(policyOwner, work{}, func() { m.putBack(policyOwner, m.policies.repair) })
+	} else {
+		m.problems.noteUnrepaired(policyOwner, m.policies.problem())
 	}
 	for _, n := range broken.networks {
 		mend(n.ID, work{network: n.Name}, func() { m.repairNetwork(n.ID) })

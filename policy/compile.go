@@ -22,6 +22,9 @@ type Guard struct {
 // All are the parts as one state.
 func (g Guard) All() heddle.State { return heddle.Append(heddle.Append(g.Groups, g.Chains), g.Ports) }
 
+// Parts are the parts in that order.
+func (g Guard) Parts() []heddle.State { return []heddle.State{g.Groups, g.Chains, g.Ports} }
+
 // Compile computes what the firewall needs so that it decides as Decide does. Without an endpoint that a policy selects, it needs nothing.
 func (all Policies) Compile(members []Member) Guard {
 	c := compiler{all: all, members: members, chains: map[string]bool{}, groups: map[string]bool{}}

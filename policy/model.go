@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/heddle-network/heddle"
 )
@@ -23,6 +24,82 @@ func (c Connection) String() string {
 		return fmt.Sprintf("%s to %s, icmp/%s", c.Src, c.Dst, c.Type)
 	}
 	return fmt.Sprintf("%s to %s, %s/%d", c.Src, c.Dst, c.Protocol, c.Port)
+}
+
+// ParseService reads what a connection is to: tcp/443, udp/53, sctp/3868, icmp/echo-request.
+func ParseService(text string) (c Connection, err error) {
+	protocol, rest, _ := strings.Cut(text, "/")
+	c.Protocol = protocol
+	p, isPort := parsePorts(rest)
+	_, isType := icmpTypes[rest]
+	switch {
+	case protocol == "icmp" && isType:
+		c.Type = rest
+	case protocol != "icmp" && slices.Contains(protocols, protocol) && isPort && p.first == p.last:
+		c.Port = p.first
+	default:
+		return c, heddle.Errorf(heddle.BadArgument, "read service", fmt.Sprintf("%q", heddle.Clip(text)), "it is no PROTOCOL/PORT and no icmp/TYPE", "give one such as tcp/443, udp/53, sctp/3868 or icmp/echo-request")
+	}
+	return c, nil
+}
+
+// Question asks whether Src may begin a connection to Dst, which are IP addresses or IDs of endpoints, CONTAINER/IF.
+type Question struct {
+	Src     string `json:"src"`
+	Dst     string `json:"dst"`
+	Service string `json:"service"`
+}
+
+// Answer is a connection and what became of it: one for each IP version that both ends have.
+type Answer struct {
+	Src netip.Addr `json:"src"`
+	Dst netip.Addr `json:"dst"`
+	Verdict
+}
+
+// Ask answers a question.
+func (all Policies) Ask(members []Member, q Question) ([]Answer, error) {
+	c, err := ParseService(q.Service)
+	if err != nil {
+		return nil, err
+	}
+	src, err := addressesOf(members, q.Src)
+	if err != nil {
+		return nil, err
+	}
+	dst, err := addressesOf(members, q.Dst)
+	if err != nil {
+		return nil, err
+	}
+	var answers []Answer
+	for _, f := range heddle.Families() {
+		i, j := slices.IndexFunc(src, f.Has), slices.IndexFunc(dst, f.Has)
+		if i < 0 || j < 0 {
+			continue
+		}
+		c.Src, c.Dst = src[i], dst[j]
+		answers = append(answers, Answer{c.Src, c.Dst, all.Decide(members, c)})
+	}
+	if answers == nil {
+		return nil, heddle.Errorf(heddle.BadArgument, "test policies", q.Src+" to "+q.Dst, "they have no addresses of one IP version", "name two that could talk")
+	}
+	return answers, nil
+}
+
+// addressesOf are the addresses of an endpoint, or the one address that the word is.
+func addressesOf(members []Member, word string) ([]netip.Addr, error) {
+	if a, err := netip.ParseAddr(word); err == nil {
+		return []netip.Addr{a.Unmap().WithZone("")}, nil
+	}
+	id, err := heddle.ParseEndpointID(word)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(members, func(m Member) bool { return m.ID == id })
+	if i < 0 {
+		return nil, heddle.Errorf(heddle.NoEndpoint, "find endpoint", heddle.Clip(word), "", "name one of 'heddle endpoint list', or an IP address")
+	}
+	return members[i].Addrs, nil
 }
 
 // Verdict is whether a connection is allowed, and what the endpoints' policies say, in the order in which a packet meets them.

@@ -86,3 +86,9 @@ type Member struct {
 
 // Policies are all of a host, by name.
 type Policies map[string]Policy
+
+// Shown is a policy with the endpoints of this host that it selects.
+type Shown struct {
+	Policy
+	Selected []heddle.EndpointID `json:"selected"`
+}
