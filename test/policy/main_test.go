@@ -55,3 +55,11 @@ func wantCode(t *testing.T, err error, code heddle.Code) {
 		t.Errorf("got error %v, want %s", err, code)
 	}
 }
+
+var errDiffers = errors.New("not as before")
+
+// rules is the bridge's part of the firewall, without what changes by itself.
+func rules(t *testing.T, w *world.World) string {
+	t.Helper()
+	return world.Unnumbered(w.Host.Sh(t, "nft -s list table bridge heddle 2>/dev/null || true"))
+}
