@@ -69,6 +69,8 @@ policies:
   rules:
   - {direction: ingress, action: allow, protocol: tcp, ports: [5432], peers: [{endpoints: {labels: {app: web}}}, {cidr: 10.9.0.0/16, except: [10.9.1.0/24]}]}
   - {direction: ingress, action: deny, priority: 5, peers: [{cidr: 10.0.0.3/32}]}
+  - {direction: ingress, action: allow, protocol: sctp}
+  - {direction: ingress, action: deny, protocol: sctp, ports: [7]}
 - name: all
   endpoints: {networks: [net]}
   directions: [egress]
@@ -89,6 +91,8 @@ policies:
 	for _, c := range []struct{ src, dst, service, want string }{
 		{"web", "db", "tcp/5432", "true rule 2 of policy all, rule 1 of policy db"},
 		{"web", "db", "tcp/5433", "false rule 2 of policy all, no rule of db allows it"},
+		{"web", "db", "sctp/7", "false rule 2 of policy all, rule 4 of policy db"}, // of one priority, a denial comes first
+		{"web", "db", "sctp/8", "true rule 2 of policy all, rule 3 of policy db"},
 		{"web", "db", "udp/5432", "false rule 2 of policy all, no rule of db allows it"},
 		{"web", "db", "icmp/echo-request", "false rule 1 of policy all"},
 		{"bad", "db", "tcp/5432", "false rule 2 of policy all, rule 2 of policy db"},

@@ -14,7 +14,7 @@ import (
 
 // TestModel: for policies and packets at random, the kernel does what the model says. Each packet begins a flow of its own.
 func TestModel(t *testing.T) {
-	rounds, packets := 20, 60
+	rounds, packets := 8, 60
 	if soak.On() {
 		rounds = 1000
 	}
