@@ -142,3 +142,39 @@ func joinPrefixes(all []netip.Prefix) []netip.Prefix {
 	}
 	return out
 }
+
+// String is the rule in words.
+func (r Rule) String() string {
+	words := []string{string(r.Direction), string(r.Action)}
+	if r.Protocol != "" {
+		words = append(words, r.Protocol)
+	}
+	if some := append(slices.Clone(r.Ports), r.Types...); len(some) > 0 {
+		words = append(words, strings.Join(some, ","))
+	}
+	for i, p := range r.Peers {
+		word := "and"
+		switch {
+		case i == 0 && r.Direction == Ingress:
+			word = "from"
+		case i == 0:
+			word = "to"
+		}
+		words = append(words, word, p.String())
+	}
+	if r.Priority != nil {
+		words = append(words, "priority "+strconv.Itoa(*r.Priority))
+	}
+	return strings.Join(words, " ")
+}
+
+// String is the peer in words.
+func (p Peer) String() string {
+	switch {
+	case p.Endpoints != nil:
+		return "endpoints with " + p.Endpoints.String()
+	case len(p.Except) > 0:
+		return p.CIDR + " without " + strings.Join(p.Except, ", ")
+	}
+	return p.CIDR
+}
