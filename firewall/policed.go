@@ -44,7 +44,7 @@ const (
 type version struct {
 	digit, ether, ip  string
 	addrs, guests     string
-	icmp, icmpProto   string
+	icmpProto         string
 	echo, reply       string
 	errors, allErrors string
 	// piece is the key of a fragment's datagram, quotedProto where an error quotes the protocol, quotedPorts where the ports, quotedID the id of an echo.
@@ -57,11 +57,11 @@ type version struct {
 type form struct{ is, src, dst, id string }
 
 var versions = []version{
-	{digit: "4", ether: "ether type ip", ip: "ip", addrs: "addrs4", guests: SetGuests4, icmp: "icmp", icmpProto: "1",
+	{digit: "4", ether: "ether type ip", ip: "ip", addrs: "addrs4", guests: SetGuests4, icmpProto: "1",
 		echo: "icmp type echo-request", reply: "icmp type echo-reply", errors: "icmp type { 3, 11, 12 }", allErrors: "icmp type " + icmpErrors,
 		piece: "ip saddr . ip daddr . ip id . ip protocol", quotedProto: "@th,136,8", quotedPorts: [2]string{"@th,224,16", "@th,240,16"}, quotedID: "@th,256,16",
 		forms: []form{{"", "@nh,160,16", "@nh,176,16", "@nh,192,16"}}},
-	{digit: "6", ether: "ether type ip6", ip: "ip6", addrs: "addrs6", guests: SetGuests6, icmp: "ipv6-icmp", icmpProto: "58",
+	{digit: "6", ether: "ether type ip6", ip: "ip6", addrs: "addrs6", guests: SetGuests6, icmpProto: "58",
 		echo: "icmpv6 type echo-request", reply: "icmpv6 type echo-reply", errors: "icmpv6 type 1-4", allErrors: "icmpv6 type " + icmp6Errors,
 		piece: "ip6 saddr . ip6 daddr . frag id", quotedProto: "@th,112,8", quotedPorts: [2]string{"@th,384,16", "@th,400,16"}, quotedID: "@th,416,16",
 		forms: []form{{"ip6 nexthdr != 44 ", "@nh,320,16", "@nh,336,16", "@nh,352,16"}, {"ip6 nexthdr 44 ", "@nh,384,16", "@nh,400,16", "@nh,416,16"}}},
@@ -141,7 +141,7 @@ func knownChain(way string) heddle.Firewall {
 func (v version) replies(back string) (rules []string) {
 	for _, f := range v.forms {
 		for _, p := range flowProtocols {
-			rules = append(rules, v.ether+" "+f.is+"meta l4proto "+p.name+" "+v.to()+f.dst+" . "+f.src+" @"+p.name+"-"+back+v.digit+" goto pass-"+opposite(back))
+			rules = append(rules, v.ether+" "+f.is+"meta l4proto "+p.number+" "+v.to()+f.dst+" . "+f.src+" @"+p.name+"-"+back+v.digit+" goto pass-"+opposite(back))
 		}
 		rules = append(rules, v.ether+" "+f.is+v.reply+" "+v.to()+f.id+" @echo-"+back+v.digit+" goto pass-"+opposite(back))
 	}
@@ -209,15 +209,15 @@ func flowChain(way string) heddle.Firewall {
 			rules = append(rules,
 				on+flagsSyn+" delete @closing-"+name+" { "+key+" }",
 				on+flagsEnd+" update @closing-"+name+" { "+key+" }",
-				note("meta l4proto tcp "+key+" @closing-"+name, "tcp", fmt.Sprint(tcpClosing, "s")),
+				note("meta l4proto 6 "+key+" @closing-"+name, "tcp", fmt.Sprint(tcpClosing, "s")),
 				note(flagsSyn, "tcp", fmt.Sprint(tcpOpening, "s")))
 			for _, p := range flowProtocols {
-				rules = append(rules, note("meta l4proto "+p.name, p.name, fmt.Sprint(p.time, "s")))
+				rules = append(rules, note("meta l4proto "+p.number, p.name, fmt.Sprint(p.time, "s")))
 			}
 			rules = append(rules, on+v.echo+" update @echo-"+name+" { "+v.from()+f.id+" } goto pass-"+way)
 		}
 		// the sets are full, or the header is cut short
-		rules = append(rules, v.ether+" meta l4proto { tcp, udp, sctp } "+Drop("untracked"), v.ether+" "+v.echo+" "+Drop("untracked"))
+		rules = append(rules, v.ether+" meta l4proto { 6, 17, 132 } "+Drop("untracked"), v.ether+" "+v.echo+" "+Drop("untracked"))
 	}
 	return chain("bridge", "flow-"+way, "", append(rules, "goto pass-"+way)...)
 }

@@ -133,7 +133,7 @@ func (r rule) transport(family int) string {
 	case r.protocol == "":
 		return ""
 	case r.protocol == "icmp" && len(r.types) == 0:
-		return []string{"ether type ip meta l4proto icmp ", "ether type ip6 meta l4proto ipv6-icmp "}[family]
+		return []string{"ether type ip meta l4proto 1 ", "ether type ip6 meta l4proto 58 "}[family]
 	case r.protocol == "icmp":
 		var numbers []string
 		for _, t := range r.types {
@@ -146,13 +146,13 @@ func (r rule) transport(family int) string {
 		}
 		return []string{"icmp", "icmpv6"}[family] + " type { " + strings.Join(numbers, ", ") + " } "
 	case len(r.ports) == 0:
-		return "meta l4proto " + r.protocol + " "
+		return "meta l4proto " + protocolNumbers[r.protocol] + " "
 	}
 	var words []string
 	for _, p := range r.ports {
 		words = append(words, p.String())
 	}
-	return "meta l4proto " + r.protocol + " th dport { " + strings.Join(words, ", ") + " } "
+	return "meta l4proto " + protocolNumbers[r.protocol] + " th dport { " + strings.Join(words, ", ") + " } "
 }
 
 // in is the condition that an address is in one of the prefixes.
@@ -162,6 +162,9 @@ func in(f heddle.Family, ip string, some []netip.Prefix) string {
 	}
 	return ip + prefixSet(some)
 }
+
+// protocolNumbers are the protocols with ports as nft takes them on a host without /etc/protocols.
+var protocolNumbers = map[string]string{"tcp": "6", "udp": "17", "sctp": "132"}
 
 // prefixSet is prefixes as nft writes them, with a space at the end.
 func prefixSet(all []netip.Prefix) string {

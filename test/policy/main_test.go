@@ -61,5 +61,5 @@ var errDiffers = errors.New("not as before")
 // rules is the bridge's part of the firewall, without what changes by itself.
 func rules(t *testing.T, w *world.World) string {
 	t.Helper()
-	return world.Unnumbered(w.Host.Sh(t, "nft -s list table bridge heddle 2>/dev/null || true"))
+	return world.Unnumbered(w.Host.Sh(t, "nft -s list table bridge heddle 2>/dev/null | sort || true")) // a table that was made anew has another order
 }
