@@ -47,6 +47,8 @@ type version struct {
 	icmpProto         string
 	echo, reply       string
 	errors, allErrors string
+	// routers is a condition that errors of routers fulfil.
+	routers string
 	// piece is the key of a fragment's datagram, quotedProto where an error quotes the protocol, quotedPorts where the ports, quotedID the id of an echo.
 	piece, quotedProto, quotedID string
 	quotedPorts                  [2]string
@@ -62,7 +64,7 @@ var versions = []version{
 		piece: "ip saddr . ip daddr . ip id . ip protocol", quotedProto: "@th,136,8", quotedPorts: [2]string{"@th,224,16", "@th,240,16"}, quotedID: "@th,256,16",
 		forms: []form{{"", "@nh,160,16", "@nh,176,16", "@nh,192,16"}}},
 	{digit: "6", ether: "ether type ip6", ip: "ip6", addrs: "addrs6", guests: SetGuests6, icmpProto: "58",
-		echo: "icmpv6 type echo-request", reply: "icmpv6 type echo-reply", errors: "icmpv6 type 1-4", allErrors: "icmpv6 type " + icmp6Errors,
+		echo: "icmpv6 type echo-request", reply: "icmpv6 type echo-reply", errors: "icmpv6 type 1-4", allErrors: "icmpv6 type " + icmp6Errors, routers: "ip6 saddr != fe80::/10 ",
 		piece: "ip6 saddr . ip6 daddr . frag id", quotedProto: "@th,112,8", quotedPorts: [2]string{"@th,384,16", "@th,400,16"}, quotedID: "@th,416,16",
 		forms: []form{{"ip6 nexthdr != 44 ", "@nh,320,16", "@nh,336,16", "@nh,352,16"}, {"ip6 nexthdr 44 ", "@nh,384,16", "@nh,400,16", "@nh,416,16"}}},
 }
@@ -157,7 +159,8 @@ func opposite(way string) string {
 
 // errorRules let pass the errors about packets that the receiver has sent. An endpoint's error is about a packet that was sent to it
 // (guard-error), so its addresses are those of the flow. Errors of routers quote others' addresses; those that come this far are the
-// host's own, or connection tracking knows what they are about.
+// host's own, or connection tracking knows what they are about. An endpoint has no other address to send them from than its own, which
+// are @guests, and its link-local one; the hook does not tell the port that a frame came by.
 func (v version) errorRules(way string) (rules []string) {
 	plain := v.ether + " "
 	if v.digit == "4" {
@@ -176,7 +179,7 @@ func (v version) errorRules(way string) (rules []string) {
 	}
 	rules = append(rules, plain+v.quotedProto+" "+v.icmpProto+" "+v.to()+v.quotedID+" @echo-"+opposite(way)+v.digit+" accept")
 	if way == "in" {
-		rules = append(rules, plain+`iifname != "`+heddle.PrefixPort+`*" `+v.ip+" saddr != @"+v.guests+" accept")
+		rules = append(rules, plain+v.routers+v.ip+" saddr != @"+v.guests+" accept")
 	}
 	return append(rules, v.ether+" "+v.allErrors+" "+Drop("denied"))
 }

@@ -125,3 +125,13 @@ func refused(t *testing.T, from *world.Pod, to netip.AddrPort) {
 		return err
 	})
 }
+
+// ask sends a datagram, and waits for it to come back.
+func ask(c *net.UDPConn) error {
+	c.SetDeadline(time.Now().Add(world.Refusal))
+	_, err := c.Write([]byte("ask"))
+	if err == nil {
+		_, err = c.Read(make([]byte, 10))
+	}
+	return err
+}

@@ -84,6 +84,7 @@ func TestDrift(t *testing.T) {
 		})
 		other.GetsNothing(t, 7002, db.Addrs()...)
 	}
+	w.AuditEmpty(t)
 	for steps := 1; ; steps++ {
 		n := 0
 		w.TripAt(func(string) error {
