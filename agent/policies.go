@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/policy"
@@ -22,8 +23,13 @@ type policies struct {
 	wanted   *wantedObjects
 	problems *problems
 
-	// updating is held while the firewall is brought in line.
+	// asked counts the calls of refresh.
+	asked atomic.Uint64
+	// updating is held while the firewall is brought in line. done is how many calls of refresh have been heeded by then, doneErr what
+	// came of the last.
 	updating mutex[atPolicies]
+	done     uint64
+	doneErr  error
 
 	mu rwMutex[atPolicyList]
 	// list is replaced as a whole, by the holder of updating; so are guard, what the firewall has for it, and gone, what could not be
@@ -131,15 +137,21 @@ func (p *policies) replace(op, object string, change func(policy.Policies) (poli
 	return nil
 }
 
-// refresh brings the firewall in line with endpoints that have come, changed or gone.
+// refresh brings the firewall in line with endpoints that have come, changed or gone. Calls that wait for another one are heeded together.
 func (p *policies) refresh() error {
+	call := p.asked.Add(1)
 	p.updating.Lock()
 	defer p.updating.Unlock()
 	if len(p.all()) == 0 && len(p.gone) == 0 {
 		return nil
 	}
+	if call <= p.done {
+		return p.doneErr
+	}
+	p.done = p.asked.Load() // before the endpoints are looked at
 	members := p.members()
 	err := p.apply(p.all(), members)
+	p.doneErr = err
 	p.problems.noteUnrepaired(policyOwner, errors.Join(err, p.unguarded(members)))
 	if err != nil {
 		p.log.Error("policies are not all enforced", "error", err)
