@@ -195,7 +195,7 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 	if n.Shared {
 		t.waitFor("an address from the cluster")
 	}
-	if n.FromDHCP() {
+	if n.FromDHCP() && n.Parent != "" {
 		t.waitFor("a DHCP server on the LAN of " + n.Parent)
 	}
 	e, err := a.claim(ctx, n, a.blocks.withMovedAddresses(n, req), pod, earlier)

@@ -38,7 +38,11 @@ type dhcpLeases struct {
 
 // acquire asks the LAN for a lease until the context ends: of the wanted address, if there is one, or another.
 func (d *dhcpLeases) acquire(ctx context.Context, n *network, e heddle.Endpoint, want netip.Addr) (heddle.DHCPLease, error) {
-	m := dhcp.NewMachine(d.identity(n, e), d.refusal(n, e.ID))
+	id := d.identity(n, e)
+	m := dhcp.NewMachine(id, d.refusal(n, e.ID))
+	if id.Only.IsValid() {
+		want = id.Only
+	}
 	m.Want(want)
 	return d.begin(n, e, m, d.newSix(n, e)).Await(ctx, e.ID)
 }
@@ -63,6 +67,13 @@ func (d *dhcpLeases) identity(n *network, e heddle.Endpoint) dhcp.Identity {
 	f, fixed := n.mode.(heddle.FixedMAC)
 	id.SharesMAC = fixed && f.MAC(d.host.now(), n.Network) != ""
 	id.Beside = !id.SharesMAC && e.NIC == nil
+	if e.NIC != nil && e.NIC.Plugged != nil {
+		for _, p := range e.NIC.Plugged.Passes {
+			if p.Addr().Is4() {
+				id.Only = p.Addr()
+			}
+		}
+	}
 	return id
 }
 

@@ -47,6 +47,9 @@ func (a *Agent) permitMove(ctx context.Context, id heddle.EndpointID, to string)
 	if r.Endpoint.ProgramDrives() {
 		return heddle.Endpoint{}, heddle.Errorf(heddle.BadOption, "move endpoint", id.String(), "a program drives its NIC, and would have to let go of it first", "detach it, and attach its container anew")
 	}
+	if r.Endpoint.DHCP != nil {
+		return heddle.Endpoint{}, leaseStays("move endpoint", id.String())
+	}
 	ctx, cancel := context.WithTimeout(ctx, plugTime)
 	defer cancel()
 	before, err := r.Endpoint.MovesTo, error(nil)
@@ -65,6 +68,12 @@ func (a *Agent) permitMove(ctx context.Context, id heddle.EndpointID, to string)
 		signal(a.plugs.soon) // it may be in no machine now
 	}
 	return r.withPort(), err
+}
+
+// leaseStays refuses the move of a NIC whose address is leased: a DHCP server knows the container by the network of this machine's agent.
+func leaseStays(op, object string) error {
+	return heddle.Errorf(heddle.BadOption, op, object, "a DHCP server has leased its address to this machine's agent, and no other one can go on with that lease",
+		"detach it, and attach its container anew on the other machine")
 }
 
 // keepNIC records that no machine may take over the endpoint's NIC any more. If one has it already, the endpoint is to end.

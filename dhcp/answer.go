@@ -56,18 +56,22 @@ func (m *Machine) Receive(now time.Time, a Message) (send [][]byte) {
 	return nil
 }
 
-// noLease says why an answer is no lease for anybody, "" if it is one.
-func noLease(a Message) string {
+// noLease says why an answer is no lease for the client, "" if it is one.
+func (m *Machine) noLease(a Message) string {
 	why := Unusable(a.Address)
-	if why == "" && a.Lease < leastLease {
+	switch only := m.id.Only; {
+	case why != "":
+	case a.Lease < leastLease:
 		why = "the lease of " + a.Lease.String() + " is too short"
+	case only.IsValid() && a.Address.Addr() != only:
+		why = "it is of " + a.Address.Addr().String() + ", and the switch lets no address pass but " + only.String()
 	}
 	return why
 }
 
 // whyNot says why a confirmation is refused, "" if it is not.
 func (m *Machine) whyNot(a Message) string {
-	if why := noLease(a); why != "" {
+	if why := m.noLease(a); why != "" {
 		return why
 	}
 	return m.refuse(a.Address)
@@ -80,7 +84,7 @@ const sharedHint = " (containers of the network have one MAC address: a server h
 // too, and then declined: else the server would not hear of it, and would offer it for ever. Not so if the
 // client shares its MAC address: a server that knows clients by that would end the lease of who has it.
 func (m *Machine) choose(now time.Time, a Message) [][]byte {
-	why := noLease(a)
+	why := m.noLease(a)
 	if why == "" && m.id.SharesMAC {
 		if why = m.refuse(a.Address); why != "" {
 			why += sharedHint

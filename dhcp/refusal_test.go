@@ -3,6 +3,7 @@ package dhcp
 import (
 	"math"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,6 +41,22 @@ func TestNoLease(t *testing.T) {
 	a := answer(m, dhcpv4.MessageTypeOffer)
 	a.Lease = time.Second
 	if sent := m.Receive(start, a); len(sent) > 0 || m.lease.State != selecting || m.lease.Trouble == "" {
+		t.Errorf("sent %d, %+v", len(sent), m.lease)
+	}
+}
+
+// TestOnly: where one address is of use, offers of others are passed over, without a word to their server.
+func TestOnly(t *testing.T) {
+	id := me
+	id.Only = netip.MustParseAddr("192.0.2.77")
+	m := NewMachine(id, anyAddr)
+	m.Tick(start)
+	a := answer(m, dhcpv4.MessageTypeOffer)
+	if sent := m.Receive(start, a); len(sent) > 0 || m.lease.State != selecting || !strings.Contains(m.lease.Trouble, "lets no address pass but 192.0.2.77") {
+		t.Errorf("sent %d, %+v", len(sent), m.lease)
+	}
+	a.Address = netip.PrefixFrom(id.Only, a.Address.Bits())
+	if sent := m.Receive(start, a); len(sent) != 1 || m.lease.State != requesting {
 		t.Errorf("sent %d, %+v", len(sent), m.lease)
 	}
 }
