@@ -45,12 +45,20 @@ func TestNoLease(t *testing.T) {
 	}
 }
 
-// TestOnly: where one address is of use, offers of others are passed over, without a word to their server.
+// TestOnly: where one address is of use, it is asked for, also after it was declined; offers of others are passed over, without a word to
+// their server.
 func TestOnly(t *testing.T) {
 	id := me
 	id.Only = netip.MustParseAddr("192.0.2.77")
 	m := NewMachine(id, anyAddr)
-	m.Tick(start)
+	m.Want(srv)
+	asks := func(now time.Time) {
+		t.Helper()
+		if q := sentIn(t, m.Tick(now)); len(q) != 1 || q[0].MessageType() != dhcpv4.MessageTypeDiscover || !q[0].RequestedIPAddress().Equal(id.Only.AsSlice()) {
+			t.Errorf("sent %v", q)
+		}
+	}
+	asks(start)
 	a := answer(m, dhcpv4.MessageTypeOffer)
 	if sent := m.Receive(start, a); len(sent) > 0 || m.lease.State != selecting || !strings.Contains(m.lease.Trouble, "lets no address pass but 192.0.2.77") {
 		t.Errorf("sent %d, %+v", len(sent), m.lease)
@@ -59,6 +67,13 @@ func TestOnly(t *testing.T) {
 	if sent := m.Receive(start, a); len(sent) != 1 || m.lease.State != requesting {
 		t.Errorf("sent %d, %+v", len(sent), m.lease)
 	}
+	a.Type = dhcpv4.MessageTypeAck
+	m.Receive(start, a)
+	m.Heard(start, ARP{From: "0a:00:00:00:00:77", SenderMAC: "0a:00:00:00:00:77", SenderIP: id.Only})
+	if m.lease.State != selecting || m.lease.Trouble == "" {
+		t.Fatalf("not declined: %+v", m.lease)
+	}
+	asks(m.Deadline())
 }
 
 // TestRenewalRefused: a lease says why more time for it is not taken.

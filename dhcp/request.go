@@ -14,7 +14,7 @@ import (
 type Identity struct {
 	MAC      heddle.MAC
 	ClientID []byte
-	// Only is the one address that is of use, if it is valid: the switch lets no other pass.
+	// Only is the one address that is of use, if it is valid: the switch lets no other pass. It is asked for.
 	Only netip.Addr
 	// SharesMAC says that other clients have the MAC address, too.
 	SharesMAC bool
