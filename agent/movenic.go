@@ -31,28 +31,14 @@ func (r record) plugged() *heddle.PluggedNIC {
 // permitMove lets another machine take over the endpoint's NIC, or with to "" does not any more. It is recorded before the provider is
 // told: an endpoint whose NIC has gone to another machine is to end, also if the agent was killed between.
 func (a *Agent) permitMove(ctx context.Context, id heddle.EndpointID, to string) (heddle.Endpoint, error) {
-	if a.opt.NICs == nil {
-		return heddle.Endpoint{}, noProvider("move endpoint", id.String())
-	}
-	if to != "" {
-		if err := nic.CheckMachine(to); err != nil {
-			return heddle.Endpoint{}, err
-		}
-	}
 	defer a.endpointLocks.Lock(id)()
-	r, known := a.records.get(id)
-	if !known || a.records.pendingOf(id) != "" || r.plugged() == nil {
-		return heddle.Endpoint{}, noEndpoint(id)
-	}
-	if r.Endpoint.ProgramDrives() {
-		return heddle.Endpoint{}, heddle.Errorf(heddle.BadOption, "move endpoint", id.String(), "a program drives its NIC, and would have to let go of it first", "detach it, and attach its container anew")
-	}
-	if r.Endpoint.DHCP != nil {
-		return heddle.Endpoint{}, leaseStays("move endpoint", id.String())
+	r, err := a.checkPermit(id, to)
+	if err != nil {
+		return heddle.Endpoint{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, plugTime)
 	defer cancel()
-	before, err := r.Endpoint.MovesTo, error(nil)
+	before := r.Endpoint.MovesTo
 	if to != "" {
 		r, err = a.noteMove(r, to)
 	}
@@ -68,6 +54,28 @@ func (a *Agent) permitMove(ctx context.Context, id heddle.EndpointID, to string)
 		signal(a.plugs.soon) // it may be in no machine now
 	}
 	return r.withPort(), err
+}
+
+// checkPermit refuses to let a machine take over what it cannot, and returns the endpoint's record.
+func (a *Agent) checkPermit(id heddle.EndpointID, to string) (record, error) {
+	if a.opt.NICs == nil {
+		return record{}, noProvider("move endpoint", id.String())
+	}
+	if to != "" {
+		if err := nic.CheckMachine(to); err != nil {
+			return record{}, err
+		}
+	}
+	r, known := a.records.get(id)
+	switch {
+	case !known || a.records.pendingOf(id) != "" || r.plugged() == nil:
+		return r, noEndpoint(id)
+	case r.Endpoint.ProgramDrives():
+		return r, heddle.Errorf(heddle.BadOption, "move endpoint", id.String(), "a program drives its NIC, and would have to let go of it first", "detach it, and attach its container anew")
+	case r.Endpoint.DHCP != nil:
+		return r, leaseStays("move endpoint", id.String())
+	}
+	return r, nil
 }
 
 // leaseStays refuses the move of a NIC whose address is leased: a DHCP server knows the container by the network of this machine's agent.
@@ -110,7 +118,10 @@ func (a *Agent) noteMove(r record, to string) (record, error) {
 
 // permitCommands is the dry run of permitMove.
 func (a *Agent) permitCommands(id heddle.EndpointID, to string) (heddle.Endpoint, []string, error) {
-	r, _ := a.records.get(id)
+	r, err := a.checkPermit(id, to)
+	if err != nil {
+		return heddle.Endpoint{}, nil, err
+	}
 	if to == "" {
 		return r.Endpoint, []string{fmt.Sprintf("# at the hypervisor: no machine may take over NIC %s any more", r.Endpoint.MAC)}, nil
 	}
