@@ -9,13 +9,16 @@ import (
 
 // leaseOnNIC gets an endpoint with a NIC its address by DHCP, on the NIC, which is in the container. The attach is under way: an agent
 // that is killed meanwhile leaves its intent, and it is undone as a whole. What the lease brings is recorded before it is made.
-func (a *Agent) leaseOnNIC(ctx context.Context, r record, pod kernel.Pod) (record, error) {
+func (a *Agent) leaseOnNIC(ctx context.Context, r record, pod kernel.Pod, t *task) (record, error) {
 	n, err := a.networks.ofEndpoint(r.Endpoint)
 	if err != nil || !n.FromDHCP() {
 		return r, err
 	}
 	next := r
-	if next.Endpoint, err = a.leaseByDHCP(ctx, n, r.Endpoint, nil); err != nil {
+	t.waitFor("a DHCP server on " + n.lanOf(r.Endpoint))
+	next.Endpoint, err = a.leaseByDHCP(ctx, n, r.Endpoint, nil)
+	t.waitFor("the kernel")
+	if err != nil {
 		return r, err
 	}
 	leased := n.leasedTo(next.Endpoint)

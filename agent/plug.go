@@ -14,7 +14,7 @@ import (
 // claimPlugged is claimNIC for a network whose NICs are plugged in. e is the endpoint as far as the request describes it.
 func (a *Agent) claimPlugged(ctx context.Context, giver heddle.NICGiver, n *network, req heddle.AttachRequest, e heddle.Endpoint,
 	pod kernel.Pod) (heddle.Endpoint, error) {
-	on := giver.PlugsOn(n.Network)
+	on := n.plugsOn()
 	object := req.ID.String() + " to network " + n.Name
 	switch {
 	case a.opt.NICs == nil:

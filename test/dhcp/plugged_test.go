@@ -54,7 +54,8 @@ func TestPlugged(t *testing.T) {
 }
 
 // TestPluggedFollows: a container follows its lease on a NIC that was plugged in: a lease that nobody renews takes the address off. A NIC that
-// the provider took out and that is put back is ordered by no address, and has its lease again. When the container dies, all is given back.
+// the provider took out and that is put back is ordered by no address, and has its lease again; so it has if that ran out meanwhile. When the
+// container dies, all is given back.
 func TestPluggedFollows(t *testing.T) {
 	p := newPlugger(t)
 	w := p.world(t)
@@ -72,6 +73,24 @@ func TestPluggedFollows(t *testing.T) {
 	has(t, w, a, "192.0.2.50/24")
 	a.Reaches(t, world.Outside4, world.Beyond4)
 	renewed(t, w, a)
+	w.AuditEmpty(t)
+	p.set(func() { p.away = true })
+	p.ejectOnce()
+	p.changed <- true
+	world.Within(t, 2*world.Patience, "the lease runs out without a NIC", func() error {
+		if e, err := w.Endpoint(a.Endpoint.ID); err != nil || len(e.Addrs) > 0 {
+			return fmt.Errorf("%+v, lease %+v, %v", e, e.DHCP, err)
+		}
+		return nil
+	})
+	p.set(func() { p.away = false })
+	p.changed <- true
+	world.Within(t, 3*world.Patience, "the NIC is there again", func() error {
+		_, err := cell.TrySh("ip -n a link show eth0")
+		return err
+	})
+	has(t, w, a, "192.0.2.50/24")
+	a.Reaches(t, world.Outside4, world.Beyond4)
 	w.AuditEmpty(t)
 	a.Netns.Delete()
 	p.unplugged(t)
@@ -105,14 +124,19 @@ func TestPluggedOnly(t *testing.T) {
 	b := world.NewNetns(t, "b")
 	_, err := w.Attach(ctx, w.Request(b, "lan"))
 	wantCode(t, err, heddle.NoLease)
-	if err == nil || !strings.Contains(err.Error(), "lets no address pass but 192.0.2.99") || strings.Contains(server.log(), "DHCPDECLINE") {
-		t.Errorf("error %v\n%s", err, server.log())
+	for _, said := range []string{"on network office of the NIC's provider", "lets no address pass but 192.0.2.99", "create the network without --opt addresses"} {
+		if err == nil || !strings.Contains(err.Error(), said) {
+			t.Errorf("%q is not in error %v", said, err)
+		}
+	}
+	if strings.Contains(server.log(), "DHCPDECLINE") {
+		t.Errorf("declined:\n%s", server.log())
 	}
 	p.unplugged(t)
 	w.AuditEmpty(t)
 }
 
-// TestPluggedFails: an attach that fails at any step leaves neither lease, NIC nor address. So does an agent that ends in one, or in a
+// TestPluggedFails: an attach that fails at any step leaves neither lease, NIC nor address. Nor does an agent that is cut off in an attach or a
 // detach, once the next one has started.
 func TestPluggedFails(t *testing.T) {
 	p := newPlugger(t)
@@ -163,6 +187,25 @@ func TestPluggedFails(t *testing.T) {
 			t.Errorf("step %s did not fail", step)
 		}
 	}
+	attach := func() error { _, err := w.Attach(ctx, req); return err }
+	detach := func() error { _, err := w.Detach(ctx, req.ID); return err }
+	cell.Must(t, detach())
+	for what, do := range map[string]func() error{"attach": attach, "detach": detach} {
+		for at, cut := 1, "?"; cut != "" && !t.Failed(); at++ {
+			if what == "detach" {
+				cell.Must(t, attach())
+			}
+			name := w.CutAt(at)
+			err := do()
+			cut = name()
+			w.Restart(t, func() { w.TripAt(nil) })
+			if err == nil && what == "attach" || cut == "ledger intent detach" { // it is there
+				cell.Must(t, detach())
+			}
+			nothing(what + ", cut off at " + cut)
+			t.Log(what, at, cut)
+		}
+	}
 }
 
 // TestPluggedRefused: what cannot be had with a NIC that is plugged in and an address that is leased on it is refused, before one is plugged in.
@@ -177,14 +220,14 @@ func TestPluggedRefused(t *testing.T) {
 	}
 	w.Network(t, "lan", "direct", onOffice)
 	ns := world.NewNetns(t, "a")
-	for what, change := range map[string]world.PodOption{
-		"address":  world.IP("192.0.2.77"),
-		"dry run":  func(r *heddle.AttachRequest) { r.DryRun = true },
-		"move":     func(r *heddle.AttachRequest) { r.MoveFrom = "vm2" },
-		"handover": func(r *heddle.AttachRequest) { r.Handover = true },
+	for remedy, change := range map[string]world.PodOption{
+		"leave --ip out, or use a network without --opt addresses": world.IP("192.0.2.77"),
+		"leave --dry-run out":         func(r *heddle.AttachRequest) { r.DryRun = true },
+		"attach its container anew":   func(r *heddle.AttachRequest) { r.MoveFrom = "vm2" },
+		"attach the container itself": func(r *heddle.AttachRequest) { r.Handover = true },
 	} {
-		if _, err := w.Attach(ctx, w.Request(ns, "lan", change)); heddle.BadOption.In(err) == nil {
-			t.Errorf("%s: %v", what, err)
+		if _, err := w.Attach(ctx, w.Request(ns, "lan", change)); heddle.BadOption.In(err) == nil || !strings.Contains(err.Error(), remedy) {
+			t.Errorf("%q is not said: %v", remedy, err)
 		}
 	}
 	if made, _ := p.look(); made > 0 || strings.Contains(server.log(), "DHCPDISCOVER") {
@@ -193,6 +236,8 @@ func TestPluggedRefused(t *testing.T) {
 	made, err := w.Attach(ctx, w.Request(ns, "lan"))
 	cell.Must(t, err)
 	_, err = w.Move(ctx, made.Endpoint.ID, "vm2")
+	wantCode(t, err, heddle.BadOption)
+	_, _, err = w.MoveCommands(ctx, made.Endpoint.ID, "vm2")
 	wantCode(t, err, heddle.BadOption)
 	w.AuditEmpty(t)
 }

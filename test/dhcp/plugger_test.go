@@ -38,6 +38,8 @@ type plugger struct {
 	ports map[string]string
 	// ordered are the addresses of the last order.
 	ordered []netip.Addr
+	// away: nothing is plugged in.
+	away bool
 }
 
 // newPlugger makes the LAN, with a switch that is also its router.
@@ -79,7 +81,9 @@ func openMachine(h agent.Hooks) (m agent.Machine, err error) {
 func (p *plugger) Plug(_ context.Context, order nic.Order) (nic.Card, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.ordered = order.IPs
+	if p.ordered = order.IPs; p.away {
+		return nic.Card{}, heddle.Errorf(heddle.NotPlugged, "plug NIC", order.Token, "the provider is away", "try again later")
+	}
 	c, known := p.cards[order.Token]
 	if !known {
 		c = nic.Card{Token: order.Token, Network: order.Network, MAC: order.MAC, Addrs: p.passes, Closed: p.closed, MTU: 1500}
