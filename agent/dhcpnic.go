@@ -52,3 +52,11 @@ func (a *Agent) releaseOnNIC(r record) {
 		a.dhcp.end(r.Endpoint.ID)
 	}
 }
+
+// verifyLease asks at once whether the lease of an endpoint stands whose NIC was away (RFC 2131, 3.7), or for another one: questions to a NIC that
+// is not there become rarer and rarer.
+func (a *Agent) verifyLease(e heddle.Endpoint) {
+	if n, err := a.networks.ofEndpoint(e); err == nil && e.DHCP != nil {
+		a.dhcp.resume(n, a.dhcp.shown(e))
+	}
+}

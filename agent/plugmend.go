@@ -100,6 +100,7 @@ func (a *Agent) putBackNIC(ctx context.Context, id heddle.EndpointID, card nic.C
 		return err
 	}
 	a.log.Warn("a NIC was not in its container any more, and is there again", "endpoint", id, "mac", r.Endpoint.MAC)
+	a.verifyLease(r.Endpoint)
 	a.networks.endpointEvent(events.Updated, r.Endpoint)
 	a.lanDevices.announce(r.Endpoint, pod)
 	return nil
