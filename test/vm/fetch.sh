@@ -1,6 +1,6 @@
 #!/bin/sh
 # fetch.sh fetches packages of Debian for tests, and unpacks them into the cache: the kernels that the VM tests boot,
-# Debian 13's Podman, and DPDK's testpmd. Each has a folder:
+# Debian 13's Podman, DPDK's testpmd, and DHCP servers. Each has a folder:
 #
 #   ${HEDDLE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/heddle}/vm/6.1    linux-image-cloud-amd64 of bookworm
 #   ${HEDDLE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/heddle}/vm/6.12   linux-image-cloud-amd64 of bookworm-backports
@@ -14,6 +14,7 @@
 #   fetch.sh mirror [DIR]    print the mirror named by the apt sources below DIR (default /etc/apt)
 #   fetch.sh podman          fetch Podman, with all that it depends on, if it is missing, and print its folder
 #   fetch.sh dpdk            the same for DPDK's testpmd and its driver for virtio
+#   fetch.sh dhcp            the same for the DHCP servers of ISC, dhcpd and Kea
 set -eu
 
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
@@ -197,6 +198,10 @@ if [ "${1:-}" = podman ]; then
 fi
 if [ "${1:-}" = dpdk ]; then
 	packages bookworm dpdk-dev librte-net-virtio23 librte-mempool-ring23
+	exit
+fi
+if [ "${1:-}" = dhcp ]; then
+	packages bookworm isc-dhcp-server kea-dhcp4-server kea-dhcp6-server
 	exit
 fi
 fetch 6.1 bookworm
