@@ -73,15 +73,10 @@ func (a *Agent) checkPermit(id heddle.EndpointID, to string) (record, error) {
 	case r.Endpoint.ProgramDrives():
 		return r, heddle.Errorf(heddle.BadOption, "move endpoint", id.String(), "a program drives its NIC, and would have to let go of it first", "detach it, and attach its container anew")
 	case r.Endpoint.DHCP != nil:
-		return r, leaseStays("move endpoint", id.String())
+		return r, heddle.Errorf(heddle.BadOption, "move endpoint", id.String(), "a DHCP server has leased its address to this machine's agent, by whose network it knows the container: no other one can go on with that lease",
+			"detach it, and attach its container anew on the other machine")
 	}
 	return r, nil
-}
-
-// leaseStays refuses the move of a NIC whose address is leased: a DHCP server knows the container by the network of this machine's agent.
-func leaseStays(op, object string) error {
-	return heddle.Errorf(heddle.BadOption, op, object, "a DHCP server has leased its address to this machine's agent, and no other one can go on with that lease",
-		"detach it, and attach its container anew on the other machine")
 }
 
 // keepNIC records that no machine may take over the endpoint's NIC any more. If one has it already, the endpoint is to end.

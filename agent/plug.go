@@ -30,7 +30,8 @@ func (a *Agent) claimPlugged(ctx context.Context, giver heddle.NICGiver, n *netw
 		return e, heddle.Errorf(heddle.BadOption, "plan endpoint", object, "what the NIC will be is known when it has been plugged in, and a dry run plugs none",
 			"leave --dry-run out")
 	case n.FromDHCP() && req.MoveFrom != "":
-		return e, leaseStays("attach endpoint", object)
+		return e, heddle.Errorf(heddle.BadOption, "attach endpoint", object, "a NIC moves here with its addresses, and those on the network are leased to containers that are attached here",
+			"leave --move-from out, or use a network without --opt addresses")
 	}
 	if n.FromDHCP() {
 		if err := checkByDHCP(n, req); err != nil {

@@ -223,9 +223,9 @@ func TestPluggedRefused(t *testing.T) {
 	ns := world.NewNetns(t, "a")
 	for remedy, change := range map[string]world.PodOption{
 		"leave --ip out, or use a network without --opt addresses": world.IP("192.0.2.77"),
-		"leave --dry-run out":         func(r *heddle.AttachRequest) { r.DryRun = true },
-		"attach its container anew":   func(r *heddle.AttachRequest) { r.MoveFrom = "vm2" },
-		"attach the container itself": func(r *heddle.AttachRequest) { r.Handover = true },
+		"leave --dry-run out":                     func(r *heddle.AttachRequest) { r.DryRun = true },
+		"leave --move-from out, or use a network": func(r *heddle.AttachRequest) { r.MoveFrom = "vm2" },
+		"attach the container itself":             func(r *heddle.AttachRequest) { r.Handover = true },
 	} {
 		if _, err := w.Attach(ctx, w.Request(ns, "lan", change)); heddle.BadOption.In(err) == nil || !strings.Contains(err.Error(), remedy) {
 			t.Errorf("%q is not said: %v", remedy, err)
