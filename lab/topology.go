@@ -84,6 +84,9 @@ type Node struct {
 	// IOMMU says that a virtual machine has one, and that its NICs are behind it. A program in it can have a NIC without a driver of the
 	// kernel's then (vfio-pci).
 	IOMMU bool `json:"iommu,omitempty" yaml:"iommu"`
+	// ICount says that the clock of an emulated virtual machine goes by the instructions that it executes, InstructionTime for each, and
+	// by real time while it has nothing to do (QEMU's -icount). Its CPU time is a count of instructions then, however busy this machine is.
+	ICount bool `json:"icount,omitempty" yaml:"icount"`
 	// CPUs is the number of processors of a virtual machine, 1 to 8; one.
 	CPUs    int               `json:"cpus,omitempty" yaml:"cpus"`
 	Sysctls map[string]string `json:"sysctls,omitempty" yaml:"sysctls"`
