@@ -13,7 +13,8 @@ import (
 )
 
 // CPU is the CPU time that the whole machine used during a measurement, in seconds (the kernel
-// counts in steps of 10 ms) and in percent.
+// counts in steps of 10 ms) and in percent. Of virtual machines it is what their kernels account,
+// added up, and not what runs them.
 type CPU struct {
 	User    float64 `json:"user"`
 	System  float64 `json:"system"`
@@ -33,16 +34,24 @@ type Window struct {
 
 	opened        time.Time
 	before, after string
+	// machines are those that are measured, if not this one.
+	machines machineWindow
 }
 
 // Open begins the window.
-func (w *Window) Open() { w.before, w.opened = readStat(), time.Now() }
+func (w *Window) Open() {
+	w.machines.open()
+	w.before, w.opened = readStat(), time.Now()
+}
 
 // Close ends it.
 func (w *Window) Close() {
 	w.Seconds = time.Since(w.opened).Seconds()
 	w.after = readStat()
 	w.CPU = w.spentBy("cpu")
+	if w.machines.read != nil {
+		w.Seconds, w.CPU = w.machines.close()
+	}
 }
 
 // spentBy returns the CPU time in a line of /proc/stat: "cpu" is all CPUs, "cpu0" the first.

@@ -47,7 +47,7 @@ type plotRow struct {
 	Host, Bridge      string
 	HostMark, Mark    string
 	CPU               template.HTML
-	CPUParts          []string // usr, sys, softirq, in cores
+	CPUParts          []string // usr, sys, softirq, steal, in cores
 	PerUnit           string
 	Remarks           []string
 }

@@ -64,6 +64,10 @@ type Matrix struct {
 	// say nothing about speed.
 	Machine  string
 	Emulated bool
+	// Processors reads the CPU time of these machines; nil for this machine's.
+	Processors Processors
+	// InstructionTime is what an instruction takes of their clocks, if these count instructions.
+	InstructionTime time.Duration
 	// NoControl allows a matrix without a "host" column.
 	NoControl bool
 }

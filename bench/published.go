@@ -70,7 +70,7 @@ func PublishedFigures(preset string) (p Published, ok bool) {
 	case "lxc2019":
 		return publishedLXC(), true
 	case "ecs-multinic":
-		return publishedECS(ecsMeasured()), true
+		return publishedECS(slices.Concat(ecsMeasured(), ecsPages(), ecsStoreRatios())), true
 	case "ladder":
 		return publishedECS(append(ecsLadder(), ecsStoreRatios()...)), true
 	case "weave-fastdp":

@@ -114,7 +114,7 @@ func newReport(m Matrix, pins cores, env Environment, samples []Sample, known []
 		r.Columns = append(r.Columns, ColumnInfo{c.Mode, c.Span, c.Wire, c.Notes})
 	}
 	for _, p := range m.Probes {
-		r.Probes = append(r.Probes, ProbeInfo{p.Name(), p.Figures()})
+		r.Probes = append(r.Probes, ProbeInfo{p.Name(), m.figures(p)})
 	}
 	values := collect(samples)
 	for _, c := range m.cells() {

@@ -1,7 +1,10 @@
 package rig
 
 import (
+	"context"
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/heddle-network/heddle/bench"
 	"github.com/heddle-network/heddle/impair"
@@ -39,6 +42,9 @@ func (r *Rig) topology(number int, wire bench.Wire) lab.Topology {
 			t.Hosts = append(t.Hosts, lab.Node{Name: dockerHost(host), Agent: lab.Agent{Off: true}})
 		}
 	}
+	for i := range t.Hosts { // the machines: the host of the store comes after them
+		t.Hosts[i].ICount = r.ICount
+	}
 	if len(t.Etcd) > 0 { // the last one: the others are found by their index
 		t.Hosts = append(t.Hosts, lab.Node{Name: storeHost, Machine: lab.Namespaces, Agent: lab.Agent{Off: true}})
 	}
@@ -58,6 +64,35 @@ func (r *Rig) Machine() (words string, emulated bool) {
 	return s.machineNote(), s.lab.Hosts[0].Emulated()
 }
 
+// Processors reads what the kernels of all virtual machines account. It is nil if there are none.
+func (r *Rig) Processors() bench.Processors {
+	var all []*lab.Host
+	for _, s := range r.labs {
+		all = append(all, slices.DeleteFunc(slices.Clone(s.lab.Hosts), func(h *lab.Host) bool { return h.Machine == "" })...)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return func(ctx context.Context) ([]string, error) {
+		texts := make([]string, len(all))
+		for i, h := range all {
+			var err error
+			if texts[i], err = h.Processor(ctx); err != nil {
+				return nil, err
+			}
+		}
+		return texts, nil
+	}
+}
+
+// InstructionTime is what an instruction takes of the machines' clocks; 0 if these do not count instructions.
+func (r *Rig) InstructionTime() time.Duration {
+	if !r.ICount {
+		return 0
+	}
+	return lab.InstructionTime
+}
+
 // machineNote say what is special about figures of virtual machines.
 func (s *testLab) machineNote() string {
 	h := s.lab.Hosts[0]
@@ -65,7 +100,11 @@ func (s *testLab) machineNote() string {
 	case h.Machine == "":
 		return ""
 	case h.Emulated():
-		return "virtual machines with Linux " + h.Machine + " on an emulated processor: that it works is proven here, its speed is not"
+		words := "virtual machines with Linux " + h.Machine + " on an emulated processor: that it works is proven here, its speed is not"
+		if s.lab.Topology.Hosts[0].ICount {
+			words += fmt.Sprintf(". Their clocks count instructions, %s each: instructions and CPU time say what the work is, and not what it takes", lab.InstructionTime)
+		}
+		return words
 	}
 	return "virtual machines with Linux " + h.Machine + " (" + h.Accelerator + ")"
 }

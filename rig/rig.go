@@ -63,6 +63,8 @@ type Options struct {
 	BridgeNF string
 	// Machines is the kernel of virtual machines that the hosts shall be.
 	Machines string
+	// ICount gives these machines clocks that count instructions (lab.Node).
+	ICount bool
 	// Congestion is the congestion control of all endpoints.
 	Congestion string
 	// Progress is called at each step.

@@ -108,6 +108,14 @@ func TestRigTopology(t *testing.T) {
 	if top := r.topology(0, wires[0]); top.Machine != "6.1" || top.Store != lab.StoreEtcd || len(top.Hosts) != 5 || top.Hosts[4].Machine != lab.Namespaces || top.Etcd[0] != top.Hosts[4].Name {
 		t.Errorf("machines: %+v", top)
 	}
+	r.ICount = true
+	if top := r.topology(0, wires[0]); !top.Hosts[0].ICount || !top.Hosts[1].ICount || top.Hosts[4].ICount || r.InstructionTime() != lab.InstructionTime {
+		t.Errorf("the machines' instructions are not counted, or the store's: %+v", top.Hosts)
+	}
+	r.ICount = false
+	if top := r.topology(0, wires[0]); top.Hosts[0].ICount || r.InstructionTime() != 0 || r.Processors() != nil {
+		t.Errorf("instructions are counted that nobody asked for: %+v", top.Hosts)
+	}
 	s := &testLab{wire: wires[1]}
 	for mode, want := range map[string][2]int{bench.DockerLayout: {1450, 8950}, bench.Overlay: {0, 8950}, "bridge": {0, 0}} {
 		for i, mtus := range []map[string]int{nil, {"jumbo": 8950}} {

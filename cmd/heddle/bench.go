@@ -25,7 +25,7 @@ type benchFlags struct {
 	rounds, load, clients                                int
 	duration                                             time.Duration
 	seed                                                 uint64
-	resume, bridgeNF                                     bool
+	resume, bridgeNF, icount                             bool
 }
 
 func newBench(s *session) *cobra.Command {
@@ -78,6 +78,7 @@ kernel without eBPF. The preset paths ends in a table of goals, met or missed.
 	g.Uint64Var(&f.seed, "seed", 0, "seed of the order of the runs")
 	g.StringVar(&f.out, "out", "", "folder for the figures (default: bench-out/DATE)")
 	g.StringVar(&f.machines, "machines", "", "make the lab hosts virtual machines with that stock `kernel`: "+strings.Join(boot.Versions(), " or "))
+	g.BoolVar(&f.icount, "icount", false, "with --machines, whose processor is emulated: count its instructions, and show how many a packet or request takes")
 	g.BoolVar(&f.bridgeNF, "bridge-nf", false, "let bridged frames pass the IP firewall too, as dockerd's hosts do (bridge-nf-call-iptables=1)")
 	g.BoolVar(&f.resume, "resume", false, "take up an interrupted run in --out")
 	g.StringVar(&f.failIf, "fail-if", "", "fail when a figure crosses a limit")
@@ -116,7 +117,7 @@ func (s *session) bench(cmd *cobra.Command, f benchFlags) error {
 	if err != nil {
 		return err
 	}
-	o := rig.Options{Name: rig.LabName(os.Getpid()), Modes: preset.Modes, Wires: wires, MTUs: preset.MTUs, Spans: spans, Pairs: preset.Pairs, Shared: preset.Shared, Machines: f.machines,
+	o := rig.Options{Name: rig.LabName(os.Getpid()), Modes: preset.Modes, Wires: wires, MTUs: preset.MTUs, Spans: spans, Pairs: preset.Pairs, Shared: preset.Shared, Machines: f.machines, ICount: f.icount,
 		BridgeNF: f.bridgeNFValue(), Congestion: bench.DefaultCongestionControl, Progress: func(step string) { s.note("%s", step) }}
 	if len(f.modes) > 0 {
 		o.Modes, o.RequireModes = f.modes, true
@@ -124,6 +125,10 @@ func (s *session) bench(cmd *cobra.Command, f benchFlags) error {
 	if i := slices.IndexFunc(o.Modes, rig.IsDocker); i >= 0 && f.machines != "" {
 		return heddle.Errorf(heddle.BadArgument, "measure mode", o.Modes[i],
 			"with --machines there is no such layout: it needs namespaces of this machine", "leave the mode out of --modes")
+	}
+	if f.icount && f.machines == "" {
+		return heddle.Errorf(heddle.BadArgument, "read flag", "--icount", "only an emulated processor's instructions are counted, and the lab hosts are namespaces",
+			"add --machines, or count with perf stat")
 	}
 	if f.congestion != "" {
 		o.Congestion = f.congestion
@@ -145,6 +150,7 @@ func (s *session) bench(cmd *cobra.Command, f benchFlags) error {
 		return err
 	}
 	m.Machine, m.Emulated = r.Machine()
+	m.Processors, m.InstructionTime = r.Processors(), r.InstructionTime()
 	m.Wires, m.LeftOut = r.UsedWires(), append(m.LeftOut, r.LeftOut...)
 	for _, what := range m.LeftOut {
 		s.note("left out %s", what)

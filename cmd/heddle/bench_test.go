@@ -19,6 +19,7 @@ func TestBenchRefusesEarly(t *testing.T) {
 		"pairs":     {"--pairs", "0", "--probes", "ping"},
 		"same-core": {"--placement", "moon", "--probes", "ping"},
 		"nonsense":  {"--probes", "ping", "--fail-if", "nonsense"},
+		"emulated":  {"--probes", "ping", "--icount"},
 	} {
 		cmd := newBench(newSession(processEnv{getenv: func(string) string { return "" }, stdout: &strings.Builder{}, stderr: &strings.Builder{}}))
 		cmd.SetArgs(argv)
