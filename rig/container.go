@@ -33,6 +33,9 @@ func (r *Rig) addColumns(ctx context.Context, s *testLab, number int, mode strin
 	same := bench.Column{Mode: mode, Span: bench.SameHost, Notes: map[string]string{}}
 	across := bench.Column{Mode: mode, Span: bench.Across, Wire: s.wire.Name, Notes: map[string]string{}}
 	addPathNotes(same, across)
+	if mode == modeDirect && r.plugging != nil {
+		same.Notes["way"], across.Notes["way"] = pluggedNote, pluggedNote
+	}
 	if words := s.machineNote(); words != "" {
 		same.Notes["machine"], across.Notes["machine"] = words, words
 	}

@@ -30,7 +30,7 @@ func (r *Rig) topology(number int, wire bench.Wire) lab.Topology {
 		t.Store, t.Etcd = lab.StoreEtcd, []string{storeHost}
 	}
 	spare := 0
-	if slices.Contains(r.Modes, modeDirect) {
+	if slices.Contains(r.Modes, modeDirect) && r.plugging == nil {
 		spare = 2 * r.containers()
 	}
 	if r.macvlanOwnParent() {
@@ -44,6 +44,9 @@ func (r *Rig) topology(number int, wire bench.Wire) lab.Topology {
 	}
 	for i := range t.Hosts { // the machines: the host of the store comes after them
 		t.Hosts[i].ICount = r.ICount
+	}
+	if r.plugging != nil {
+		r.nicConfig = r.plugging.addTo(&t, 2*r.containers())
 	}
 	if len(t.Etcd) > 0 { // the last one: the others are found by their index
 		t.Hosts = append(t.Hosts, lab.Node{Name: storeHost, Machine: lab.Namespaces, Agent: lab.Agent{Off: true}})

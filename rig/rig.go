@@ -28,6 +28,9 @@ type Rig struct {
 	// LeftOut names the modes that are not available on this machine, and why.
 	LeftOut []string
 	labs    []*testLab
+	// plugging is set if NICs are plugged in, by a service with this configuration.
+	plugging  *plugging
+	nicConfig string
 }
 
 // testLab is one lab with its wire.
@@ -63,6 +66,8 @@ type Options struct {
 	BridgeNF string
 	// Machines is the kernel of virtual machines that the hosts shall be.
 	Machines string
+	// Plug has the NICs of mode direct plugged into these machines while they run.
+	Plug bool
 	// ICount gives these machines clocks that count instructions (lab.Node).
 	ICount bool
 	// Congestion is the congestion control of all endpoints.
@@ -104,7 +109,13 @@ func New(ctx context.Context, o Options) (*Rig, error) {
 			fmt.Sprintf("%d pairs in %d modes need more ports than there are", o.Pairs, len(o.Modes)), "choose fewer pairs")
 	}
 	r := &Rig{Options: o}
-	err := r.build(ctx)
+	var err error
+	if o.Plug {
+		if r.plugging, err = newPlugging(); err != nil {
+			return nil, err
+		}
+	}
+	err = r.build(ctx)
 	if err != nil {
 		return nil, errors.Join(err, r.Close(context.WithoutCancel(ctx)))
 	}
@@ -136,7 +147,13 @@ func (r *Rig) build(ctx context.Context) error {
 }
 
 func (r *Rig) newLab(ctx context.Context, number int, wire bench.Wire) (*testLab, error) {
-	l, err := lab.Raise(ctx, r.topology(number, wire))
+	top := r.topology(number, wire)
+	if r.plugging != nil {
+		if err := r.plugging.write(r.nicConfig); err != nil {
+			return nil, err
+		}
+	}
+	l, err := lab.Raise(ctx, top)
 	if err != nil {
 		return nil, err
 	}
@@ -158,6 +175,9 @@ func (r *Rig) Close(ctx context.Context) error {
 	var all []error
 	for _, s := range r.labs {
 		all = append(all, s.lab.Down(ctx))
+	}
+	if r.plugging != nil {
+		all = append(all, r.plugging.close())
 	}
 	return errors.Join(all...)
 }

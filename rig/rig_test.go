@@ -3,6 +3,7 @@ package rig
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -116,6 +117,23 @@ func TestRigTopology(t *testing.T) {
 	if top := r.topology(0, wires[0]); top.Hosts[0].ICount || r.InstructionTime() != 0 || r.Processors() != nil {
 		t.Errorf("instructions are counted that nobody asked for: %+v", top.Hosts)
 	}
+	r.Modes, r.plugging = []string{"host", "direct"}, &plugging{program: "heddle", folder: "nics"}
+	top = r.topology(0, wires[0])
+	if n := len(top.Hosts); n != 3 || top.Hosts[2].Name != hypervisorHost || top.Hosts[2].Machine != lab.Namespaces || top.Hosts[2].Slots != 0 {
+		t.Fatalf("hypervisor: %+v", top.Hosts)
+	}
+	for i, n := range top.Hosts[:2] {
+		if n.Slots != 2*r.containers() || n.Spare != 0 || !slices.Equal(n.Agent.Args, []string{"--nic-grant", "nics/" + n.Name}) {
+			t.Errorf("machine %d: %+v", i, n)
+		}
+	}
+	if want := "listen: 172.31.240.13:7950\nmachines:\n  host1: {qmp: /run/qmp/host1, networks: [lan]}\n  host2: {qmp: /run/qmp/host2, networks: [lan]}\n"; r.nicConfig != want {
+		t.Errorf("the service's file: %q, want %q", r.nicConfig, want)
+	}
+	if n := r.network(&testLab{}, 1, 0, "direct"); n.Options["plug"] != pluggedNetwork || len(n.Subnets) > 0 {
+		t.Errorf("network: %+v", n)
+	}
+	r.plugging = nil
 	s := &testLab{wire: wires[1]}
 	for mode, want := range map[string][2]int{bench.DockerLayout: {1450, 8950}, bench.Overlay: {0, 8950}, "bridge": {0, 0}} {
 		for i, mtus := range []map[string]int{nil, {"jumbo": 8950}} {
