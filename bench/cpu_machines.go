@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,13 +24,16 @@ type machineWindow struct {
 	err  error
 }
 
-// newWindow returns the window of a run of the matrix.
-func (m Matrix) newWindow(ctx context.Context) (w Window) {
-	if m.Processors != nil {
-		w.machines.read = func() ([]string, error) { return m.Processors(ctx) }
+// newWindow returns the window of a run in the column.
+func (c Column) newWindow(ctx context.Context) (w Window) {
+	if c.Processors != nil {
+		w.machines.read = func() ([]string, error) { return c.Processors(ctx) }
 	}
 	return w
 }
+
+// ofMachines reports whether the window is of virtual machines.
+func (w *Window) ofMachines() bool { return w.machines.read != nil }
 
 func (w *machineWindow) open() {
 	if w.read != nil {
@@ -48,53 +52,45 @@ func (w *machineWindow) close() (seconds float64, used CPU) {
 		return 0, CPU{}
 	}
 	w.busy = 0
-	var start, end []float64
+	start, end := make([]float64, statFields), make([]float64, statFields)
 	for i, text := range after {
-		up, idle, err := passed(w.before[i], text)
-		if w.err = err; err != nil {
+		a, err := parseAccount(w.before[i])
+		b, also := parseAccount(text)
+		if w.err = cmp.Or(err, also); w.err != nil {
 			return 0, CPU{}
 		}
-		seconds, w.busy = max(seconds, up), w.busy+max(0, up-idle)
-		start, end = add(start, parseStat(w.before[i], "cpu")), add(end, parseStat(text, "cpu"))
+		seconds, w.busy = max(seconds, b.up-a.up), w.busy+max(0, b.busy()-a.busy())
+		for f := range statFields {
+			start[f], end[f] = start[f]+a.cpu[f], end[f]+b.cpu[f]
+		}
 	}
 	return seconds, cpuBetween(start, end)
 }
 
-func add(sum, more []float64) []float64 {
-	if sum == nil {
-		return more
-	}
-	for i, v := range more {
-		sum[i] += v
-	}
-	return sum
+// account is what the kernel of a machine with one processor has accounted since it booted.
+type account struct {
+	up  float64
+	cpu []float64 // see parseStat
 }
 
-// passed returns the time that has passed between two readings of a machine with one processor, and
-// the part of it in which the processor was idle.
-func passed(before, after string) (up, idle float64, err error) {
-	a, err := parseUptime(before)
-	if err != nil {
-		return 0, 0, err
-	}
-	b, err := parseUptime(after)
-	return b[0] - a[0], b[1] - a[1], err
-}
+// busy is how long the processor was not idle. It is idle, too, while somebody waits for a file.
+func (a account) busy() float64 { return a.up - a.cpu[statIdle] - a.cpu[statIOWait] }
 
-func parseUptime(text string) (v [2]float64, err error) {
+func parseAccount(text string) (a account, err error) {
+	if a.cpu = parseStat(text, "cpu"); a.cpu == nil {
+		return a, errors.New("a machine does not say its CPU time")
+	}
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line)
 		if len(f) != 3 || f[0] != "uptime" {
 			continue
 		}
-		for i := range v {
-			if v[i], err = strconv.ParseFloat(f[i+1], 64); err != nil {
-				return v, fmt.Errorf("a machine's uptime is %q", strings.TrimSpace(line))
-			}
+		if a.up, err = strconv.ParseFloat(f[1], 64); err != nil {
+			return a, fmt.Errorf("a machine's uptime is %q", strings.TrimSpace(line))
 		}
-		return v, nil
+		return a, nil
 	}
-	return v, errors.New("a machine does not say its uptime")
+	return a, errors.New("a machine does not say its uptime")
 }
 
 // instructionsName is the figure of a run in machines whose clocks count instructions: what all of

@@ -8,7 +8,7 @@ import (
 // plotTable draws a figure of a group: its values, its ratios to the control, and, beside the
 // headline, the CPU time.
 func (v *view) plotTable(cells []CellResult, f Figure, headline bool) plotTable {
-	t := plotTable{Figure: f.Name, Unit: unitOf(f), Better: betterWord(f), Headline: headline, CPU: headline}
+	t := plotTable{Caption: captionOf(f), Unit: unitOf(f), Better: betterWord(f), Headline: headline, CPU: headline}
 	var values, ratios []float64
 	most := 0.0
 	for _, c := range cells {

@@ -115,7 +115,9 @@ func (r *Report) beside(p Published) []publishedLine {
 			if ours.N > 1 {
 				l.Ours += fmt.Sprintf(" [%.2f–%.2f]", ours.Low, ours.High)
 			}
-			l.Same = agreement(x.Value(), ours)
+			if l.Same = agreement(x.Value(), ours); r.emulated() {
+				l.Same = "emulated: no speed"
+			}
 		}
 		lines = append(lines, l)
 	}

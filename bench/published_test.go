@@ -88,6 +88,12 @@ func TestPublishedBesideOurs(t *testing.T) {
 			t.Errorf("%s: %s, %s", l.What, l.Ours, l.Same)
 		}
 	}
+	emulated := Report{Method: r.Method, Cells: []CellResult{{Emulated: true}}, Probes: r.Probes, Samples: r.Samples}
+	for _, l := range emulated.beside(p) {
+		if l.Same != "" && l.Same != "emulated: no speed" {
+			t.Errorf("%s on an emulated processor: %s", l.What, l.Same)
+		}
+	}
 	text := r.publishedText()
 	for _, want := range []string{"packets a second × latency is 495 to 499", "macvlan ÷ bridge", "figure 11", "1.49", "78308 · 6.339 · 496"} {
 		if !strings.Contains(text, want) {

@@ -160,7 +160,7 @@ func (r *runner) measure(ctx context.Context, p prepared, s Sample) Sample {
 	defer p.session.Close()
 	limit, cancel := context.WithTimeout(ctx, r.m.slowness()*(2*r.m.probe(s.Cell).Cost(r.m, s.Cell)+10*time.Second))
 	defer cancel()
-	w := r.m.newWindow(limit)
+	w := r.m.column(s.Cell).newWindow(limit)
 	figures, err := p.session.Measure(limit, &w)
 	if err != nil {
 		s.Error = err.Error()

@@ -79,7 +79,7 @@ type Node struct {
 	// no address and are down: they are for containers.
 	Spare int `json:"spare,omitempty" yaml:"spare"`
 	// Slots is the number of slots of a virtual machine for NICs that are plugged in while it
-	// runs, 0 to 64; see Host.QMP.
+	// runs, 0 to MaxSlots; see Host.QMP.
 	Slots int `json:"slots,omitempty" yaml:"slots"`
 	// IOMMU says that a virtual machine has one, and that its NICs are behind it. A program in it can have a NIC without a driver of the
 	// kernel's then (vfio-pci).

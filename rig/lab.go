@@ -30,8 +30,8 @@ func (r *Rig) topology(number int, wire bench.Wire) lab.Topology {
 		t.Store, t.Etcd = lab.StoreEtcd, []string{storeHost}
 	}
 	spare := 0
-	if slices.Contains(r.Modes, modeDirect) && r.plugging == nil {
-		spare = 2 * r.containers()
+	if slices.Contains(r.Modes, modeDirect) && !r.Plug {
+		spare = r.ownNICs()
 	}
 	if r.macvlanOwnParent() {
 		spare++
@@ -44,9 +44,6 @@ func (r *Rig) topology(number int, wire bench.Wire) lab.Topology {
 	}
 	for i := range t.Hosts { // the machines: the host of the store comes after them
 		t.Hosts[i].ICount = r.ICount
-	}
-	if r.plugging != nil {
-		r.nicConfig = r.plugging.addTo(&t, 2*r.containers())
 	}
 	if len(t.Etcd) > 0 { // the last one: the others are found by their index
 		t.Hosts = append(t.Hosts, lab.Node{Name: storeHost, Machine: lab.Namespaces, Agent: lab.Agent{Off: true}})
@@ -61,19 +58,31 @@ func (r *Rig) macvlanOwnParent() bool {
 }
 
 // Machine says what is special about figures of virtual machines, "" of others, and
-// whether their processor is emulated.
+// whether their processor is emulated. Runs of other words are not compared, nor mixed.
 func (r *Rig) Machine() (words string, emulated bool) {
 	s := r.labs[0]
-	return s.machineNote(), s.lab.Hosts[0].Emulated()
+	words = s.machineNote()
+	if r.Plug {
+		words += ". The NICs of " + modeDirect + " were plugged in while they ran"
+	}
+	return words, s.lab.Hosts[0].Emulated()
 }
 
-// Processors reads what the kernels of all virtual machines account. It is nil if there are none.
-func (r *Rig) Processors() bench.Processors {
-	var all []*lab.Host
-	for _, s := range r.labs {
-		all = append(all, slices.DeleteFunc(slices.Clone(s.lab.Hosts), func(h *lab.Host) bool { return h.Machine == "" })...)
+// hosts are those that a column of the mode is in: the first one, and for pairs across two the second one.
+func (s *testLab) hosts(mode, span string) []*lab.Host {
+	all := s.lab.Hosts
+	if mode == bench.Native {
+		all = s.plainHosts
 	}
-	if len(all) == 0 {
+	if span == bench.SameHost {
+		return all[:1]
+	}
+	return all[:2]
+}
+
+// processors reads what the kernels of virtual machines account. It is nil for hosts of namespaces.
+func processors(all []*lab.Host) bench.Processors {
+	if all[0].Machine == "" {
 		return nil
 	}
 	return func(ctx context.Context) ([]string, error) {
@@ -96,7 +105,7 @@ func (r *Rig) InstructionTime() time.Duration {
 	return lab.InstructionTime
 }
 
-// machineNote say what is special about figures of virtual machines.
+// machineNote says what is special about figures of virtual machines.
 func (s *testLab) machineNote() string {
 	h := s.lab.Hosts[0]
 	switch {

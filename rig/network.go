@@ -79,7 +79,7 @@ func (r *Rig) network(s *testLab, number, host int, mode string) heddle.Network 
 		}
 		shareSubnets(&n, shared, host)
 	case modeDirect:
-		if r.plugging != nil {
+		if r.Plug {
 			n.Options = map[string]string{"plug": pluggedNetwork}
 			break
 		}

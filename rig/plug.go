@@ -25,7 +25,7 @@ const (
 // pluggedNote says where the packets of plugged NICs go.
 const pluggedNote = "a NIC of its own, plugged into the running machine (heddle nic serve); its port is on a bridge of the hypervisor, and no wire is crossed"
 
-// plugging is what the hypervisor and the machines need: files that all of them see.
+// plugging is what the hypervisor and the machines need to start: files that all of them see.
 type plugging struct{ program, folder string }
 
 // newPlugging makes the folder, which is for root alone: the grants in it are secrets.
@@ -40,14 +40,14 @@ func newPlugging() (*plugging, error) {
 	return nil, heddle.Wrap(heddle.BenchFailed, "prepare", "plugged NICs", err, retryRemedy)
 }
 
-func (p *plugging) close() error { return os.RemoveAll(p.folder) }
+func (p *plugging) close() { _ = os.RemoveAll(p.folder) }
 
 func (p *plugging) file() string                { return filepath.Join(p.folder, "nics.yaml") }
 func (p *plugging) grant(machine string) string { return filepath.Join(p.folder, machine) }
 
-// addTo adds the hypervisor to a topology, after its machines, which get so many slots and the grants. It returns what the service's
-// file has to say.
-func (p *plugging) addTo(t *lab.Topology, slots int) (config string) {
+// addTo adds the hypervisor to a topology, after its machines, which get the grants, and slots for so many NICs. It returns what the
+// service's file has to say.
+func (p *plugging) addTo(t *lab.Topology, nics int) (config string) {
 	var text strings.Builder
 	// Hosts have the addresses from .11 on, in their order.
 	address := netip.AddrFrom4([4]byte{172, 31, 240, byte(11 + len(t.Hosts))})
@@ -61,8 +61,8 @@ func (p *plugging) addTo(t *lab.Topology, slots int) (config string) {
 		if n.Agent.Off {
 			continue
 		}
-		fmt.Fprintf(&text, "  %s: {qmp: /run/qmp/%s, networks: [%s]}\n", n.Name, n.Name, pluggedNetwork)
-		n.Slots, n.Agent.Args = slots, append(n.Agent.Args, "--nic-grant", p.grant(n.Name))
+		fmt.Fprintf(&text, "  %s: {qmp: /run/qmp/%s, networks: [%s], nics: %d}\n", n.Name, n.Name, pluggedNetwork, nics)
+		n.Slots, n.Agent.Args = nics, append(n.Agent.Args, "--nic-grant", p.grant(n.Name))
 		once("grant-"+n.Name, false, "nic", "grant", p.file(), n.Name, "--out", p.grant(n.Name))
 	}
 	once("network", true, "network", "create", pluggedNetwork, "--mode", bench.Reference, "--subnet", "10.199.0.0/24", "--subnet", "fd99:199::/64")

@@ -28,9 +28,6 @@ type Rig struct {
 	// LeftOut names the modes that are not available on this machine, and why.
 	LeftOut []string
 	labs    []*testLab
-	// plugging is set if NICs are plugged in, by a service with this configuration.
-	plugging  *plugging
-	nicConfig string
 }
 
 // testLab is one lab with its wire.
@@ -84,6 +81,9 @@ func (o Options) containers() int {
 	return o.Pairs
 }
 
+// ownNICs is the number of containers on the first host, each of which has a NIC of its own in mode direct.
+func (o Options) ownNICs() int { return 2 * o.containers() }
+
 // firstPort is the first of the servers' ports in all modes. It is below the ports that
 // clients get (ip_local_port_range).
 const firstPort = 10000
@@ -108,14 +108,12 @@ func New(ctx context.Context, o Options) (*Rig, error) {
 		return nil, heddle.Errorf(heddle.BadArgument, "read flag", "--pairs",
 			fmt.Sprintf("%d pairs in %d modes need more ports than there are", o.Pairs, len(o.Modes)), "choose fewer pairs")
 	}
-	r := &Rig{Options: o}
-	var err error
-	if o.Plug {
-		if r.plugging, err = newPlugging(); err != nil {
-			return nil, err
-		}
+	if o.Plug && o.ownNICs() > lab.MaxSlots {
+		return nil, heddle.Errorf(heddle.BadArgument, "read flag", "--pairs",
+			fmt.Sprintf("%d pairs need %d plugged NICs on a host, and a machine takes %d", o.Pairs, o.ownNICs(), lab.MaxSlots), "choose fewer pairs")
 	}
-	err = r.build(ctx)
+	r := &Rig{Options: o}
+	err := r.build(ctx)
 	if err != nil {
 		return nil, errors.Join(err, r.Close(context.WithoutCancel(ctx)))
 	}
@@ -148,8 +146,13 @@ func (r *Rig) build(ctx context.Context) error {
 
 func (r *Rig) newLab(ctx context.Context, number int, wire bench.Wire) (*testLab, error) {
 	top := r.topology(number, wire)
-	if r.plugging != nil {
-		if err := r.plugging.write(r.nicConfig); err != nil {
+	if r.Plug {
+		p, err := newPlugging()
+		if err != nil {
+			return nil, err
+		}
+		defer p.close() // all have read their files when the lab is up
+		if err := p.write(p.addTo(&top, r.ownNICs())); err != nil {
 			return nil, err
 		}
 	}
@@ -175,9 +178,6 @@ func (r *Rig) Close(ctx context.Context) error {
 	var all []error
 	for _, s := range r.labs {
 		all = append(all, s.lab.Down(ctx))
-	}
-	if r.plugging != nil {
-		all = append(all, r.plugging.close())
 	}
 	return errors.Join(all...)
 }

@@ -156,7 +156,7 @@ func (s *session) bench(cmd *cobra.Command, f benchFlags) error {
 		return err
 	}
 	m.Machine, m.Emulated = r.Machine()
-	m.Processors, m.InstructionTime = r.Processors(), r.InstructionTime()
+	m.InstructionTime = r.InstructionTime()
 	m.Wires, m.LeftOut = r.UsedWires(), append(m.LeftOut, r.LeftOut...)
 	for _, what := range m.LeftOut {
 		s.note("left out %s", what)
