@@ -149,6 +149,10 @@ func machineCommands(t *testing.T, l *lab.Lab) {
 	cmd.Wait()
 	soon(t, "the command is gone", func() bool { return !sleeps() })
 	soon(t, "what it started is gone", func() bool { _, err := try(t, l, "host1", "pgrep", "-fx", "sleep 986"); return err != nil })
+	// What a command that has ended left in the background goes on.
+	in(t, l, "host1", "sh", "-c", "sleep 985 >/dev/null 2>&1 &")
+	in(t, l, "host1", "true") // by then the machine knows that the first caller is gone
+	in(t, l, "host1", "pkill", "-fx", "sleep 985")
 }
 
 // soon is eventually for an emulated processor.
