@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/vm"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -40,26 +40,13 @@ const kea6Config = `{"Dhcp6": {` + keaTimes + `"preferred-lifetime": 12, "server
 "subnet6": [{"subnet": "2001:db8::/64", "interface": "eth0", "pools": [{"pool": "2001:db8::50-2001:db8::59"}]}]}}
 `
 
-// serverTree is the folder with the packages of ISC's servers. A cell fetches nothing.
-func serverTree(t *testing.T) string {
-	t.Helper()
-	var said strings.Builder
-	fetch := exec.Command("../vm/fetch.sh", "dhcp")
-	fetch.Stderr = &said
-	tree, err := fetch.Output()
-	if err != nil {
-		t.Fatalf("no DHCP servers in the cache: run 'make dhcp-servers': %v\n%s", err, said.String())
-	}
-	return strings.TrimSpace(string(tree))
-}
-
 // server is one of ISC's, dhcpd or Kea.
 type server struct{ name, config, serves string }
 
 // start runs it on the LAN, with further flags.
 func (s server) start(t *testing.T, w *world.World, flags ...string) *program {
 	t.Helper()
-	tree, p := serverTree(t), newProgram(t)
+	tree, p := vm.Packages(t, "dhcp"), newProgram(t)
 	config, leases := filepath.Join(p.dir, "config"), filepath.Join(p.dir, "leases")
 	cell.Must(t, os.WriteFile(config, []byte(s.config), 0o644))
 	cell.Must(t, os.WriteFile(leases, nil, 0o644))
