@@ -51,18 +51,22 @@ func (m *Machine) Receive(now time.Time, a Message) (send [][]byte) {
 	return nil
 }
 
-// noLease says why an answer is no lease for anybody, "" if it is one.
-func noLease(a Message) string {
+// noLease says why an answer is no lease for the client, "" if it is one.
+func (m *Machine) noLease(a Message) string {
 	why := Unusable(a.Address)
-	if why == "" && a.Lease < leastLease {
+	switch only := m.id.Only; {
+	case why != "":
+	case a.Lease < leastLease:
 		why = "the lease of " + a.Lease.String() + " is too short"
+	case only.IsValid() && a.Address.Addr() != only:
+		why = "it is of " + a.Address.Addr().String() + ", and the switch lets no address pass but " + only.String()
 	}
 	return why
 }
 
 // whyNot says why a confirmation is refused, "" if it is not.
 func (m *Machine) whyNot(a Message) string {
-	if why := noLease(a); why != "" {
+	if why := m.noLease(a); why != "" {
 		return why
 	}
 	return m.refuse(a.Address)
@@ -78,7 +82,7 @@ const sharedHint = " (containers of the network have one MAC address: a server h
 // Whoever beside had the client's MAC address before has read an offer that was to it alone. So the request after such an offer is a transaction
 // of its own, which is known to others only by the confirmation.
 func (m *Machine) choose(now time.Time, a Message) [][]byte {
-	why := noLease(a)
+	why := m.noLease(a)
 	if why == "" && m.id.SharesMAC {
 		if why = m.refuse(a.Address); why != "" {
 			why += sharedHint

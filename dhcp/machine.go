@@ -1,6 +1,7 @@
 package dhcp
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"net/netip"
 	"time"
@@ -145,7 +146,7 @@ func (m *Machine) Tick(now time.Time) (send [][]byte) {
 		if m.id.Beside && !m.exposure.secret() {
 			m.draw()
 		}
-		return m.ask(now, wait(m.tries), request{kind: dhcpv4.MessageTypeDiscover, asked: m.lease.Address.Addr()})
+		return m.ask(now, wait(m.tries), request{kind: dhcpv4.MessageTypeDiscover, asked: cmp.Or(m.id.Only, m.lease.Address.Addr())})
 	case requesting:
 		if m.tries == maxRequests {
 			m.restart(now, "server "+m.offer.Server.String()+" offered "+m.offer.Address.String()+" and did not confirm it")
