@@ -11,6 +11,7 @@ import (
 //
 //	prerouting:  @policed-out -> policed-HASH-out: jump known-out, rules of the policies (-> flow-out), drop
 //	postrouting: @policed-in  -> policed-HASH-in:  jump known-in,  rules of the policies (-> flow-in),  drop
+//	forward (inet):              neighbour discovery that leaves its link: drop
 //
 // known-out and known-in let pass what is about a flow that was allowed. flow-out and flow-in note the flow of an allowed packet and
 // accept it. The bridge family has no connection tracking on many kernels (CONFIG_NF_CONNTRACK_BRIDGE), and where it has, it would
@@ -81,7 +82,8 @@ var flowProtocols = []struct {
 
 // Policed is the part of the firewall that every port with a policy needs: counters, sets and maps, and the chains that use them.
 func Policed() (holders, chains []heddle.Firewall) {
-	holders = append([]heddle.Firewall{{Family: "bridge", Kind: "table"}}, counters("bridge", "denied", "untracked")...)
+	holders = append([]heddle.Firewall{{Family: "bridge", Kind: "table"}, {Family: "inet", Kind: "table"}}, counters("bridge", "denied", "untracked")...)
+	holders = append(holders, counters("inet", "denied")...)
 	holders = append(holders, sets("bridge", "addrs4", "addrs6", SetGuests4, SetGuests6, SetPolicedOut, SetPolicedIn)...)
 	for _, way := range []string{"out", "in"} {
 		for _, v := range versions {
@@ -90,7 +92,11 @@ func Policed() (holders, chains []heddle.Firewall) {
 	}
 	chains = append(chains, passChain("out"), passChain("in"), flowChain("out"), flowChain("in"), knownChain("out"), knownChain("in"),
 		chain("bridge", "policy-out", "type filter hook prerouting priority -299; policy accept;", "iifname vmap @"+SetPolicedOut),
-		chain("bridge", "policy-in", "type filter hook postrouting priority 0; policy accept;", "oifname vmap @"+SetPolicedIn))
+		chain("bridge", "policy-in", "type filter hook postrouting priority 0; policy accept;", "oifname vmap @"+SetPolicedIn),
+		// Neighbour discovery passes the ports without a rule (known-out), since it stays on its link. Linux routes it all the same if
+		// it is sent to an address elsewhere: then its hop limit is less than 255, and nobody may heed it (RFC 4861, 6.1 and 7.1).
+		chain("inet", "policy-routed", "type filter hook forward priority filter - 11; policy accept;",
+			`iifname "`+heddle.PrefixBridge+`*" icmpv6 type 133-137 ip6 hoplimit != 255 `+Drop("denied")))
 	return holders, chains
 }
 
