@@ -173,6 +173,7 @@ func (a *Agent) applyMissing(r record, pod kernel.Pod) error {
 	}
 	err := a.apply(r, pod)
 	if errors.Is(err, unix.ENOENT) { // somebody has just flushed the firewall
+		a.repairer.repairPolicies()
 		a.repairer.repairNetwork(r.Endpoint.Network)
 		signal(a.compareSoon) // other networks' objects are gone, too
 		err = a.apply(r, pod)
@@ -223,7 +224,7 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 		conf, err = a.resolvConfFor(n, r)
 	}
 	if err == nil {
-		err = a.policies.accepts(n, e)
+		err = a.policies.accepts("attach", n, e)
 	}
 	if err == nil && !req.DryRun {
 		if err = a.lanDevices.noteParent(&r); err == nil {

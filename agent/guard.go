@@ -34,7 +34,7 @@ func (a *Agent) withGuard(r record, all policy.Policies) record {
 	return asGuarded(n, r, a.host.now(), all.Guards(a.policies.member(n, r.Endpoint)))
 }
 
-// fitGuard moves an endpoint onto the fast path or off it, after a policy has begun or ceased to select it.
+// fitGuard moves an endpoint onto the fast path or off it, after a policy has begun or ceased to select it. What fails is tried again.
 func (a *Agent) fitGuard(n *network, old record) (record, error) {
 	a.endpointLocks.mustHold(old.Endpoint.ID)
 	guarded := a.policies.all().Guards(a.policies.member(n, old.Endpoint))
@@ -48,7 +48,12 @@ func (a *Agent) fitGuard(n *network, old record) (record, error) {
 	a.records.replace(old, next)
 	add, gone := heddle.Delta(old.Plan.Host, next.Plan.Host)
 	_, err := a.kernel.Apply(heddle.Plan{Host: add}, nil)
-	return next, errors.Join(err, a.kernel.Remove(heddle.Plan{Host: gone}, nil, a.wanted.has))
+	if err = errors.Join(err, a.kernel.Remove(heddle.Plan{Host: gone}, nil, a.wanted.has)); err != nil {
+		a.policies.unsettled.Store(true)
+		a.records.replace(next, old)
+		return old, errors.Join(err, a.ledger.putRecord(old))
+	}
+	return next, nil
 }
 
 // fitGuards does this for all endpoints.
@@ -101,17 +106,21 @@ func asGuarded(n *network, r record, h heddle.HostFacts, guarded bool) record {
 	return r
 }
 
-// policiesSoon has the firewall brought in line with endpoints whose addresses or networks' names have changed.
+// policiesSoon has the firewall and the fast path brought in line with endpoints whose addresses or networks' names have changed, and with what
+// has failed before.
 func (a *Agent) policiesSoon() {
-	if len(a.policies.all()) == 0 {
+	if len(a.policies.all()) == 0 && !a.policies.unsettled.Load() {
 		return
 	}
-	a.repairJobs.start(policyOwner, work{what: "enforce policies"}, func(t *task) {
+	// its key is not that of the repair, which would take the place of this
+	a.repairJobs.start("follow policies", work{what: "enforce policies"}, func(t *task) {
 		t.waitFor("the kernel")
-		if a.policies.refresh() == nil {
-			if err := a.fitGuards(); err != nil {
-				a.log.Error("fast path not in line with policies", "error", err)
-			}
+		a.policies.unsettled.Store(false)
+		if a.policies.refresh() != nil {
+			return
+		}
+		if err := a.fitGuards(); err != nil {
+			a.log.Error("fast path not in line with policies", "error", err)
 		}
 	})
 }

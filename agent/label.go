@@ -35,7 +35,7 @@ func (a *Agent) Label(ctx context.Context, id heddle.EndpointID, change heddle.L
 	next.Endpoint.Labels, next.Request.Labels = labels, labels
 	n, err := a.networks.ofEndpoint(old.Endpoint)
 	if err == nil {
-		err = a.policies.accepts(n, next.Endpoint)
+		err = a.policies.accepts("label", n, next.Endpoint)
 	}
 	if err != nil {
 		return heddle.Endpoint{}, err

@@ -23,6 +23,8 @@ type policies struct {
 	wanted   *wantedObjects
 	problems *problems
 
+	// unsettled says that something has failed, and that the patrol has to try it again.
+	unsettled atomic.Bool
 	// asked counts the calls of refresh.
 	asked atomic.Uint64
 	// updating is held while the firewall is brought in line. done is how many calls of refresh have been heeded by then, doneErr what
@@ -134,6 +136,7 @@ func (p *policies) replace(op, object string, change func(policy.Policies) (poli
 	if err := p.apply(next, members); err != nil {
 		return errors.Join(err, p.ledger.putPolicies(old))
 	}
+	p.doneErr = nil
 	return nil
 }
 
@@ -151,7 +154,12 @@ func (p *policies) refresh() error {
 	p.done = p.asked.Load() // before the endpoints are looked at
 	members := p.members()
 	err := p.apply(p.all(), members)
-	p.doneErr = err
+	if err != nil {
+		err = p.apply(p.all(), members) // somebody had flushed the firewall, and the undo has put back what was there
+	}
+	if p.doneErr = err; err != nil {
+		p.unsettled.Store(true)
+	}
 	p.problems.noteUnrepaired(policyOwner, errors.Join(err, p.unguarded(members)))
 	if err != nil {
 		p.log.Error("policies are not all enforced", "error", err)
@@ -159,8 +167,8 @@ func (p *policies) refresh() error {
 	return err
 }
 
-// problem is why not all policies are enforced: an endpoint has got a name, or its network one, after it was attached. What cannot be
-// removed is tried again.
+// problem is why not all policies are enforced: what has failed, which is tried again, or an endpoint that has got a name, or its network one,
+// after it was attached. What cannot be removed is tried again here.
 func (p *policies) problem() error {
 	p.updating.Lock()
 	defer p.updating.Unlock()
@@ -168,7 +176,7 @@ func (p *policies) problem() error {
 	if len(p.all()) == 0 {
 		return nil
 	}
-	return p.unguarded(p.members())
+	return errors.Join(p.doneErr, p.unguarded(p.members()))
 }
 
 func (p *policies) unguarded(members []policy.Member) error {
@@ -176,98 +184,15 @@ func (p *policies) unguarded(members []policy.Member) error {
 }
 
 // admit brings the firewall in line with an endpoint that is recorded and about to be made, so that its port has its policies before
-// there is a port.
+// there is a port. It refuses what accepts does: policies may have come between that and the record.
 func (p *policies) admit(n *network, e heddle.Endpoint) (guarded bool, err error) {
-	if err := p.accepts(n, e); err != nil {
-		return false, err
-	}
 	if err := p.refresh(); err != nil {
 		return false, err
 	}
-	return p.all().Guards(p.member(n, e)), nil
+	return p.all().Guards(p.member(n, e)), p.accepts("attach", n, e)
 }
 
 // accepts refuses an endpoint that a policy selects and that cannot be guarded.
-func (p *policies) accepts(n *network, e heddle.Endpoint) error {
-	return refuseUnguarded("attach endpoint", e.ID.String()+" to network "+n.Name, p.all(), []policy.Member{p.member(n, e)})
-}
-
-// apply makes what the policies need that is new, groups before the chains that use them and those before the ports that are led there,
-// and then removes what they need no more, in the reverse order. After an error all is as before.
-func (p *policies) apply(next policy.Policies, members []policy.Member) error {
-	old, guard := p.guard, next.Compile(members)
-	p.wanted.add(guard.All())
-	for i, part := range guard.Parts() {
-		add, _ := heddle.Delta(old.Parts()[i], part)
-		if add.Empty() {
-			continue
-		}
-		if _, err := p.kernel.Apply(heddle.Plan{Host: add}, nil); err != nil {
-			p.wanted.drop(guard.All())
-			return errors.Join(err, p.undo(guard, old))
-		}
-	}
-	p.mu.Lock()
-	p.list, p.guard = next, guard
-	p.mu.Unlock()
-	p.wanted.drop(old.All())
-	for i, part := range slices.Backward(old.Parts()) {
-		_, gone := heddle.Delta(part, guard.Parts()[i])
-		if !gone.Empty() {
-			p.gone = append(p.gone, gone)
-		}
-	}
-	p.removeGone()
-	return nil
-}
-
-// undo brings back what was there before a change that failed.
-func (p *policies) undo(failed, old policy.Guard) error {
-	var errs []error
-	for _, part := range old.Parts() {
-		_, err := p.kernel.Apply(heddle.Plan{Host: part}, nil)
-		errs = append(errs, err)
-	}
-	for _, part := range slices.Backward(failed.Parts()) {
-		errs = append(errs, p.kernel.Remove(heddle.Plan{Host: part}, nil, p.wanted.has))
-	}
-	return errors.Join(errs...)
-}
-
-// restore brings the firewall in line with the policies of the ledger. What fails must not prevent the start: the patrol tries again.
-func (p *policies) restore(list policy.Policies) {
-	p.updating.Lock()
-	defer p.updating.Unlock()
-	members := p.members()
-	if err := p.apply(list, members); err != nil {
-		p.log.Error("policies are not all enforced", "error", err)
-		guard := list.Compile(members)
-		p.wanted.add(guard.All())
-		p.mu.Lock()
-		p.list, p.guard = list, guard
-		p.mu.Unlock()
-	}
-}
-
-// removeGone removes what no policy needs any more. What cannot be removed is tried again with the next change.
-func (p *policies) removeGone() {
-	var left []heddle.State
-	for _, s := range p.gone {
-		if err := p.kernel.Remove(heddle.Plan{Host: s}, nil, p.wanted.has); err != nil {
-			p.log.Error("what a policy needed is not all removed", "error", err)
-			left = append(left, s)
-		}
-	}
-	p.gone = left
-}
-
-// repair puts back what somebody has removed or changed.
-func (p *policies) repair() (made []string, err error) {
-	p.updating.Lock()
-	defer p.updating.Unlock()
-	for _, part := range p.guard.Parts() {
-		some, wrong := p.kernel.Mend(part)
-		made, err = append(made, some...), errors.Join(err, wrong)
-	}
-	return made, err
+func (p *policies) accepts(op string, n *network, e heddle.Endpoint) error {
+	return refuseUnguarded(op+" endpoint", e.ID.String()+" of network "+n.Name, p.all(), []policy.Member{p.member(n, e)})
 }

@@ -62,7 +62,7 @@ func (m *repairer) reconcile() (repairs []<-chan struct{}) {
 		m.hostPaths.setError(nil)
 	}
 	if broken.policies { // first: until then ports are open
-		mend(policyOwner, work{}, func() { m.putBack(policyOwner, m.policies.repair) })
+		mend(policyOwner, work{}, m.repairPolicies)
 	} else {
 		m.problems.noteUnrepaired(policyOwner, m.policies.problem())
 	}
@@ -75,6 +75,9 @@ func (m *repairer) reconcile() (repairs []<-chan struct{}) {
 	}
 	return repairs
 }
+
+// repairPolicies restores missing parts of what policies need.
+func (m *repairer) repairPolicies() { m.putBack(policyOwner, m.policies.repair) }
 
 // repairNetwork restores missing parts of a network's plan, unless the network was deleted
 // meanwhile.
