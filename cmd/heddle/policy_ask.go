@@ -19,7 +19,7 @@ func newPolicyTest(s *session) *cobra.Command {
 		Long: `test answers whether SRC may begin a connection to DST. Both are endpoints, or IP
 addresses; SERVICE is tcp/PORT, udp/PORT, sctp/PORT or icmp/TYPE. Nothing is sent. The
 answer is that of the policies alone: for each IP version that both ends have, and at
-the ports of both.`,
+the ports of both. Either answer is a success: the exit code is 0.`,
 		Example: "  heddle policy test web db tcp/5432\n  heddle policy test 192.0.2.7 db icmp/echo-request -o json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q := policy.Question{Service: args[2]}
