@@ -4,7 +4,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/heddle-network/heddle/agent"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
 )
@@ -24,7 +26,7 @@ func tripped(w *world.World, word string) *atomic.Int64 {
 
 // TestTriedAgain: what could not be enforced when a network got its name is told, and enforced as soon as it can be.
 func TestTriedAgain(t *testing.T) {
-	w := world.New(t)
+	w := world.New(t, func(o *agent.Options) { o.Patrol = time.Second })
 	n := w.Network(t, "net", "bridge")
 	db, other := w.Pod(t, "db", "net"), w.Pod(t, "other", "net")
 	db.Serve(t, 7000, db.Addrs()...)
@@ -91,8 +93,9 @@ func TestStartOpensNothing(t *testing.T) {
 	w.AuditEmpty(t)
 }
 
-// TestFlushedBeforeAttach: somebody flushes the firewall, and at once an endpoint comes that a policy selects. It is not open for a moment.
-func TestFlushedBeforeAttach(t *testing.T) {
+// TestFlushedAtAttach: somebody flushes the firewall just before an endpoint comes that a policy selects, or while it is made. It is guarded
+// all the same.
+func TestFlushedAtAttach(t *testing.T) {
 	w := world.New(t)
 	w.Network(t, "net", "bridge")
 	w.Pod(t, "db", "net", named("db"))
@@ -100,14 +103,49 @@ func TestFlushedBeforeAttach(t *testing.T) {
 	enforce(t, w, closed+`
 - {name: late, endpoints: {names: [late]}, directions: [ingress]}`)
 	late := world.NewNetns(t, "late")
-	for range 3 {
-		w.Host.Sh(t, "nft flush ruleset")
+	for _, when := range []string{"ledger intent attach", "make element/bridge/macs"} {
+		flushed := false
+		w.TripAt(func(step string) error {
+			if !flushed && strings.HasPrefix(step, when) {
+				flushed = true
+				w.Host.Sh(t, "nft flush ruleset")
+			}
+			return nil
+		})
 		p := w.PodIn(t, late, "net", named("late"))
 		if now := w.Host.Sh(t, "nft list map bridge heddle policed-in"); !strings.Contains(now, p.Endpoint.ID.PortName()) {
-			t.Errorf("its port is not guarded: %s", now)
+			t.Errorf("%s: its port is not guarded: %s", when, now)
 		}
 		other.Silent(t, p.Addrs()...)
+		if w.TripAt(nil); !flushed {
+			t.Errorf("there is no step %q", when)
+		}
 		p.Leave(t)
 	}
+	w.AuditEmpty(t)
+}
+
+// TestFastPathLeft: an endpoint that could not be taken off the fast path, past which its policy would be, is taken off later.
+func TestFastPathLeft(t *testing.T) {
+	w := world.New(t, func(o *agent.Options) { o.Patrol = time.Second })
+	w.Network(t, "net", "bridge")
+	db, other := w.Pod(t, "db", "net", labelled("app", "db")), w.Pod(t, "other", "net")
+	db.Serve(t, 7002, db.Addrs()...)
+	other.Gets(t, "db", 7002, db.Addrs()...)
+	failures := tripped(w, "shortcut")
+	if err := w.CreatePolicies(read(t, database), true); err == nil || failures.Load() == 0 {
+		t.Fatalf("it is said to be enforced: %v; %d steps failed", err, failures.Load())
+	}
+	if e := endpoint(t, w, db); e.Guarded || e.Fast == nil {
+		t.Error("an endpoint that is on the fast path is shown as guarded")
+	}
+	w.TripAt(nil)
+	world.Soon(t, "it is off the fast path", func() error {
+		if e := endpoint(t, w, db); !e.Guarded || e.Fast != nil {
+			return errDiffers
+		}
+		return nil
+	})
+	other.GetsNothing(t, 7002, db.Addrs()...)
 	w.AuditEmpty(t)
 }

@@ -30,6 +30,9 @@ func TestUnguarded(t *testing.T) {
 	enforce(t, w, database)
 	_, err = w.Label(ctx, p.Endpoint.ID, heddle.LabelChange{Set: map[string]string{"app": "db"}})
 	wantCode(t, err, heddle.Unguarded)
+	if err == nil || !strings.Contains(err.Error(), "label endpoint") {
+		t.Errorf("it does not say what was refused: %v", err)
+	}
 	if labels := endpoint(t, w, p).Labels; len(labels) > 0 {
 		t.Errorf("the label that was refused is there: %v", labels)
 	}
