@@ -32,6 +32,8 @@ type policies struct {
 	updating mutex[atPolicies]
 	done     uint64
 	doneErr  error
+	// goneErr is why what is in gone could not be removed.
+	goneErr error
 
 	mu rwMutex[atPolicyList]
 	// list is replaced as a whole, by the holder of updating; so are guard, what the firewall has for it, and gone, what could not be
@@ -160,7 +162,7 @@ func (p *policies) refresh() error {
 	if p.doneErr = err; err != nil {
 		p.unsettled.Store(true)
 	}
-	p.problems.noteUnrepaired(policyOwner, errors.Join(err, p.unguarded(members)))
+	p.problems.noteUnrepaired(policyOwner, errors.Join(err, p.goneErr, p.unguarded(members)))
 	if err != nil {
 		p.log.Error("policies are not all enforced", "error", err)
 	}
@@ -174,9 +176,9 @@ func (p *policies) problem() error {
 	defer p.updating.Unlock()
 	p.removeGone()
 	if len(p.all()) == 0 {
-		return nil
+		return p.goneErr
 	}
-	return errors.Join(p.doneErr, p.unguarded(p.members()))
+	return errors.Join(p.doneErr, p.goneErr, p.unguarded(p.members()))
 }
 
 func (p *policies) unguarded(members []policy.Member) error {

@@ -75,12 +75,14 @@ func (p *policies) set(list policy.Policies, guard policy.Guard) {
 	p.list, p.guard = list, guard
 }
 
-// removeGone removes what no policy needs any more. What cannot be removed is tried again with the next change.
+// removeGone removes what no policy needs any more. What cannot be removed is told, and tried again with the next change and by the patrol.
 func (p *policies) removeGone() {
 	var left []heddle.State
+	p.goneErr = nil
 	for _, s := range p.gone {
 		if err := p.kernel.Remove(heddle.Plan{Host: s}, nil, p.wanted.has); err != nil {
 			p.log.Error("what a policy needed is not all removed", "error", err)
+			p.goneErr = errors.Join(p.goneErr, err)
 			left = append(left, s)
 		}
 	}

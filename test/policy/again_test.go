@@ -36,18 +36,7 @@ policies:
 	failures := tripped(w, "policed")
 	_, err := w.NameNetwork(n.ID, "later", nil)
 	cell.Must(t, err)
-	repair := func(want string) {
-		t.Helper()
-		world.Soon(t, "the status says "+want, func() error {
-			for _, p := range w.Status().Parts {
-				if p.Name == "repair" && strings.Contains(p.State+" "+p.Detail, want) {
-					return nil
-				}
-			}
-			return errDiffers
-		})
-	}
-	repair("bad not put right: policies")
+	repairIs(t, w, "bad not put right: policies")
 	before := failures.Load()
 	world.Soon(t, "it is tried again", func() error {
 		if failures.Load() > before+2 {
@@ -55,10 +44,10 @@ policies:
 		}
 		return errDiffers
 	})
-	repair("bad not put right: policies")
+	repairIs(t, w, "bad not put right: policies")
 	other.Gets(t, "db", 7000, db.Addrs()...)
 	w.TripAt(nil)
-	repair("ok")
+	repairIs(t, w, "ok")
 	world.Soon(t, "it is off the fast path", func() error {
 		if !endpoint(t, w, db).Guarded {
 			return errDiffers
@@ -66,6 +55,39 @@ policies:
 		return nil
 	})
 	other.GetsNothing(t, 7000, db.Addrs()...)
+	w.AuditEmpty(t)
+}
+
+// repairIs waits until the status says it of the repair.
+func repairIs(t *testing.T, w *world.World, want string) {
+	t.Helper()
+	world.Soon(t, "the status says "+want, func() error {
+		for _, p := range w.Status().Parts {
+			if p.Name == "repair" && strings.Contains(p.State+" "+p.Detail, want) {
+				return nil
+			}
+		}
+		return errDiffers
+	})
+}
+
+// TestRemovedLater: a rule that could not be taken away is told of, and taken away later.
+func TestRemovedLater(t *testing.T) {
+	w := world.New(t, func(o *agent.Options) { o.Patrol = time.Second })
+	w.Network(t, "net", "bridge")
+	db, web := w.Pod(t, "db", "net", labelled("app", "db")), w.Pod(t, "web", "net", labelled("app", "web"))
+	db.Serve(t, 7000, db.Addrs()...)
+	enforce(t, w, database)
+	failures := tripped(w, "remove element/bridge/group")
+	label(t, w, web, "app-")
+	if failures.Load() == 0 {
+		t.Fatal("no step failed")
+	}
+	repairIs(t, w, "bad not put right: policies")
+	web.Gets(t, "db", 7000, db.Addrs()...)
+	w.TripAt(nil)
+	repairIs(t, w, "ok")
+	web.GetsNothing(t, 7000, db.Addrs()...)
 	w.AuditEmpty(t)
 }
 
