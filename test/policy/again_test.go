@@ -138,6 +138,9 @@ func TestFlushedAtAttach(t *testing.T) {
 		if now := w.Host.Sh(t, "nft list map bridge heddle policed-in"); !strings.Contains(now, p.Endpoint.ID.PortName()) {
 			t.Errorf("%s: its port is not guarded: %s", when, now)
 		}
+		if e := endpoint(t, w, p); !e.Guarded || e.Fast != nil {
+			t.Errorf("%s: it is on the fast path", when)
+		}
 		other.Silent(t, p.Addrs()...)
 		if w.TripAt(nil); !flushed {
 			t.Errorf("there is no step %q", when)
