@@ -1,0 +1,19 @@
+package eni
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+)
+
+// TestLatelyEnds: what was long ago is forgotten, so many addresses that come and go take no room.
+func TestLatelyEnds(t *testing.T) {
+	a, b := netip.MustParseAddr(four20), netip.MustParseAddr(four21)
+	p := &Provider{lately: map[string]map[netip.Addr]change{"eni-1": {a: {true, time.Now().Add(-lateTime)}}}}
+	if p.note("eni-1", false, b); len(p.lately["eni-1"]) != 1 || p.gaveLately("eni-1", a) || p.gaveLately("eni-1", b) {
+		t.Errorf("%v", p.lately)
+	}
+	if p.note("eni-1", true, a); !p.gaveLately("eni-1", a) {
+		t.Errorf("%v", p.lately)
+	}
+}
