@@ -1,14 +1,9 @@
 package aliyun
 
 import (
-	"encoding/pem"
-	"net"
-	"net/http"
-	"net/http/httptest"
 	"net/netip"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -54,19 +49,8 @@ func newCloud(t *testing.T, change func(*cloud.Options)) (c *cloud.Cloud, p *age
 		change(&o)
 	}
 	c = cloud.New(o)
-	cell.TrySh("ip address add %s/32 dev lo", cloud.MetadataAddr)
-	l, err := net.Listen("tcp", cloud.MetadataAddr+":80")
-	cell.Must(t, err)
-	meta := &http.Server{Handler: c.Metadata()}
-	go meta.Serve(l)
-	t.Cleanup(func() { meta.Close() })
-	api := httptest.NewTLSServer(c.API())
-	t.Cleanup(api.Close)
-	dir := t.TempDir()
-	ca := filepath.Join(dir, "ca.pem")
-	cell.Must(t, os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: api.Certificate().Raw}), 0o600))
-	file := filepath.Join(dir, "cloud.yaml")
-	host := strings.TrimPrefix(api.URL, "https://")
+	host, ca := cloud.Serve(t, c.API(), c.Metadata(), cloud.MetadataAddr)
+	file := filepath.Join(t.TempDir(), "cloud.yaml")
 	cell.Must(t, os.WriteFile(file, []byte("aliyun:\n  networks:\n    lan: {vswitch: vsw-1, securityGroups: [sg-1]}\n    gone: {vswitch: vsw-2, securityGroups: [sg-1]}\n    same: {vswitch: vsw-1, securityGroups: [sg-2]}\n"+
 		"  ecs: "+host+"\n  vpc: "+host+"\n  ca: "+ca+"\n"), 0o600))
 	open = func() *agent {

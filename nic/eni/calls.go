@@ -27,10 +27,12 @@ type Budget string
 // Rate is how many calls a machine makes a minute at most, and how many at once.
 type Rate struct{ PerMinute, AtOnce int }
 
-// Action is a call of an API. One that is patient is called again for a while if the NIC is just changing.
+// Action is a call of an API. One that is patient is called again for a while if the NIC is just changing. One that is single is not called again if an answer
+// was lost: it would be done twice.
 type Action struct {
 	Name    string
 	Patient bool
+	Single  bool
 	Budget  Budget
 }
 
@@ -75,7 +77,7 @@ func (c *Calls) Do(ctx context.Context, act Action, object string, once func(con
 			return nil
 		}
 		f := c.read(err)
-		again := f.Fault == Throttled || (f.Fault == Away || act.Patient && f.Fault == Changing) && time.Since(began) < awayTime
+		again := f.Fault == Throttled || (f.Fault == Away && !act.Single || act.Patient && f.Fault == Changing) && time.Since(began) < awayTime
 		if !again || !wait(ctx, pause.NextBackOff()) {
 			return c.refused(act.Name, object, f)
 		}

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/yamlfile"
@@ -50,6 +51,26 @@ func Read(file string, into any, check func() (keys []string, why string)) error
 		return heddle.Wrap(heddle.BadArgument, "read configuration of cloud's NICs", file, err, "correct the file; docs/guides/cloud-nics.md describes it")
 	}
 	return nil
+}
+
+// Named returns which cloud a file has a key of. It is one of clouds.
+func Named(file string, clouds ...string) (string, error) {
+	var whole map[string]any
+	name := ""
+	err := Read(file, &whole, func() ([]string, string) {
+		for _, c := range clouds {
+			if _, is := whole[c]; is && name != "" {
+				return []string{c}, fmt.Sprintf("it names two clouds; leave %s or %s out", name, c)
+			} else if is {
+				name = c
+			}
+		}
+		if name == "" {
+			return nil, "it names no cloud; give one of the keys " + strings.Join(clouds, ", ")
+		}
+		return nil, ""
+	})
+	return name, err
 }
 
 // Check returns what is wrong, and the key that leads to it; "" if nothing is.

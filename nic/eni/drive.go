@@ -24,6 +24,7 @@ const (
 	pause       // the cloud is busy with it
 	refuse      // it is another machine's, or it failed
 	Attach      // to this instance
+	Tie         // have the cloud delete it with this instance
 	Detach      // from this instance
 	Delete
 )
@@ -39,6 +40,8 @@ func next(n NIC, machine string, to goal) Step {
 		return refuse
 	case n.State == Free:
 		return Attach
+	case n.State == Attached && to == plugged && n.Loose:
+		return Tie
 	case n.State == Attached && to == plugged:
 		return done
 	case n.State == Attached:
@@ -79,7 +82,7 @@ func (p *Provider) drive(ctx context.Context, id string, to goal) (n NIC, err er
 		case refuse:
 			return n, heddle.Errorf(heddle.NotPlugged, string(to)+" NIC", id, fmt.Sprintf("its state in the cloud is %s; it is with instance %q", n.Word, n.Instance),
 				"look at it in the cloud's console: heddle changes no NIC that another instance has, or that the cloud failed to make")
-		case Attach, Detach, Delete:
+		case Attach, Tie, Detach, Delete:
 			begun, err := p.ask(ctx, what, n)
 			if err != nil {
 				return n, err

@@ -29,10 +29,11 @@ type NIC struct {
 	State State
 	// Word is the cloud's for the state, for people.
 	Word string
-	// Instance is the machine that has it.
-	Instance string
-	Subnet   string
-	MAC      heddle.MAC
+	// Instance is the machine that has it, Attachment the cloud's name for that, where it has one. A loose NIC would stay when its instance goes, and need not.
+	Instance, Attachment string
+	Loose                bool
+	Subnet               string
+	MAC                  heddle.MAC
 	// Made is when it was made. Of two such texts the later one is greater.
 	Made string
 	Tags map[string]string

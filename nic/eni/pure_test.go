@@ -27,6 +27,10 @@ func TestNext(t *testing.T) {
 		if a, b := next(n, me, plugged), next(n, me, gone); a != x.plugged || b != x.gone {
 			t.Errorf("%d of %q: %d to plug, %d to unplug", x.state, x.instance, a, b)
 		}
+		n.Loose = true
+		if a, b := next(n, me, plugged), next(n, me, gone); (a == Tie) != (x.plugged == done) || a != Tie && a != x.plugged || b != x.gone {
+			t.Errorf("%d of %q, which is loose: %d to plug, %d to unplug", x.state, x.instance, a, b)
+		}
 	}
 }
 

@@ -1,0 +1,270 @@
+package aws
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/nic"
+	"github.com/heddle-network/heddle/nic/eni"
+	"github.com/heddle-network/heddle/test/cell"
+	local "github.com/heddle-network/heddle/test/cloud"
+)
+
+func order(token string) nic.Order { return nic.Order{Token: token, Network: "lan"} }
+
+// TestPlug: a NIC is made, attached and tied to the instance once, however often it is ordered, and by another agent, too. It is found, counted, and deleted.
+func TestPlug(t *testing.T) {
+	c, p, open := newCloud(t, nil)
+	c.Set(local.Faults{Delay: 100 * time.Millisecond, Lag: 700 * time.Millisecond})
+	told := heddle.MAC("")
+	o := order("e-1")
+	o.MAC = "0a:00:00:00:00:99"
+	o.Chosen = func(mac heddle.MAC) error {
+		told = mac
+		if n := c.Calls("AttachNetworkInterface"); n != 0 {
+			t.Errorf("it is told after %d calls to attach", n)
+		}
+		return nil
+	}
+	card, err := p.Plug(t.Context(), o)
+	cell.Must(t, err)
+	if card.Check("e-1", "lan") != nil || !card.Plugged || card.MAC != told || len(card.Addrs) != 2 || card.Addrs[0].Bits() != 24 || card.Addrs[1].Bits() != 64 ||
+		!slices.Equal(card.Gateways, []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("fe80:ec2::1")}) || !slices.Equal(card.Closed, closed) || card.MTU != 1500 {
+		t.Errorf("%+v; told of %s", card, told)
+	}
+	if !c.Tied(c.IDs()[0]) {
+		t.Error("the NIC stays when its instance goes")
+	}
+	o.Chosen = func(heddle.MAC) error { return nil }
+	for _, one := range []*eni.Provider{p, open(as)} {
+		again, err := one.Plug(t.Context(), o)
+		if err != nil || again.MAC != card.MAC || len(c.IDs()) != 1 {
+			t.Errorf("%+v, %v, NICs %v", again, err, c.IDs())
+		}
+		all, err := one.List(t.Context())
+		if err != nil || len(all) != 1 || all[0].Token != "e-1" || !all[0].Plugged || len(all[0].Gateways) != 2 {
+			t.Errorf("%+v, %v", all, err)
+		}
+	}
+	if offer, err := p.Describe(t.Context()); err != nil || offer.Machine != me || offer.Slots != 3 || offer.Free != 2 || !slices.Equal(offer.Networks, []string{"gone", "lan"}) {
+		t.Errorf("%+v, %v", offer, err)
+	}
+	o.Chosen = nil
+	if _, err := p.Plug(t.Context(), o); heddle.EndpointDiffers.In(err) == nil {
+		t.Error(err)
+	}
+	for range 2 {
+		cell.Must(t, p.Unplug(t.Context(), "e-1"))
+	}
+	for _, action := range []string{"Create", "Attach", "Detach", "Delete"} {
+		if n := c.Calls(action + "NetworkInterface"); n != 1 {
+			t.Errorf("%d calls to %s", n, action)
+		}
+	}
+	if all, err := p.List(t.Context()); err != nil || len(all) > 0 || len(c.IDs()) > 0 {
+		t.Errorf("%+v, %v, NICs %v", all, err, c.IDs())
+	}
+}
+
+// TestFaults: what the cloud refuses for now is tried again, and what it refuses is told. No NIC is left.
+func TestFaults(t *testing.T) {
+	refuse := func(action, code string) local.Faults { return local.Faults{Refuse: map[string]string{action: code}} }
+	for _, x := range []struct {
+		name   string
+		faults local.Faults
+		change func(*local.Options)
+		order  nic.Order
+		code   heddle.Code
+		left   int
+	}{
+		{name: "throttled", faults: local.Faults{Throttled: 3}, order: order("e-1")},
+		{name: "wanted addresses", order: nic.Order{Token: "e-1", Network: "lan", IPs: []netip.Addr{netip.MustParseAddr("192.0.2.77"), netip.MustParseAddr("2001:db8::77")}}},
+		{name: "forbidden", faults: refuse("CreateNetworkInterface", "UnauthorizedOperation"), order: order("e-1"), code: heddle.NICNotGranted},
+		{name: "forbidden later", faults: refuse("AttachNetworkInterface", "UnauthorizedOperation"), order: order("e-1"), code: heddle.NICNotGranted, left: 1},
+		{name: "not tied", faults: refuse("ModifyNetworkInterfaceAttribute", "UnauthorizedOperation"), order: order("e-1"), code: heddle.NICNotGranted, left: 1},
+		{name: "no address", change: func(o *local.Options) {
+			v := o.VSwitches["subnet-1"]
+			v.Free = 0
+			o.VSwitches["subnet-1"] = v
+		}, order: order("e-1"), code: heddle.PoolExhausted},
+		{name: "no room", change: func(o *local.Options) { o.NICs = 1 }, order: order("e-1"), code: heddle.NoSlot},
+		{name: "no subnet", order: nic.Order{Token: "e-1", Network: "gone"}, code: heddle.BadArgument},
+		{name: "no network", order: nic.Order{Token: "e-1", Network: "other"}, code: heddle.NICNotGranted},
+		{name: "a MAC address", order: nic.Order{Token: "e-1", Network: "lan", MAC: "0a:00:00:00:00:99"}, code: heddle.BadOption},
+		{name: "a move", order: nic.Order{Token: "e-1", Network: "lan", From: "i-other"}, code: heddle.BadOption},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			c, p, _ := newCloud(t, x.change)
+			c.Set(x.faults)
+			card, err := p.Plug(t.Context(), x.order)
+			if x.code == "" && err != nil || x.code != "" && x.code.In(err) == nil {
+				t.Error(err)
+			}
+			for _, a := range x.order.IPs {
+				if !slices.ContainsFunc(card.Addrs, func(p netip.Prefix) bool { return p.Addr() == a }) {
+					t.Errorf("%v has no %v", card.Addrs, a)
+				}
+			}
+			if x.code != "" && len(c.IDs()) != x.left {
+				t.Errorf("NICs %v", c.IDs())
+			}
+			c.Set(local.Faults{})
+			if err := p.Unplug(t.Context(), x.order.Token); err != nil || len(c.IDs()) > 0 {
+				t.Errorf("%v; left are %v", err, c.IDs())
+			}
+		})
+	}
+}
+
+// TestLost: an answer that is lost makes no second NIC. A cloud that is away is said to be, and what is begun goes on when it is back.
+func TestLost(t *testing.T) {
+	c, p, open := newCloud(t, nil)
+	c.Set(local.Faults{Away: true})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if _, err := p.Plug(ctx, order("e-1")); heddle.NICServiceDown.In(err) == nil || len(c.IDs()) > 0 {
+		t.Error(err, c.IDs())
+	}
+	go func() {
+		for c.Calls("CreateNetworkInterface") < 2 {
+			time.Sleep(10 * time.Millisecond)
+		}
+		c.Set(local.Faults{})
+	}()
+	c.Set(local.Faults{LostOf: "CreateNetworkInterface"})
+	card, err := p.Plug(t.Context(), order("e-1"))
+	if err != nil || len(c.IDs()) != 1 || c.Calls("CreateNetworkInterface") < 2 {
+		t.Errorf("%+v, %v, NICs %v", card, err, c.IDs())
+	}
+	again, err := open(as).Plug(t.Context(), order("e-1"))
+	if err != nil || again.MAC != card.MAC || len(c.IDs()) != 1 {
+		t.Errorf("%+v, %v, NICs %v", again, err, c.IDs())
+	}
+}
+
+// TestIndexes: a device index that somebody has taken, by a NIC that is not described, is passed over, and tried once by each order.
+func TestIndexes(t *testing.T) {
+	c, p, _ := newCloud(t, nil)
+	c.Set(local.Faults{Hidden: []string{"eni-foreign"}})
+	c.PutAt("eni-foreign", me, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	var all sync.WaitGroup
+	for _, token := range []string{"e-1", "e-2"} {
+		all.Go(func() {
+			if _, err := p.Plug(ctx, order(token)); err != nil {
+				t.Error(token, err)
+			}
+		})
+	}
+	all.Wait()
+	c.Set(local.Faults{})
+	if all := c.Indexes(me); !slices.Equal(all, []int{0, 1, 2, 3}) {
+		t.Errorf("indexes %v", all)
+	}
+}
+
+// TestBusy: what the cloud refuses since the NIC is just changing is asked again.
+func TestBusy(t *testing.T) {
+	c, p, _ := newCloud(t, nil)
+	for _, x := range []struct {
+		action, code string
+		do           func() error
+	}{
+		{"AttachNetworkInterface", "IncorrectState", func() error { _, err := p.Plug(t.Context(), order("e-1")); return err }},
+		{"DetachNetworkInterface", "IncorrectState", func() error { return p.Unplug(t.Context(), "e-1") }},
+		{"DeleteNetworkInterface", "InvalidNetworkInterface.InUse", func() error {
+			_, err := p.Plug(t.Context(), order("e-1"))
+			cell.Must(t, err)
+			return p.Unplug(t.Context(), "e-1")
+		}},
+	} {
+		before := c.Calls(x.action)
+		c.Set(local.Faults{Refuse: map[string]string{x.action: x.code}})
+		go func() {
+			for c.Calls(x.action) == before {
+				time.Sleep(10 * time.Millisecond)
+			}
+			c.Set(local.Faults{})
+		}()
+		if err := x.do(); err != nil {
+			t.Errorf("%s: %v", x.action, err)
+		}
+	}
+	if len(c.IDs()) > 0 {
+		t.Error(c.IDs())
+	}
+}
+
+// TestUnsaid: a NIC in use of which no attachment is told is neither attached nor detached nor deleted, until one is told.
+func TestUnsaid(t *testing.T) {
+	c, p, _ := newCloud(t, nil)
+	_, err := p.Plug(t.Context(), order("e-1"))
+	cell.Must(t, err)
+	c.Set(local.Faults{Unsaid: true})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if err := p.Unplug(ctx, "e-1"); heddle.Waited.In(err) == nil || c.Calls("DetachNetworkInterface")+c.Calls("DeleteNetworkInterface") > 0 || c.Calls("AttachNetworkInterface") != 1 {
+		t.Error(err, c.Calls("DetachNetworkInterface"))
+	}
+	c.Set(local.Faults{})
+	if err := p.Unplug(t.Context(), "e-1"); err != nil || len(c.IDs()) > 0 {
+		t.Error(err, c.IDs())
+	}
+}
+
+// TestForeign: a filter that the cloud does not heed costs nobody's NIC, and what another instance has is not taken.
+func TestForeign(t *testing.T) {
+	c, p, _ := newCloud(t, nil)
+	c.PutAt("eni-other", "i-other", 1, [2]string{eni.TagMachine, "i-other"}, [2]string{eni.TagToken, "e-1"})
+	c.Put("eni-nobody", "Available", "")
+	c.PutAt("eni-taken", "i-other", 2, [2]string{eni.TagMachine, me}, [2]string{eni.TagToken, "e-2"}, [2]string{eni.TagNetwork, "lan"})
+	c.Set(local.Faults{Unfiltered: true})
+	cell.Must(t, p.Unplug(t.Context(), "e-1"))
+	if err := p.Unplug(t.Context(), "e-2"); heddle.NotPlugged.In(err) == nil {
+		t.Error(err)
+	}
+	if _, err := p.Plug(t.Context(), order("e-2")); heddle.NotPlugged.In(err) == nil {
+		t.Error(err)
+	}
+	if len(c.IDs()) != 3 || c.Calls("DetachNetworkInterface")+c.Calls("DeleteNetworkInterface")+c.Calls("AttachNetworkInterface") > 0 {
+		t.Error(c.IDs())
+	}
+}
+
+// TestTwins: of two NICs with one token that counts which is with the machine, and the other one is taken out by its own name.
+func TestTwins(t *testing.T) {
+	c, p, _ := newCloud(t, nil)
+	tags := [][2]string{{eni.TagMachine, me}, {eni.TagToken, "e-1"}, {eni.TagNetwork, "lan"}}
+	c.Put("eni-a", "Available", "", append(tags, [2]string{tagMade, "2026-01-02T00:00:00Z"})...)
+	c.PutAt("eni-b", me, 1, append(tags, [2]string{tagMade, "2026-01-01T00:00:00Z"})...)
+	all, err := p.List(t.Context())
+	if err != nil || len(all) != 2 || all[0].Token != "e-1" || !all[0].Plugged || all[1].Token != "x-"+"eni-a" {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	if err := p.Unplug(t.Context(), "x-"+"eni-a"); err != nil || !slices.Equal(c.IDs(), []string{"eni-b"}) {
+		t.Error(err, c.IDs())
+	}
+}
+
+// TestSessions: a session that the metadata service has forgotten is begun anew. Without a role nothing is asked of the API.
+func TestSessions(t *testing.T) {
+	c, p, open := newCloud(t, nil)
+	_, err := p.Describe(t.Context())
+	cell.Must(t, err)
+	c.Forget()
+	if _, err := open(as).List(t.Context()); err != nil {
+		t.Error(err)
+	}
+	calls := c.Calls("DescribeNetworkInterfaces")
+	c.NoRole()
+	if _, err := open(as).List(t.Context()); heddle.NICNotGranted.In(err) == nil || !strings.Contains(err.Error(), "has no role") || c.Calls("DescribeNetworkInterfaces") != calls {
+		t.Error(err)
+	}
+}

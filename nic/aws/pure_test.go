@@ -1,0 +1,104 @@
+package aws
+
+import (
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/nic/eni"
+	"github.com/heddle-network/heddle/test/cell"
+)
+
+// TestStates: the API's two words have one meaning, and what is not known, or not said, has the cloud be busy with the NIC.
+func TestStates(t *testing.T) {
+	for _, x := range []struct {
+		status, attached, id string
+		want                 eni.State
+	}{
+		{"available", "", "", eni.Free},
+		{"pending", "", "", eni.Busy},
+		{"a new word", "", "", eni.Busy},
+		{"in-use", "", "", eni.Busy}, // nothing is said of an attachment
+		{"in-use", "attached", "", eni.Busy},
+		{"in-use", "attaching", "a", eni.Attaching},
+		{"in-use", "attached", "a", eni.Attached},
+		{"in-use", "detaching", "a", eni.Detaching},
+		{"in-use", "detached", "a", eni.Busy},
+		{"in-use", "a new word", "a", eni.Busy},
+		{"detaching", "attached", "a", eni.Busy},
+	} {
+		n := types.NetworkInterface{Status: types.NetworkInterfaceStatus(x.status)}
+		if x.attached != "" {
+			n.Attachment = &types.NetworkInterfaceAttachment{Status: types.AttachmentStatus(x.attached), InstanceId: aws.String(me)}
+		}
+		if x.id != "" {
+			n.Attachment.AttachmentId = aws.String(x.id)
+		}
+		if got := nicOf(n); got.State != x.want || got.Attachment != x.id {
+			t.Errorf("%+v: %+v", x, got)
+		}
+	}
+}
+
+// TestFreeIndex: the lowest index is taken that is nobody's.
+func TestFreeIndex(t *testing.T) {
+	if i := freeIndex(nil); i != 1 {
+		t.Error(i)
+	}
+	at := func(i int32) types.NetworkInterface {
+		return types.NetworkInterface{Attachment: &types.NetworkInterfaceAttachment{DeviceIndex: aws.Int32(i)}}
+	}
+	if i := freeIndex([]types.NetworkInterface{at(1), at(4), {}}, map[int32]bool{2: true}, map[int32]bool{3: true}); i != 5 {
+		t.Error(i)
+	}
+}
+
+// TestTake: an index is one order's until that has ended.
+func TestTake(t *testing.T) {
+	c := &cloud{taking: map[int32]bool{}}
+	one, end := c.take(nil, nil)
+	two, _ := c.take(nil, nil)
+	end()
+	again, _ := c.take(nil, nil)
+	if one != 1 || two != 2 || again != 1 {
+		t.Error(one, two, again)
+	}
+}
+
+// TestSubnet: the first four IPv4 addresses and the last one are the cloud's, and the IPv6 router is in no subnet.
+func TestSubnet(t *testing.T) {
+	s := subnet(netip.MustParsePrefix("192.0.2.128/25"), netip.MustParsePrefix("2001:db8::/64"))
+	if s.First.String() != "192.0.2.132" || s.Last.String() != "192.0.2.254" || s.Gateway4.String() != "192.0.2.129" || s.Gateway6 != router6 {
+		t.Errorf("%+v", s)
+	}
+	if alone := subnet(netip.Prefix{}, s.V6); alone.Gateway4.IsValid() || alone.First.IsValid() || alone.Gateway6 != router6 {
+		t.Errorf("%+v", alone)
+	}
+}
+
+// TestConfig: what a file says wrongly is told with its place.
+func TestConfig(t *testing.T) {
+	for text, want := range map[string]string{
+		"aliyun: {}\n":          "aliyun",
+		"aws: {networks: {}}\n": "networks",
+		"aws: {networks: {lan: {subnet: vsw-1, securityGroups: [sg-1]}}}\n":              "no ID of a subnet",
+		"aws: {networks: {lan: {subnet: subnet-1}}}\n":                                   "security group",
+		"aws: {networks: {lan: {subnet: subnet-1, securityGroups: [sg-1, sg-1]}}}\n":     "twice",
+		"aws: {mtu: 900, networks: {lan: {subnet: subnet-1, securityGroups: [sg-1]}}}\n": "no MTU",
+		"aws: {nics: -1, networks: {lan: {subnet: subnet-1, securityGroups: [sg-1]}}}\n": "no number of NICs",
+		"aws:\n": "it names no cloud",
+		"aws: {networks: {lan: {subnet: subnet-1, securityGroups: [sg-1]}}, ec2: \"http://x\"}\n": "no host",
+	} {
+		file := filepath.Join(t.TempDir(), "cloud.yaml")
+		cell.Must(t, os.WriteFile(file, []byte(text), 0o600))
+		if _, err := Open(file); heddle.BadArgument.In(err) == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
