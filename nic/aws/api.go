@@ -10,11 +10,32 @@ import (
 	"github.com/heddle-network/heddle/nic/eni"
 )
 
-// api calls actions of the cloud.
+// api has the actions of the cloud that are called. It has no *ec2.Client: that would be reached from a value of an interface, and then the linker keeps each of its
+// 800 methods, which are 40 MB.
 type api struct {
-	client *ec2.Client
-	calls  *eni.Calls
+	calls *eni.Calls
+
+	createNIC       action[ec2.CreateNetworkInterfaceInput, ec2.CreateNetworkInterfaceOutput]
+	attachNIC       action[ec2.AttachNetworkInterfaceInput, ec2.AttachNetworkInterfaceOutput]
+	tieNIC          action[ec2.ModifyNetworkInterfaceAttributeInput, ec2.ModifyNetworkInterfaceAttributeOutput]
+	detachNIC       action[ec2.DetachNetworkInterfaceInput, ec2.DetachNetworkInterfaceOutput]
+	deleteNIC       action[ec2.DeleteNetworkInterfaceInput, ec2.DeleteNetworkInterfaceOutput]
+	assignFours     action[ec2.AssignPrivateIpAddressesInput, ec2.AssignPrivateIpAddressesOutput]
+	assignSixes     action[ec2.AssignIpv6AddressesInput, ec2.AssignIpv6AddressesOutput]
+	unassignFours   action[ec2.UnassignPrivateIpAddressesInput, ec2.UnassignPrivateIpAddressesOutput]
+	unassignSixes   action[ec2.UnassignIpv6AddressesInput, ec2.UnassignIpv6AddressesOutput]
+	describeNICs    action[ec2.DescribeNetworkInterfacesInput, ec2.DescribeNetworkInterfacesOutput]
+	describeTypes   action[ec2.DescribeInstanceTypesInput, ec2.DescribeInstanceTypesOutput]
+	describeSubnets action[ec2.DescribeSubnetsInput, ec2.DescribeSubnetsOutput]
 }
+
+// action is a call of the API, and the library's method for it.
+type action[In, Out any] struct {
+	eni.Action
+	do method[In, Out]
+}
+
+type method[In, Out any] func(context.Context, *In, ...func(*ec2.Options)) (*Out, error)
 
 const (
 	changing   eni.Budget = "change"
@@ -24,21 +45,16 @@ const (
 // budgets are the calls that one machine makes at most. The cloud counts by account, region and action, and refuses what is too much.
 var budgets = map[eni.Budget]eni.Rate{changing: {PerMinute: 60, AtOnce: 30}, describing: {PerMinute: 120, AtOnce: 60}}
 
-// Actions that change addresses have no client token: done again after a lost answer, they would be done twice.
-var (
-	createNIC       = eni.Action{Name: "CreateNetworkInterface", Budget: changing}
-	attachNIC       = eni.Action{Name: "AttachNetworkInterface", Budget: changing}
-	tieNIC          = eni.Action{Name: "ModifyNetworkInterfaceAttribute", Budget: changing}
-	detachNIC       = eni.Action{Name: "DetachNetworkInterface", Budget: changing}
-	deleteNIC       = eni.Action{Name: "DeleteNetworkInterface", Budget: changing}
-	assignFours     = eni.Action{Name: "AssignPrivateIpAddresses", Patient: true, Single: true, Budget: changing}
-	assignSixes     = eni.Action{Name: "AssignIpv6Addresses", Patient: true, Single: true, Budget: changing}
-	unassignFours   = eni.Action{Name: "UnassignPrivateIpAddresses", Patient: true, Single: true, Budget: changing}
-	unassignSixes   = eni.Action{Name: "UnassignIpv6Addresses", Patient: true, Single: true, Budget: changing}
-	describeNICs    = eni.Action{Name: "DescribeNetworkInterfaces", Budget: describing}
-	describeTypes   = eni.Action{Name: "DescribeInstanceTypes", Budget: describing}
-	describeSubnets = eni.Action{Name: "DescribeSubnets", Budget: describing}
-)
+// single has an action not be called again after a lost answer. Those that change addresses have no client token: they would be done twice.
+const single = true
+
+func changes[In, Out any](name string, single bool, do method[In, Out]) action[In, Out] {
+	return action[In, Out]{eni.Action{Name: name, Patient: single, Single: single, Budget: changing}, do}
+}
+
+func describes[In, Out any](name string, do method[In, Out]) action[In, Out] {
+	return action[In, Out]{eni.Action{Name: name, Budget: describing}, do}
+}
 
 // newAPI returns the API of a region. authorities vouch for it; nil are the system's. The library does not try again: the budgets would not
 // know of it.
@@ -47,18 +63,33 @@ func newAPI(c Config, authorities *x509.CertPool, region string, credentials aws
 	if c.EC2 != "" {
 		o.BaseEndpoint = aws.String("https://" + c.EC2)
 	}
-	return &api{ec2.New(o), eni.NewCalls(budgets, failure, remedies, func(ctx context.Context) error {
-		if _, err := credentials.Retrieve(ctx); err != nil {
-			return noCredentials(err)
-		}
-		return nil
-	})}
+	client := ec2.New(o)
+	return &api{
+		calls: eni.NewCalls(budgets, failure, remedies, func(ctx context.Context) error {
+			if _, err := credentials.Retrieve(ctx); err != nil {
+				return noCredentials(err)
+			}
+			return nil
+		}),
+		createNIC:       changes("CreateNetworkInterface", !single, client.CreateNetworkInterface),
+		attachNIC:       changes("AttachNetworkInterface", !single, client.AttachNetworkInterface),
+		tieNIC:          changes("ModifyNetworkInterfaceAttribute", !single, client.ModifyNetworkInterfaceAttribute),
+		detachNIC:       changes("DetachNetworkInterface", !single, client.DetachNetworkInterface),
+		deleteNIC:       changes("DeleteNetworkInterface", !single, client.DeleteNetworkInterface),
+		assignFours:     changes("AssignPrivateIpAddresses", single, client.AssignPrivateIpAddresses),
+		assignSixes:     changes("AssignIpv6Addresses", single, client.AssignIpv6Addresses),
+		unassignFours:   changes("UnassignPrivateIpAddresses", single, client.UnassignPrivateIpAddresses),
+		unassignSixes:   changes("UnassignIpv6Addresses", single, client.UnassignIpv6Addresses),
+		describeNICs:    describes("DescribeNetworkInterfaces", client.DescribeNetworkInterfaces),
+		describeTypes:   describes("DescribeInstanceTypes", client.DescribeInstanceTypes),
+		describeSubnets: describes("DescribeSubnets", client.DescribeSubnets),
+	}
 }
 
-// call calls an action by its method of the library. object is what it is about, for errors.
-func call[In, Out any](ctx context.Context, a *api, act eni.Action, object string, do func(context.Context, *In, ...func(*ec2.Options)) (*Out, error), in *In) (out *Out, err error) {
-	err = a.calls.Do(ctx, act, object, func(ctx context.Context) (err error) {
-		out, err = do(ctx, in)
+// call calls an action. object is what it is about, for errors.
+func call[In, Out any](ctx context.Context, a *api, act action[In, Out], object string, in *In) (out *Out, err error) {
+	err = a.calls.Do(ctx, act.Action, object, func(ctx context.Context) (err error) {
+		out, err = act.do(ctx, in)
 		return err
 	})
 	return out, err

@@ -31,7 +31,7 @@ func (c *cloud) attachAt(ctx context.Context, n eni.NIC, has []types.NetworkInte
 	index, end := c.take(has, tried)
 	defer end()
 	tried[index] = true
-	_, err := call(ctx, c.api, attachNIC, n.ID, c.api.client.AttachNetworkInterface, &ec2.AttachNetworkInterfaceInput{InstanceId: &c.me.id, NetworkInterfaceId: &n.ID,
+	_, err := call(ctx, c.api, c.api.attachNIC, n.ID, &ec2.AttachNetworkInterfaceInput{InstanceId: &c.me.id, NetworkInterfaceId: &n.ID,
 		DeviceIndex: &index, NetworkCardIndex: aws.Int32(0)}) // without the last, all network cards count (cilium/cilium, pull request 42512)
 	return err
 }

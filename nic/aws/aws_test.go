@@ -253,6 +253,14 @@ func TestTwins(t *testing.T) {
 	}
 }
 
+// TestNoIPv6: a NIC of a type of instance that can have no IPv6 address has none, also where the subnet gives one by itself.
+func TestNoIPv6(t *testing.T) {
+	_, p, _ := newCloud(t, func(o *local.Options) { o.IPv6s = 0 })
+	if card, err := p.Plug(t.Context(), order("e-1")); err != nil || len(card.Addrs) != 1 {
+		t.Errorf("%+v, %v", card, err)
+	}
+}
+
 // TestSessions: a session that the metadata service has forgotten is begun anew. Without a role nothing is asked of the API.
 func TestSessions(t *testing.T) {
 	c, p, open := newCloud(t, nil)

@@ -34,7 +34,7 @@ func (c *cloud) Create(ctx context.Context, o eni.Order) (eni.NIC, error) {
 		}
 		in.Ipv6AddressCount, in.Ipv6Addresses = nil, []types.InstanceIpv6Address{{Ipv6Address: aws.String(a.String())}}
 	}
-	out, err := call(ctx, c.api, createNIC, o.Token+" on "+where.Subnet, c.api.client.CreateNetworkInterface, in)
+	out, err := call(ctx, c.api, c.api.createNIC, o.Token+" on "+where.Subnet, in)
 	if err != nil || out.NetworkInterface == nil {
 		return eni.NIC{}, err
 	}
@@ -43,24 +43,23 @@ func (c *cloud) Create(ctx context.Context, o eni.Order) (eni.NIC, error) {
 
 // Change implements eni.Cloud.
 func (c *cloud) Change(ctx context.Context, s eni.Step, n eni.NIC) (err error) {
-	switch client := c.api.client; s {
+	switch s {
 	case eni.Attach:
 		err = c.attach(ctx, n)
 	case eni.Tie:
-		_, err = call(ctx, c.api, tieNIC, n.ID, client.ModifyNetworkInterfaceAttribute, &ec2.ModifyNetworkInterfaceAttributeInput{NetworkInterfaceId: &n.ID,
+		_, err = call(ctx, c.api, c.api.tieNIC, n.ID, &ec2.ModifyNetworkInterfaceAttributeInput{NetworkInterfaceId: &n.ID,
 			Attachment: &types.NetworkInterfaceAttachmentChanges{AttachmentId: &n.Attachment, DeleteOnTermination: aws.Bool(true)}})
 	case eni.Detach:
-		_, err = call(ctx, c.api, detachNIC, n.ID, client.DetachNetworkInterface, &ec2.DetachNetworkInterfaceInput{AttachmentId: &n.Attachment})
+		_, err = call(ctx, c.api, c.api.detachNIC, n.ID, &ec2.DetachNetworkInterfaceInput{AttachmentId: &n.Attachment})
 	case eni.Delete:
-		_, err = call(ctx, c.api, deleteNIC, n.ID, client.DeleteNetworkInterface, &ec2.DeleteNetworkInterfaceInput{NetworkInterfaceId: &n.ID})
+		_, err = call(ctx, c.api, c.api.deleteNIC, n.ID, &ec2.DeleteNetworkInterfaceInput{NetworkInterfaceId: &n.ID})
 	}
 	return err
 }
 
 // AssignFours implements eni.Cloud.
 func (c *cloud) AssignFours(ctx context.Context, id string, count int) (given []string, err error) {
-	out, err := call(ctx, c.api, assignFours, id, c.api.client.AssignPrivateIpAddresses,
-		&ec2.AssignPrivateIpAddressesInput{NetworkInterfaceId: &id, SecondaryPrivateIpAddressCount: aws.Int32(int32(count))})
+	out, err := call(ctx, c.api, c.api.assignFours, id, &ec2.AssignPrivateIpAddressesInput{NetworkInterfaceId: &id, SecondaryPrivateIpAddressCount: aws.Int32(int32(count))})
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +75,7 @@ func (c *cloud) AssignSixes(ctx context.Context, id string, all []netip.Addr) (g
 	for _, a := range all {
 		in.Ipv6Addresses = append(in.Ipv6Addresses, a.String())
 	}
-	out, err := call(ctx, c.api, assignSixes, id, c.api.client.AssignIpv6Addresses, in)
+	out, err := call(ctx, c.api, c.api.assignSixes, id, in)
 	if err != nil {
 		return nil, err
 	}
@@ -86,10 +85,9 @@ func (c *cloud) AssignSixes(ctx context.Context, id string, all []netip.Addr) (g
 // Unassign implements eni.Cloud.
 func (c *cloud) Unassign(ctx context.Context, id string, a netip.Addr) (err error) {
 	if a.Is6() {
-		_, err = call(ctx, c.api, unassignSixes, id, c.api.client.UnassignIpv6Addresses, &ec2.UnassignIpv6AddressesInput{NetworkInterfaceId: &id, Ipv6Addresses: []string{a.String()}})
+		_, err = call(ctx, c.api, c.api.unassignSixes, id, &ec2.UnassignIpv6AddressesInput{NetworkInterfaceId: &id, Ipv6Addresses: []string{a.String()}})
 	} else {
-		_, err = call(ctx, c.api, unassignFours, id, c.api.client.UnassignPrivateIpAddresses,
-			&ec2.UnassignPrivateIpAddressesInput{NetworkInterfaceId: &id, PrivateIpAddresses: []string{a.String()}})
+		_, err = call(ctx, c.api, c.api.unassignFours, id, &ec2.UnassignPrivateIpAddressesInput{NetworkInterfaceId: &id, PrivateIpAddresses: []string{a.String()}})
 	}
 	if notAssigned(err) {
 		return nil

@@ -83,7 +83,7 @@ func (c *cloud) Find(ctx context.Context, object string, f eni.Filter) (all []en
 func (c *cloud) describe(ctx context.Context, object string, f eni.Filter) (all []types.NetworkInterface, err error) {
 	in := &ec2.DescribeNetworkInterfacesInput{Filters: filters(f), MaxResults: aws.Int32(100)}
 	for {
-		page, err := call(ctx, c.api, describeNICs, object, c.api.client.DescribeNetworkInterfaces, in)
+		page, err := call(ctx, c.api, c.api.describeNICs, object, in)
 		if err != nil {
 			return nil, err
 		}
@@ -93,7 +93,7 @@ func (c *cloud) describe(ctx context.Context, object string, f eni.Filter) (all 
 		case next == "" || next == aws.ToString(in.NextToken) || len(page.NetworkInterfaces) == 0:
 			return all, nil
 		case len(all) > eni.MaxListed:
-			return nil, heddle.Errorf(heddle.NICServiceDown, describeNICs.Name, object, fmt.Sprintf("it lists more than %d NICs", eni.MaxListed), "try again")
+			return nil, heddle.Errorf(heddle.NICServiceDown, c.api.describeNICs.Name, object, fmt.Sprintf("it lists more than %d NICs", eni.MaxListed), "try again")
 		}
 		in.NextToken = &next
 	}

@@ -4,10 +4,12 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/heddle-network/heddle"
@@ -79,6 +81,37 @@ func TestSubnet(t *testing.T) {
 	}
 	if alone := subnet(netip.Prefix{}, s.V6); alone.Gateway4.IsValid() || alone.First.IsValid() || alone.Gateway6 != router6 {
 		t.Errorf("%+v", alone)
+	}
+}
+
+// TestSmall: no type that a value of an interface leads to has the library's client, of which the linker would keep all methods.
+func TestSmall(t *testing.T) {
+	seen := map[reflect.Type]bool{}
+	var walk func(reflect.Type)
+	walk = func(x reflect.Type) {
+		if seen[x] {
+			return
+		}
+		seen[x] = true
+		switch x.Kind() {
+		case reflect.Struct:
+			for i := range x.NumField() {
+				walk(x.Field(i).Type)
+			}
+		case reflect.Func:
+			for i := range x.NumIn() {
+				walk(x.In(i))
+			}
+			for i := range x.NumOut() {
+				walk(x.Out(i))
+			}
+		case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Array, reflect.Chan:
+			walk(x.Elem())
+		}
+	}
+	walk(reflect.TypeFor[*cloud]())
+	if !seen[reflect.TypeFor[ec2.Options]()] || seen[reflect.TypeFor[ec2.Client]()] {
+		t.Errorf("of %d types the library's client is one: heddled would be 40 MB larger", len(seen))
 	}
 }
 

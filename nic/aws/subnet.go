@@ -39,12 +39,12 @@ func subnet(v4, v6 netip.Prefix) eni.Subnet {
 
 // Subnet implements eni.Cloud.
 func (c *cloud) Subnet(ctx context.Context, id string) (eni.Subnet, error) {
-	out, err := call(ctx, c.api, describeSubnets, id, c.api.client.DescribeSubnets, &ec2.DescribeSubnetsInput{SubnetIds: []string{id}})
+	out, err := call(ctx, c.api, c.api.describeSubnets, id, &ec2.DescribeSubnetsInput{SubnetIds: []string{id}})
 	if err != nil {
 		return eni.Subnet{}, err
 	}
 	if len(out.Subnets) != 1 || aws.ToString(out.Subnets[0].SubnetId) != id {
-		return eni.Subnet{}, heddle.Errorf(heddle.BadArgument, describeSubnets.Name, id, "the region has no such subnet", "correct the file of --nic-cloud")
+		return eni.Subnet{}, heddle.Errorf(heddle.BadArgument, c.api.describeSubnets.Name, id, "the region has no such subnet", "correct the file of --nic-cloud")
 	}
 	var v4, v6 netip.Prefix
 	if text := aws.ToString(out.Subnets[0].CidrBlock); text != "" { // one of IPv6 alone has none
@@ -56,16 +56,16 @@ func (c *cloud) Subnet(ctx context.Context, id string) (eni.Subnet, error) {
 		}
 	}
 	if err != nil {
-		return eni.Subnet{}, heddle.Wrap(heddle.NotPlugged, describeSubnets.Name, id, err, "look at the subnet in the cloud's console")
+		return eni.Subnet{}, heddle.Wrap(heddle.NotPlugged, c.api.describeSubnets.Name, id, err, "look at the subnet in the cloud's console")
 	}
 	return subnet(v4, v6), nil
 }
 
 // Limits implements eni.Cloud. NICs are those of the first network card.
 func (c *cloud) Limits(ctx context.Context) (eni.Limits, error) {
-	out, err := call(ctx, c.api, describeTypes, c.me.kind, c.api.client.DescribeInstanceTypes, &ec2.DescribeInstanceTypesInput{InstanceTypes: []types.InstanceType{types.InstanceType(c.me.kind)}})
+	out, err := call(ctx, c.api, c.api.describeTypes, c.me.kind, &ec2.DescribeInstanceTypesInput{InstanceTypes: []types.InstanceType{types.InstanceType(c.me.kind)}})
 	if err == nil && (len(out.InstanceTypes) != 1 || out.InstanceTypes[0].NetworkInfo == nil) {
-		err = heddle.Errorf(heddle.NotPlugged, describeTypes.Name, c.me.kind, fmt.Sprintf("the API describes %d types of that name", len(out.InstanceTypes)), "try again")
+		err = heddle.Errorf(heddle.NotPlugged, c.api.describeTypes.Name, c.me.kind, fmt.Sprintf("the API describes %d types of that name", len(out.InstanceTypes)), "try again")
 	}
 	if err != nil {
 		return eni.Limits{}, err

@@ -85,6 +85,7 @@ func (p Place) serve() error {
 	if err != nil {
 		return err
 	}
+	os.Remove(filepath.Join(p.Dir, "control")) // of a cloud before this one
 	control, err := net.Listen("unix", filepath.Join(p.Dir, "control"))
 	if err != nil {
 		return err
