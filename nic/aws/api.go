@@ -42,8 +42,9 @@ const (
 	describing eni.Budget = "describe"
 )
 
-// budgets are the calls that one machine makes at most. The cloud counts by account, region and action, and refuses what is too much.
-var budgets = map[eni.Budget]eni.Rate{changing: {PerMinute: 60, AtOnce: 30}, describing: {PerMinute: 120, AtOnce: 60}}
+// budgets are the calls that one machine makes at most. The cloud counts by account, region and action, and refuses what is too much: of a describing one more than 100
+// at once, and then 20 a second (EC2 Developer Guide, "Request throttling").
+var budgets = map[eni.Budget]eni.Rate{changing: {PerMinute: 100, AtOnce: 30}, describing: {PerMinute: 400, AtOnce: 50}}
 
 // single has an action not be called again after a lost answer. Those that change addresses have no client token: they would be done twice.
 const single = true

@@ -115,6 +115,7 @@ func (c *Cloud) ec2Modify(_ context.Context, v url.Values) (any, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	s = c.nics[s.ID].now()
 	s.Tied = v.Get("Attachment.DeleteOnTermination") == "true"
 	c.putLocked(s)
 	return returned{Return: true}, nil
