@@ -52,7 +52,7 @@ func TestPlug(t *testing.T) {
 			t.Errorf("%+v, %v", all, err)
 		}
 	}
-	if offer, err := p.Describe(t.Context()); err != nil || offer.Machine != me || offer.Slots != 3 || offer.Free != 2 || !slices.Equal(offer.Networks, []string{"gone", "lan"}) {
+	if offer, err := p.Describe(t.Context()); err != nil || offer.Machine != me || offer.Slots != 3 || offer.Free != 2 || !slices.Equal(offer.Networks, []string{"gone", "lan"}) || !slices.Equal(offer.DHCP, offer.Networks) {
 		t.Errorf("%+v, %v", offer, err)
 	}
 	o.Chosen = nil
