@@ -18,6 +18,7 @@ import (
 func Serve(t testing.TB, api http.Handler, metadata http.Handler, addr string) (host, ca string) {
 	t.Helper()
 	cell.TrySh("ip address add %s/32 dev lo", addr)
+	t.Cleanup(func() { cell.TrySh("ip address delete %s/32 dev lo", addr) })
 	l, err := net.Listen("tcp", addr+":80")
 	cell.Must(t, err)
 	meta := &http.Server{Handler: metadata}
