@@ -67,7 +67,11 @@ func newAPI(c Config, authorities *x509.CertPool, region string, credentials aws
 	client := ec2.New(o)
 	return &api{
 		calls: eni.NewCalls(budgets, failure, remedies, func(ctx context.Context) error {
-			if _, err := credentials.Retrieve(ctx); err != nil {
+			c, err := credentials.Retrieve(ctx)
+			if err == nil && !c.HasKeys() {
+				err = errNoKeys
+			}
+			if err != nil {
 				return noCredentials(err)
 			}
 			return nil

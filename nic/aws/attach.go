@@ -2,6 +2,7 @@ package aws
 
 import (
 	"context"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -18,6 +19,9 @@ func (c *cloud) attach(ctx context.Context, n eni.NIC) error {
 		if err != nil {
 			return err
 		}
+		has = slices.DeleteFunc(has, func(x types.NetworkInterface) bool {
+			return x.Attachment == nil || aws.ToString(x.Attachment.InstanceId) != c.me.id
+		})
 		if err = c.attachAt(ctx, n, has, tried); !indexTaken(err) || len(tried) > len(has)+maxTried {
 			return err
 		}
@@ -49,11 +53,11 @@ func (c *cloud) take(has []types.NetworkInterface, tried map[int32]bool) (index 
 	}
 }
 
-// freeIndex is the lowest device index that no NIC has, and that is in none of the sets. That of the primary NIC is 0.
+// freeIndex is the lowest device index of the first network card that no NIC has, and that is in none of the sets. That of the primary NIC is 0.
 func freeIndex(has []types.NetworkInterface, sets ...map[int32]bool) int32 {
 	taken := map[int32]bool{0: true}
 	for _, x := range has {
-		if x.Attachment != nil {
+		if x.Attachment != nil && !onOtherCard(x) {
 			taken[aws.ToInt32(x.Attachment.DeviceIndex)] = true
 		}
 	}

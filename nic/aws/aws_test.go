@@ -179,7 +179,7 @@ func TestBusy(t *testing.T) {
 	}{
 		{"AttachNetworkInterface", "IncorrectState", func() error { _, err := p.Plug(t.Context(), order("e-1")); return err }},
 		{"DetachNetworkInterface", "IncorrectState", func() error { return p.Unplug(t.Context(), "e-1") }},
-		{"DeleteNetworkInterface", "InvalidNetworkInterface.InUse", func() error {
+		{"DeleteNetworkInterface", "CurrentlyInUse", func() error {
 			_, err := p.Plug(t.Context(), order("e-1"))
 			cell.Must(t, err)
 			return p.Unplug(t.Context(), "e-1")
@@ -199,6 +199,20 @@ func TestBusy(t *testing.T) {
 	}
 	if len(c.IDs()) > 0 {
 		t.Error(c.IDs())
+	}
+}
+
+// TestPages: a page that has no NIC does not end a list.
+func TestPages(t *testing.T) {
+	c, p, _ := newCloud(t, nil)
+	c.Set(local.Faults{Empty: true})
+	_, err := p.Plug(t.Context(), order("e-1"))
+	cell.Must(t, err)
+	if all, err := p.List(t.Context()); err != nil || len(all) != 1 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if err := p.Unplug(t.Context(), "e-1"); err != nil || len(c.IDs()) > 0 {
+		t.Error(err, c.IDs())
 	}
 }
 

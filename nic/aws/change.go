@@ -17,7 +17,7 @@ import (
 func (c *cloud) Create(ctx context.Context, o eni.Order) (eni.NIC, error) {
 	where := c.config.Networks[o.Network]
 	var tags []types.Tag
-	for _, t := range append(o.Tags, eni.Tag{Key: tagMade, Value: time.Now().UTC().Format(time.RFC3339Nano)}, eni.Tag{Key: "Name", Value: "heddle-" + o.Token}) {
+	for _, t := range append(o.Tags, eni.Tag{Key: tagMade, Value: time.Now().UTC().Format(madeForm)}, eni.Tag{Key: "Name", Value: "heddle-" + o.Token}) {
 		tags = append(tags, types.Tag{Key: &t.Key, Value: &t.Value})
 	}
 	in := &ec2.CreateNetworkInterfaceInput{SubnetId: &where.Subnet, Groups: where.SecurityGroups, Description: aws.String("a container's NIC of " + c.me.id + "; see heddle(1)"),

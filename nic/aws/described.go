@@ -13,8 +13,14 @@ import (
 	"github.com/heddle-network/heddle/nic/eni"
 )
 
-// tagMade is when a NIC was ordered: the API does not tell.
-const tagMade = "heddle-made"
+const (
+	// tagMade is when a NIC was ordered: the API does not tell.
+	tagMade = "heddle-made"
+	// madeForm has as many digits for each time, so that the later one of two texts is greater.
+	madeForm = "2006-01-02T15:04:05.000000000Z"
+	// maxPages is how many pages a list has at most.
+	maxPages = 200
+)
 
 // stateOf says what the API's words mean, of a NIC and of its attachment. As long as the attachment has no ID, or a word is not known, the cloud is busy with the NIC:
 // it may be attached although nothing is said of an attachment.
@@ -42,6 +48,7 @@ func nicOf(x types.NetworkInterface) eni.NIC {
 	if a := x.Attachment; a != nil {
 		n.Instance, n.Attachment, n.Loose = aws.ToString(a.InstanceId), aws.ToString(a.AttachmentId), !aws.ToBool(a.DeleteOnTermination)
 		n.Word += ", " + string(a.Status)
+		n.Apart = onOtherCard(x)
 	}
 	for _, t := range x.TagSet {
 		n.Tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
@@ -59,6 +66,11 @@ func nicOf(x types.NetworkInterface) eni.NIC {
 		}
 	}
 	return n
+}
+
+// onOtherCard reports whether a NIC is on another network card than the first one. Each card has device indexes and a limit of its own, and those of others are not used.
+func onOtherCard(x types.NetworkInterface) bool {
+	return x.Attachment != nil && aws.ToInt32(x.Attachment.NetworkCardIndex) != 0
 }
 
 // filters are a filter as the API takes it. NetworkInterfaceIds would exclude answers in pages.
@@ -80,21 +92,19 @@ func (c *cloud) Find(ctx context.Context, object string, f eni.Filter) (all []en
 	return all, err
 }
 
+// describe asks for all pages. One without NICs need not be the last one: a list ends when there is no token for more (EC2 Developer Guide, "Pagination").
 func (c *cloud) describe(ctx context.Context, object string, f eni.Filter) (all []types.NetworkInterface, err error) {
 	in := &ec2.DescribeNetworkInterfacesInput{Filters: filters(f), MaxResults: aws.Int32(100)}
-	for {
+	for pages := 0; pages < maxPages && len(all) <= eni.MaxListed; pages++ {
 		page, err := call(ctx, c.api, c.api.describeNICs, object, in)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, page.NetworkInterfaces...)
-		next := aws.ToString(page.NextToken)
-		switch {
-		case next == "" || next == aws.ToString(in.NextToken) || len(page.NetworkInterfaces) == 0:
+		if next := aws.ToString(page.NextToken); next == "" || next == aws.ToString(in.NextToken) {
 			return all, nil
-		case len(all) > eni.MaxListed:
-			return nil, heddle.Errorf(heddle.NICServiceDown, c.api.describeNICs.Name, object, fmt.Sprintf("it lists more than %d NICs", eni.MaxListed), "try again")
 		}
-		in.NextToken = &next
+		in.NextToken = page.NextToken
 	}
+	return nil, heddle.Errorf(heddle.NICServiceDown, c.api.describeNICs.Name, object, fmt.Sprintf("it lists more than %d NICs, or %d pages", eni.MaxListed, maxPages), "try again")
 }

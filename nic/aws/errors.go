@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
@@ -22,9 +23,9 @@ func failure(err error) eni.Failure {
 	f.Code, f.Message = known.ErrorCode(), known.ErrorMessage()
 	var answer *smithyhttp.ResponseError
 	switch {
-	case f.Code == "RequestLimitExceeded": // EC2 Developer Guide, "Request throttling"
+	case throttled(f.Code):
 		f.Fault = eni.Throttled
-	case f.Code == "IncorrectState" || f.Code == "IncorrectInstanceState" || f.Code == "InvalidNetworkInterface.InUse":
+	case f.Code == "IncorrectState" || f.Code == "IncorrectInstanceState" || f.Code == "InvalidNetworkInterface.InUse" || inUse(f):
 		f.Fault = eni.Changing
 	case f.Code == "InvalidNetworkInterfaceID.NotFound" || f.Code == "InvalidAttachmentID.NotFound":
 		f.Fault = eni.Gone
@@ -35,6 +36,15 @@ func failure(err error) eni.Failure {
 	}
 	return f
 }
+
+// throttled reports whether a code is one of being asked too often: RequestLimitExceeded (EC2 Developer Guide, "Request throttling"), or another that the library knows.
+func throttled(code string) bool {
+	_, is := retry.DefaultThrottleErrorCodes[code]
+	return is
+}
+
+// inUse reports whether a NIC cannot be deleted since it is not detached everywhere yet (aws/amazon-vpc-cni-k8s, issue 1399).
+func inUse(f eni.Failure) bool { return badValue(f, "is currently in use") }
 
 // indexTaken reports whether an interface has the device index already (cilium/cilium, pull request 8471).
 func indexTaken(err error) bool { return badValue(err, "already has an interface attached at device") }

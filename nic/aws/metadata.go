@@ -14,6 +14,7 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/nic/eni"
 )
 
 // metadataURL is the service that tells an instance what it is (EC2 User Guide, "Configure the Instance Metadata Service options").
@@ -22,20 +23,15 @@ const metadataURL = "http://169.254.169.254"
 // closed is what containers must not reach: the service would give them the credentials of the instance's role.
 var closed = []netip.Prefix{netip.MustParsePrefix("169.254.169.254/32"), netip.MustParsePrefix("fd00:ec2::254/128")}
 
-const (
-	// metadataTime limits one request to the metadata service.
-	metadataTime = 5 * time.Second
-	// renewBefore is how long before their end credentials are asked for again.
-	renewBefore = 10 * time.Minute
-)
+// renewBefore is how long before their end credentials are asked for again.
+const renewBefore = 10 * time.Minute
 
 // metadata asks the metadata service, with a session, which a request that a program was tricked into cannot get.
 type metadata struct{ client *imds.Client }
 
 func newMetadata() *metadata {
 	return &metadata{imds.New(imds.Options{Endpoint: metadataURL, ClientEnableState: imds.ClientEnabled, EnableFallback: aws.FalseTernary, Retryer: retry.NewStandard(),
-		HTTPClient: &http.Client{Timeout: metadataTime, Transport: &http.Transport{Proxy: nil},
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}})}
+		HTTPClient: eni.NewMetadataClient()})}
 }
 
 // instance is what this machine is in the cloud.
@@ -59,6 +55,9 @@ func (m *metadata) credentials() aws.CredentialsProvider {
 	return aws.NewCredentialsCache(ec2rolecreds.New(func(o *ec2rolecreds.Options) { o.Client = m.client }),
 		func(o *aws.CredentialsCacheOptions) { o.ExpiryWindow = renewBefore })
 }
+
+// errNoKeys is of an answer that has no credentials.
+var errNoKeys = errors.New("the answer has no keys")
 
 // noCredentials is an error of the metadata service that was asked for credentials.
 func noCredentials(err error) error {

@@ -1,16 +1,20 @@
 package aws
 
 import (
+	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/nic/eni"
@@ -56,8 +60,46 @@ func TestFreeIndex(t *testing.T) {
 	at := func(i int32) types.NetworkInterface {
 		return types.NetworkInterface{Attachment: &types.NetworkInterfaceAttachment{DeviceIndex: aws.Int32(i)}}
 	}
-	if i := freeIndex([]types.NetworkInterface{at(1), at(4), {}}, map[int32]bool{2: true}, map[int32]bool{3: true}); i != 5 {
+	other := at(5)
+	other.Attachment.NetworkCardIndex = aws.Int32(1)
+	if nicOf(at(5)).Apart || !nicOf(other).Apart {
+		t.Error("a NIC of another network card counts, or one of the first does not")
+	}
+	if i := freeIndex([]types.NetworkInterface{at(1), at(4), other, {}}, map[int32]bool{2: true}, map[int32]bool{3: true}); i != 5 {
 		t.Error(i)
+	}
+}
+
+// TestMade: of two NICs that were ordered one after the other the tag of the later one is greater, in the same second, too.
+func TestMade(t *testing.T) {
+	second := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	last := ""
+	for _, d := range []time.Duration{0, 1, 100 * time.Millisecond, 120 * time.Millisecond, 123 * time.Millisecond, time.Second} {
+		if now := second.Add(d).Format(madeForm); now <= last {
+			t.Errorf("%s comes after %s", now, last)
+		} else {
+			last = now
+		}
+	}
+}
+
+// TestFailure: what a code means that is said with certain words, or is one of several.
+func TestFailure(t *testing.T) {
+	for _, x := range []struct {
+		code, message string
+		want          eni.Fault
+	}{
+		{"RequestLimitExceeded", "", eni.Throttled},
+		{"ThrottlingException", "", eni.Throttled},
+		{"InvalidParameterValue", "Network interface 'eni-1' is currently in use.", eni.Changing},
+		{"InvalidParameterValue", "Address does not fall within the subnet's address range", eni.Refused},
+		{"InvalidNetworkInterfaceID.NotFound", "", eni.Gone},
+	} {
+		said := &smithyhttp.ResponseError{Response: &smithyhttp.Response{Response: &http.Response{StatusCode: http.StatusBadRequest}},
+			Err: &smithy.GenericAPIError{Code: x.code, Message: x.message}}
+		if f := failure(said); f.Fault != x.want || f.Code != x.code {
+			t.Errorf("%+v: %+v", x, f)
+		}
 	}
 }
 

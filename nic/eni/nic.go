@@ -32,8 +32,10 @@ type NIC struct {
 	// Instance is the machine that has it, Attachment the cloud's name for that, where it has one. A loose NIC would stay when its instance goes, and need not.
 	Instance, Attachment string
 	Loose                bool
-	Subnet               string
-	MAC                  heddle.MAC
+	// Apart is that it takes no room of those that Limits counts.
+	Apart  bool
+	Subnet string
+	MAC    heddle.MAC
 	// Made is when it was made. Of two such texts the later one is greater.
 	Made string
 	Tags map[string]string

@@ -87,13 +87,16 @@ func (p *Provider) room(ctx context.Context) (slots, free int, err error) {
 // room is Provider.room. limit is the machine's, with its primary NIC; most is the configuration's, or 0. NICs that others have attached take
 // room, too.
 func room(limit, most int, machine string, attached []NIC) (slots, free int) {
-	own := 0
+	own, foreign := 0, 0
 	for _, n := range attached {
-		if n.Tags[TagMachine] == machine {
+		switch {
+		case n.Tags[TagMachine] == machine:
 			own++
+		case !n.Apart:
+			foreign++
 		}
 	}
-	slots = max(0, limit-(len(attached)-own))
+	slots = max(0, limit-foreign)
 	if most > 0 {
 		slots = min(slots, most)
 	}

@@ -34,9 +34,9 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// TestRoom: NICs that others have attached take room, too.
+// TestRoom: NICs that others have attached take room, too, but for those that do not count.
 func TestRoom(t *testing.T) {
-	ours, foreign := NIC{Tags: map[string]string{TagMachine: me}}, NIC{}
+	ours, foreign, apart := NIC{Tags: map[string]string{TagMachine: me}}, NIC{}, NIC{Apart: true}
 	for _, x := range []struct {
 		limit, most int
 		attached    []NIC
@@ -47,6 +47,7 @@ func TestRoom(t *testing.T) {
 		{4, 9, []NIC{foreign, foreign}, 2, 2},
 		{4, 0, []NIC{foreign, ours}, 3, 2},
 		{1, 0, []NIC{foreign, ours}, 0, 0},
+		{4, 0, []NIC{foreign, apart, apart, ours}, 3, 2},
 	} {
 		if slots, free := room(x.limit, x.most, me, x.attached); slots != x.slots || free != x.free {
 			t.Errorf("%+v: %d of %d", x, free, slots)

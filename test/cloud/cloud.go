@@ -59,6 +59,8 @@ type Faults struct {
 	LostOf string
 	// Unfiltered has all NICs described, whatever was asked.
 	Unfiltered bool
+	// Empty has lists begin with a page that has no NIC, as EC2's may.
+	Empty bool
 	// Stuck has NICs stay in Detaching.
 	Stuck bool
 	// Unsaid has nothing said of NICs' attachments, and Hidden are NICs that are not described.
@@ -136,6 +138,13 @@ func (c *Cloud) Set(f Faults) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.faults = f
+}
+
+// current are the faults that are switched on.
+func (c *Cloud) current() Faults {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.faults
 }
 
 // Calls is how often an action was called.

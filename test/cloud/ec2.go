@@ -3,9 +3,7 @@ package cloud
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strings"
 )
@@ -18,7 +16,7 @@ var ec2Actions = map[string]func(*Cloud, context.Context, url.Values) (any, erro
 	"DetachNetworkInterface":          (*Cloud).ec2Detach,
 	"DeleteNetworkInterface": func(c *Cloud, ctx context.Context, v url.Values) (any, error) {
 		err := c.delete(ctx, query{"NetworkInterfaceId": v.Get("NetworkInterfaceId")})
-		return returned{Return: true}, inUse(err)
+		return returned{Return: true}, busy(err, "CurrentlyInUse")
 	},
 	"DescribeNetworkInterfaces": (*Cloud).ec2Describe,
 	"DescribeInstanceTypes":     (*Cloud).ec2Types,
@@ -28,33 +26,6 @@ var ec2Actions = map[string]func(*Cloud, context.Context, url.Values) (any, erro
 	"AssignIpv6Addresses":        (*Cloud).ec2AssignSixes,
 	"UnassignPrivateIpAddresses": unassigning("PrivateIpAddress", "PrivateIpAddress", (*Cloud).unassignFours),
 	"UnassignIpv6Addresses":      unassigning("Ipv6Addresses", "Ipv6Address", (*Cloud).unassignSixes),
-}
-
-// ec2Codes are the failures of the tables in EC2's words (EC2 Developer Guide, "Error codes").
-var ec2Codes = map[string]failure{
-	"ServiceUnavailable":                 {http.StatusServiceUnavailable, "Unavailable", ""},
-	"SignatureDoesNotMatch":              {http.StatusUnauthorized, "AuthFailure", ""},
-	"Throttling.User":                    {http.StatusServiceUnavailable, "RequestLimitExceeded", ""},
-	"InvalidAction.NotFound":             {http.StatusBadRequest, "InvalidAction", ""},
-	"InvalidVSwitchId.NotFound":          {http.StatusBadRequest, "InvalidSubnetID.NotFound", ""},
-	"InvalidVSwitchId.IpNotEnough":       {http.StatusBadRequest, "InsufficientFreeAddressesInSubnet", ""},
-	"InvalidIp.Address":                  {http.StatusBadRequest, "InvalidParameterValue", "Address does not fall within the subnet's address range"},
-	"InvalidIp.IpAssigned":               {http.StatusBadRequest, "InvalidIPAddress.InUse", ""},
-	"InvalidIp.IpUnassigned":             {http.StatusBadRequest, "InvalidParameterValue", "Some of the specified addresses are not assigned to interface"},
-	"InvalidEniId.NotFound":              {http.StatusBadRequest, "InvalidNetworkInterfaceID.NotFound", ""},
-	"InvalidOperation.InvalidEniState":   {http.StatusBadRequest, "IncorrectState", ""},
-	"EniPerInstanceLimitExceeded":        {http.StatusBadRequest, "AttachmentLimitExceeded", ""},
-	"InvalidOperation.Ipv4CountExceeded": {http.StatusBadRequest, "PrivateIpAddressLimitExceeded", ""},
-	"InvalidOperation.Ipv6CountExceeded": {http.StatusBadRequest, "PrivateIpAddressLimitExceeded", ""},
-}
-
-// inUse is the error of a call that needs a NIC that nothing has.
-func inUse(err error) error {
-	var known failure
-	if errors.As(err, &known) && known.code == "InvalidOperation.InvalidEniState" {
-		return fail("InvalidNetworkInterface.InUse")
-	}
-	return err
 }
 
 // listed are the values name.1, name.2 and so on, with what follows, as parameters of the tables by another name.
@@ -89,7 +60,7 @@ func (c *Cloud) ec2Attach(_ context.Context, v url.Values) (any, error) {
 	}
 	s, err := c.attach(query{"NetworkInterfaceId": v.Get("NetworkInterfaceId"), "InstanceId": v.Get("InstanceId"), "DeviceIndex": v.Get("DeviceIndex")})
 	if s.Status != "Creating" {
-		err = inUse(err)
+		err = busy(err, "InvalidNetworkInterface.InUse")
 	}
 	return attached{Attachment: attachment(s)}, err
 }
@@ -144,6 +115,9 @@ func (c *Cloud) ec2Describe(_ context.Context, v url.Values) (any, error) {
 		default:
 			return nil, fail("InvalidParameterValue")
 		}
+	}
+	if c.current().Empty && q["NextToken"] == "" {
+		return described{Next: "0"}, nil
 	}
 	found, next := c.list(q)
 	answer := described{Next: next}

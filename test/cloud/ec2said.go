@@ -133,14 +133,8 @@ func (c *Cloud) said(s state) saidNIC {
 	for _, t := range s.Tags {
 		said.Tags = append(said.Tags, saidTag{t[0], t[1]})
 	}
-	if words[1] != "" && !c.unsaid() {
+	if words[1] != "" && !c.current().Unsaid {
 		said.Attachment = &saidAttachment{attachment(s), s.Instance, s.Index, words[1], s.Tied}
 	}
 	return said
-}
-
-func (c *Cloud) unsaid() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.faults.Unsaid
 }
