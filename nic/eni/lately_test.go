@@ -17,3 +17,13 @@ func TestLatelyEnds(t *testing.T) {
 		t.Errorf("%v", p.lately)
 	}
 }
+
+// TestForget: what is known of a NIC that is gone takes no room.
+func TestForget(t *testing.T) {
+	p := New(nil, Settings{})
+	p.note("eni-1", true, netip.MustParseAddr(four20))
+	p.doubt("eni-1")
+	if p.forget("eni-1"); len(p.lately)+len(p.sureFrom) > 0 {
+		t.Errorf("%v, %v", p.lately, p.sureFrom)
+	}
+}
