@@ -45,16 +45,13 @@ func failure(err error) eni.Failure {
 // changing are the codes of calls that are refused since the NIC, or the instance, is just changing.
 var changing = map[string]bool{"InvalidOperation.InvalidEniState": true, "InvalidOperation.InvalidEcsState": true, "Operation.Conflict": true, "IncorrectInstanceStatus": true}
 
-const (
-	noAddress = "name an address of the vSwitch, or leave it out"
-	noSlot    = "detach endpoints, or use a type of instance that may have more NICs"
-)
+const noAddress = "name an address of the vSwitch, or leave it out"
 
 // remedies are for codes of the API that a person can do something about.
 var remedies = map[string]eni.Remedy{
 	"InvalidVSwitchId.IpNotEnough":              {Code: heddle.PoolExhausted, Remedy: "detach endpoints, or name another vSwitch in the file of --nic-cloud"},
 	"InvalidVSwitchId.IpInvalid":                {Code: heddle.BadAddress, Remedy: noAddress},
-	"EniPerInstanceLimitExceeded":               {Code: heddle.NoSlot, Remedy: noSlot},
+	"EniPerInstanceLimitExceeded":               {Code: heddle.NoSlot, Remedy: eni.NoSlot},
 	"MaxEniCountExceeded":                       {Code: heddle.NICNotGranted, Remedy: "ask the cloud for a larger quota of NICs, or detach endpoints"},
 	"SecurityGroupInstanceLimitExceed":          {Code: heddle.NICNotGranted, Remedy: "name another security group in the file of --nic-cloud: this one has as many members as it may have"},
 	"QuotaExceeded.PrivateIpAddress":            {Code: heddle.NICNotGranted, Remedy: "ask the cloud for a larger quota of addresses, or detach endpoints"},

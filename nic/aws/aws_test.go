@@ -170,6 +170,16 @@ func TestIndexes(t *testing.T) {
 	}
 }
 
+// TestForeignIndex: what other instances have takes no device index of this one, also where the cloud does not heed a filter.
+func TestForeignIndex(t *testing.T) {
+	c, p, _ := newCloud(t, nil)
+	c.PutAt("eni-other", "i-other", 1)
+	c.Set(local.Faults{Unfiltered: true})
+	if _, err := p.Plug(t.Context(), order("e-1")); err != nil || !slices.Equal(c.Indexes(me), []int{0, 1}) {
+		t.Errorf("%v; indexes %v", err, c.Indexes(me))
+	}
+}
+
 // TestBusy: what the cloud refuses since the NIC is just changing is asked again.
 func TestBusy(t *testing.T) {
 	c, p, _ := newCloud(t, nil)

@@ -59,11 +59,9 @@ func badValue(err error, words string) bool {
 	return errors.As(err, &f) && f.Code == "InvalidParameterValue" && strings.Contains(f.Message, words)
 }
 
-const noSlot = "detach endpoints, or use a type of instance that may have more NICs"
-
 // remedies are for codes of the API that a person can do something about (EC2 Developer Guide, "Error codes").
 var remedies = map[string]eni.Remedy{
-	"AttachmentLimitExceeded":                 {Code: heddle.NoSlot, Remedy: noSlot},
+	"AttachmentLimitExceeded":                 {Code: heddle.NoSlot, Remedy: eni.NoSlot},
 	"NetworkInterfaceLimitExceeded":           {Code: heddle.NICNotGranted, Remedy: "ask the cloud for a larger quota of NICs, or detach endpoints"},
 	"SecurityGroupsPerInterfaceLimitExceeded": {Code: heddle.NICNotGranted, Remedy: "name fewer security groups in the file of --nic-cloud"},
 	"PrivateIpAddressLimitExceeded":           {Code: heddle.NICNotGranted, Remedy: "detach endpoints, or use a type of instance that may have more addresses"},

@@ -46,6 +46,9 @@ func (f Failure) Error() string {
 // Unwrap returns the library's error.
 func (f Failure) Unwrap() error { return f.Err }
 
+// NoSlot is what to do where a machine may have no more NICs.
+const NoSlot = "detach endpoints, or use a type of instance that may have more NICs"
+
 // failureOf returns what an API said, if the error is of that.
 func failureOf(err error) (f Failure, is bool) {
 	is = errors.As(err, &f)

@@ -77,7 +77,7 @@ func (p *Provider) createIfRoom(ctx context.Context, all []NIC, o nic.Order) (n 
 	}
 	if len(tokens) > slots {
 		p.made(o.Token)
-		return n, heddle.Errorf(heddle.NoSlot, "plug NIC", o.Token, fmt.Sprintf("the instance may have %s for containers, and has them", heddle.Count(slots, "NIC")), "detach endpoints, or use a type of instance that may have more NICs")
+		return n, heddle.Errorf(heddle.NoSlot, "plug NIC", o.Token, fmt.Sprintf("the instance may have %s for containers, and has them", heddle.Count(slots, "NIC")), NoSlot)
 	}
 	n, err = p.create(ctx, o)
 	if err != nil {
