@@ -18,6 +18,7 @@ const (
 	BadArgument     Code = "HDL-1012"
 	BadLabel        Code = "HDL-1013"
 	BadDNSName      Code = "HDL-1014"
+	BadPolicy       Code = "HDL-1015"
 	UnknownMode     Code = "HDL-2001"
 	NoNetwork       Code = "HDL-2002"
 	NetworkExists   Code = "HDL-2003"
@@ -42,6 +43,9 @@ const (
 	NoSlot          Code = "HDL-2024"
 	NotPlugged      Code = "HDL-2025"
 	NoLease         Code = "HDL-2026"
+	NoPolicy        Code = "HDL-2027"
+	PolicyExists    Code = "HDL-2028"
+	Unguarded       Code = "HDL-2029"
 	IfNameTaken     Code = "HDL-3001"
 	KernelRefused   Code = "HDL-3002"
 	NotOnKernel     Code = "HDL-3003"
@@ -112,6 +116,7 @@ var explanations = map[Code]Explanation{
 	BadArgument:     {Usage, "bad argument", "The command was called with a value it cannot use.", "See the command's --help."},
 	BadLabel:        {Usage, "bad label", "A label is KEY=VALUE: a key of 1 to 63 printable ASCII bytes without '=' and spaces, given once, and a value of at most 256 bytes of printable characters.", "For example --label app=web."},
 	BadDNSName:      {Usage, "bad name of a container", "Containers find each other by names of DNS: labels joined by dots, each of 1 to 63 letters, digits, '-' and '_', which neither begin nor end with '-'; at most 253 bytes in all, and no IP address.", "For example --name web --alias api.shop."},
+	BadPolicy:       {Usage, "bad policy", "A policy has a name, a selector of endpoints, and rules with direction, action, protocol, ports and peers; the message names the line and key at which it says something else.", "docs/guides/policies.md shows what a policy has."},
 	UnknownMode:     {Usage, "unknown mode", "The agent has no mode of that name.", "'heddle network create --help' lists the modes."},
 	NoNetwork:       {Failed, "no such network", "No network has that name on this host.", "'heddle network list' shows those there are."},
 	NetworkExists:   {Conflict, "network exists", "A network of that name exists with other settings.", "Choose another name, or delete the old network first."},
@@ -136,6 +141,9 @@ var explanations = map[Code]Explanation{
 	NoSlot:          {Conflict, "no slot free", "A virtual machine takes a NIC while it runs only in a slot, which is a PCIe root port that it was started with; it has none, or each holds a device; or the hypervisor's configuration gives it no more NICs. An instance of a cloud has as many NICs as its type allows.", "Unplug a NIC, or start the machine with more slots (QEMU: -device pcie-root-port; libvirt: <controller type='pci' model='pcie-root-port'/>; a lab's host: slots); in a cloud use another type of instance."},
 	NotPlugged:      {Failed, "NIC not plugged", "The hypervisor, or the cloud, could not plug a NIC into the machine, take one out, or tell which the machine has.", "See the log of 'heddle nic serve' on the hypervisor, or the NIC in the cloud's console. Asking again is safe: it begins where it stopped."},
 	NoLease:         {Timeout, "no lease", "No DHCP server on the LAN of the network's parent or NIC has given the endpoint an address in time, or what it gave could not be used: the address is in use, is the host's own, is none of a LAN, or is not the one that the switch behind a NIC lets pass.", "Look whether a server answers on that LAN and has addresses free, and attach again. A network without --opt addresses asks no server."},
+	NoPolicy:        {Failed, "no such policy", "No policy has that name on this host.", "'heddle policy list' shows those there are."},
+	PolicyExists:    {Conflict, "policy exists", "A policy of that name exists, and says something else.", "Choose another name, or replace it with 'heddle policy apply FILE'."},
+	Unguarded:       {Conflict, "not guarded", "A policy selects the endpoint, and nothing on this host sees all that it sends and receives: only networks of mode bridge have a port at which a policy is enforced.", "Attach it to a network of mode bridge, or change its labels or the policy so that the policy does not select it."},
 	IfNameTaken:     {Conflict, "interface name taken", "The container has an interface of that name already, and it is not ours.", "Choose another name with --ifname."},
 	KernelRefused:   {Failed, "kernel refused", "The kernel did not take a request; the message holds its own words. Everything done before was undone.", "The kernel's message names the cause; 'heddle audit' shows whether anything is left."},
 	NotOnKernel:     {Unavailable, "not on this kernel", "This kernel lacks a feature that the mode, or the link of a crowd's persona, needs.", "Choose another mode, or a kernel with the feature; take link out of the personas."},

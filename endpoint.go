@@ -124,6 +124,8 @@ type Endpoint struct {
 	NameRoutes bool `json:"nameRoutes,omitempty"`
 	// NoFastPath makes all its packets take the host's stack.
 	NoFastPath bool `json:"noFastPath,omitempty"`
+	// Guarded says that a policy selects it. Its packets take the host's stack, too, since the policy is enforced there.
+	Guarded bool `json:"guarded,omitempty"`
 	// Slot is the endpoint's ordinal on its network, the lowest one free at
 	// attach. A mode that has room for few endpoints on one device uses it to
 	// choose the device.

@@ -44,6 +44,12 @@ type TAPWirer interface {
 	WiresTAPs() bool
 }
 
+// PortGuarder is an optional interface of modes whose endpoints have a port on the host that sees all their frames, where policies can be
+// enforced.
+type PortGuarder interface {
+	GuardsPorts() bool
+}
+
 // ParentSubnet is an optional interface of modes whose networks may lie within
 // their parent's own subnet.
 type ParentSubnet interface {

@@ -41,6 +41,7 @@ type Agent struct {
 	nics           *nics
 	plugs          *plugs
 	hostPaths      *hostPaths
+	policies       *policies
 	problems       *problems
 	trials         *trials
 	modes          modes

@@ -173,6 +173,7 @@ func (a *Agent) applyMissing(r record, pod kernel.Pod) error {
 	}
 	err := a.apply(r, pod)
 	if errors.Is(err, unix.ENOENT) { // somebody has just flushed the firewall
+		a.repairer.repairPolicies()
 		a.repairer.repairNetwork(r.Endpoint.Network)
 		signal(a.compareSoon) // other networks' objects are gone, too
 		err = a.apply(r, pod)
@@ -222,6 +223,9 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 	if err == nil {
 		conf, err = a.resolvConfFor(n, r)
 	}
+	if err == nil {
+		err = a.policies.accepts("attach", n, e)
+	}
 	if err == nil && !req.DryRun {
 		if err = a.lanDevices.noteParent(&r); err == nil {
 			err = a.makeEndpoint(ctx, r, pod, conf, t)
@@ -267,12 +271,16 @@ func (a *Agent) makeEndpoint(ctx context.Context, r record, pod kernel.Pod, conf
 		return err
 	}
 	a.records.add(r, intentAttach)
-	if err := a.ledger.putIntent(r, intentAttach); err != nil {
+	r, err := a.guard(r)
+	if err == nil {
+		err = a.ledger.putIntent(r, intentAttach)
+	}
+	if err != nil {
 		a.forgetInMemory(r)
 		return err
 	}
 	a.flows.waitForgotten(r.Endpoint)
-	err := a.holds.hold(r, pod)
+	err = a.holds.hold(r, pod)
 	if err == nil {
 		err = a.applyMissing(r, pod)
 	}

@@ -11,7 +11,9 @@ import (
 // each that wants it.
 func (a *Agent) checkAll() ([]heddle.Finding, error) {
 	networks, records := a.networks.copies(), a.records.filter(notPending)
+	policies := a.policies.state()
 	var wanted unionBuilder
+	wanted.add(policies)
 	for _, n := range networks {
 		wanted.add(n.plan.Host)
 	}
@@ -23,7 +25,7 @@ func (a *Agent) checkAll() ([]heddle.Finding, error) {
 		return nil, err
 	}
 	differs := byKey(drift)
-	var all []heddle.Finding
+	all := findings(policyOwner, remedyRepair, differs.among(policies))
 	for _, n := range networks {
 		all = append(all, findings("network "+n.Name, remedyRepair, differs.among(n.plan.Host))...)
 	}

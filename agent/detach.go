@@ -142,4 +142,5 @@ func (a *Agent) forgetInMemory(r record) {
 	a.wanted.dropRecord(r)
 	a.records.remove(r)
 	a.quarantine.forget(r.Endpoint.ID)
+	a.policies.refresh() // what fails is told, and tried again
 }

@@ -175,6 +175,7 @@ func (a *Agent) tellOfAddress(old, next record) {
 	a.log.Warn("the address of an endpoint has changed with its DHCP lease", "endpoint", next.Endpoint.ID, "was", old.Endpoint.Addrs,
 		"is", next.Endpoint.Addrs, "why", cmp.Or(l.Trouble, "granted by server "+l.Server.String()))
 	a.flows.forgetFlows(old.Endpoint, next.Endpoint)
+	a.policiesSoon()
 	a.networks.endpointEvent(events.Updated, next.Endpoint)
 }
 

@@ -87,6 +87,9 @@ func (a *Agent) changeFurther(ctx context.Context, op string, id heddle.Endpoint
 		a.giveFurther(n, wanted, old.Endpoint)
 		return heddle.Endpoint{}, err
 	}
+	if err := a.policies.refresh(); err != nil {
+		return heddle.Endpoint{}, err
+	}
 	a.endFurther(n, old.Endpoint, next.Endpoint)
 	return next.withPort(), nil
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/events"
@@ -32,6 +33,13 @@ func (a *Agent) Label(ctx context.Context, id heddle.EndpointID, change heddle.L
 	}
 	next := old
 	next.Endpoint.Labels, next.Request.Labels = labels, labels
+	n, err := a.networks.ofEndpoint(old.Endpoint)
+	if err == nil {
+		err = a.policies.accepts("label", n, next.Endpoint)
+	}
+	if err != nil {
+		return heddle.Endpoint{}, err
+	}
 	if err := a.trip.step("ledger labels"); err != nil {
 		return heddle.Endpoint{}, err
 	}
@@ -39,6 +47,13 @@ func (a *Agent) Label(ctx context.Context, id heddle.EndpointID, change heddle.L
 		return heddle.Endpoint{}, err
 	}
 	a.records.put(next)
+	if err := a.policies.refresh(); err != nil {
+		a.records.put(old)
+		return heddle.Endpoint{}, errors.Join(err, a.ledger.putRecord(old))
+	}
+	if next, err = a.fitGuard(n, next); err != nil {
+		return heddle.Endpoint{}, err
+	}
 	a.networks.endpointEvent(events.Updated, next.Endpoint)
 	return next.withPort(), nil
 }

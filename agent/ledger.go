@@ -62,6 +62,7 @@ const (
 
 var (
 	bucketNetworks   = []byte("networks")   // disk: id -> Network
+	bucketPolicies   = []byte("policies")   // disk: name -> Policy
 	bucketCursors    = []byte("cursors")    // disk: network/family -> next address
 	bucketMeta       = []byte("meta")       // boot: "boot-id"
 	bucketEndpoints  = []byte("endpoints")  // boot: endpoint id -> record
@@ -74,7 +75,7 @@ var (
 func openLedger(stateDir, runDir, bootID string) (*ledger, error) {
 	disk, err := openFile(filepath.Join(stateDir, "heddle.db"), false, bucketNetworks, bucketCursors)
 	if err == nil {
-		err = addBuckets(disk, bucketPools, bucketLeases) // files of older agents lack them
+		err = addBuckets(disk, bucketPools, bucketLeases, bucketPolicies) // files of older agents lack them
 	}
 	if err != nil {
 		return nil, err

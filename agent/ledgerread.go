@@ -7,6 +7,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/policy"
 )
 
 // ledgerContents is all that the ledger has when the agent starts.
@@ -17,6 +18,7 @@ type ledgerContents struct {
 	networkStates map[string]networkState // network id -> its state
 	leases        map[string]Lease
 	pools         map[string]Pool
+	policies      policy.Policies
 	unclaimed     bool // the kernel has objects of endpoints whose records are lost
 }
 
@@ -37,6 +39,9 @@ func (l *ledger) all() (r ledgerContents, err error) {
 		return r, err
 	}
 	if r.leases, r.pools, err = l.leases(); err != nil {
+		return r, err
+	}
+	if r.policies, err = l.policies(); err != nil {
 		return r, err
 	}
 	r.networkStates = map[string]networkState{}

@@ -31,33 +31,35 @@ type (
 	atPlugs           [5]struct{}  // a NIC, by its token, that a provider plugs in or takes out
 	atNetworkLock     [6]struct{}  // a network, by ID, while the kernel makes, changes, repairs or removes it
 	atHostPathsUpdate [7]struct{}  // the paths to other hosts are made, repaired or removed
-	atLinks           [8]struct{}  // a link, by name, that several endpoints or networks want
-	atHolds           [9]struct{}  // the file of a namespace with a NIC, and what managers are told of a NIC
-	atTrial           [10]struct{} // a mode that is tried on this kernel
-	atFlowListing     [11]struct{} // the host's connections are listed
-	atView            [12]struct{} // the cluster's newest view is adopted
-	atReservations    [13]struct{} // leases and pools, with their records on disk
-	atBlocks          [14]struct{} // the blocks of shared networks, and addresses taken from them
-	atNetworks        [15]struct{} // the networks in memory; the tables in memory follow
-	atHost            [16]struct{}
-	atHostPaths       [17]struct{}
-	atRecords         [18]struct{}
-	atNICs            [19]struct{}
-	atParentPools     [20]struct{}
-	atPlugged         [21]struct{}
-	atQuarantine      [22]struct{}
-	atRemovals        [23]struct{}
-	atDefaults        [24]struct{}
-	atPorts           [25]struct{}
-	atIdentities      [26]struct{}
-	atProblems        [27]struct{}
-	atTrials          [28]struct{}
-	atStatusParts     [29]struct{}
-	atWanted          [30]struct{}
-	atJobs            [31]struct{}
-	atTasks           [32]struct{}
-	atOldFlows        [33]struct{}
-	atPeerPaths       [34]struct{}
-	atNames           [35]struct{}
-	atDHCP            [36]struct{} // who asks DHCP servers for which endpoint
+	atPolicies        [8]struct{}  // what the firewall has for policies is brought in line with them, and with the endpoints
+	atLinks           [9]struct{}  // a link, by name, that several endpoints or networks want
+	atHolds           [10]struct{} // the file of a namespace with a NIC, and what managers are told of a NIC
+	atTrial           [11]struct{} // a mode that is tried on this kernel
+	atFlowListing     [12]struct{} // the host's connections are listed
+	atView            [13]struct{} // the cluster's newest view is adopted
+	atReservations    [14]struct{} // leases and pools, with their records on disk
+	atBlocks          [15]struct{} // the blocks of shared networks, and addresses taken from them
+	atNetworks        [16]struct{} // the networks in memory; the tables in memory follow
+	atHost            [17]struct{}
+	atHostPaths       [18]struct{}
+	atRecords         [19]struct{}
+	atNICs            [20]struct{}
+	atParentPools     [21]struct{}
+	atPlugged         [22]struct{}
+	atQuarantine      [23]struct{}
+	atRemovals        [24]struct{}
+	atDefaults        [25]struct{}
+	atPorts           [26]struct{}
+	atIdentities      [27]struct{}
+	atProblems        [28]struct{}
+	atTrials          [29]struct{}
+	atStatusParts     [30]struct{}
+	atWanted          [31]struct{}
+	atJobs            [32]struct{}
+	atTasks           [33]struct{}
+	atOldFlows        [34]struct{}
+	atPeerPaths       [35]struct{}
+	atNames           [36]struct{}
+	atPolicyList      [38]struct{}
+	atDHCP            [37]struct{} // who asks DHCP servers for which endpoint
 )

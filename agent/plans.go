@@ -14,6 +14,7 @@ type plans struct {
 	networks  *register
 	records   *records
 	hostPaths *hostPaths
+	policies  *policies
 	wanted    *wantedObjects
 }
 
@@ -26,6 +27,7 @@ func (p *plans) union(without ...heddle.Finding) heddle.State {
 	}
 	var u unionBuilder
 	u.add(p.hostPaths.current().Host)
+	u.add(p.policies.state())
 	for _, n := range p.networks.copies() {
 		u.add(n.plan.Host)
 	}
@@ -43,6 +45,7 @@ func (p *plans) firewallBroken() bool {
 	for _, n := range p.networks.copies() {
 		u.add(heddle.State{Firewall: n.plan.Host.Firewall})
 	}
+	u.add(heddle.State{Firewall: p.policies.state().Firewall})
 	drift, err := p.kernel.Diff(heddle.Plan{Host: u.state}, nil)
 	return err != nil || len(drift) > 0
 }
@@ -57,7 +60,7 @@ func (p *plans) ownersOf(drift []kernel.Difference, unfinished map[heddle.Endpoi
 	for _, d := range drift {
 		keys[d.Key] = true
 	}
-	found := owners{hostPaths: wantsAny(p.hostPaths.current().Host, keys)}
+	found := owners{hostPaths: wantsAny(p.hostPaths.current().Host, keys), policies: wantsAny(p.policies.state(), keys)}
 	for _, n := range p.networks.copies() {
 		if wantsAny(n.plan.Host, keys) {
 			found.networks = append(found.networks, n.Network)
@@ -91,6 +94,7 @@ func (p *plans) usesFastPath() bool {
 
 type owners struct {
 	hostPaths bool
+	policies  bool
 	networks  []heddle.Network
 	endpoints []record
 }

@@ -41,7 +41,7 @@ func (a *Agent) recover() error {
 		if a.opt.Resolver == "" {
 			r = withoutAsks(r)
 		}
-		was.endpoints[i] = a.upToDate(r)
+		was.endpoints[i] = a.withGuard(a.upToDate(r), was.policies)
 	})
 	for i, r := range was.endpoints {
 		a.records.add(was.endpoints[i], undoable(was.intents[r.Endpoint.ID.String()]))
@@ -56,6 +56,7 @@ func (a *Agent) recover() error {
 	for _, b := range was.networkStates {
 		a.flows.forgetAddresses(slices.Collect(maps.Keys(b.freed))...)
 	}
+	a.policies.restore(was.policies)
 	if a.opt.Cluster != nil {
 		a.blocks.returnUnused()
 	}

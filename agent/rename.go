@@ -87,6 +87,7 @@ func (a *Agent) rename(n *network, next heddle.Network) error {
 	a.networks.endRenaming(n.ID)
 	if err == nil {
 		signal(a.viewAgain) // a network of the cluster may need the old name
+		a.policiesSoon()
 	}
 	return err
 }

@@ -18,6 +18,7 @@ type repairer struct {
 	networks       *register
 	records        *records
 	hostPaths      *hostPaths
+	policies       *policies
 	plans          *plans
 	problems       *problems
 	handovers      *handovers
@@ -60,6 +61,11 @@ func (m *repairer) reconcile() (repairs []<-chan struct{}) {
 	} else {
 		m.hostPaths.setError(nil)
 	}
+	if broken.policies { // first: until then ports are open
+		mend(policyOwner, work{}, m.repairPolicies)
+	} else {
+		m.problems.noteUnrepaired(policyOwner, m.policies.problem())
+	}
 	for _, n := range broken.networks {
 		mend(n.ID, work{network: n.Name}, func() { m.repairNetwork(n.ID) })
 	}
@@ -69,6 +75,9 @@ func (m *repairer) reconcile() (repairs []<-chan struct{}) {
 	}
 	return repairs
 }
+
+// repairPolicies restores missing parts of what policies need.
+func (m *repairer) repairPolicies() { m.putBack(policyOwner, m.policies.repair) }
 
 // repairNetwork restores missing parts of a network's plan, unless the network was deleted
 // meanwhile.

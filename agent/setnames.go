@@ -39,5 +39,12 @@ func (a *Agent) SetNames(id heddle.EndpointID, name string, aliases []string) er
 	}
 	a.records.put(next)
 	a.networks.endpointEvent(events.Updated, next.Endpoint)
-	return nil
+	if err := a.policies.refresh(); err != nil {
+		return err
+	}
+	n, err := a.networks.ofEndpoint(next.Endpoint)
+	if err == nil {
+		_, err = a.fitGuard(n, next)
+	}
+	return err
 }

@@ -86,6 +86,9 @@ func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
 			a.endForgotten()
 		})
 		a.defaults.retry(a.repairJobs)
+		if a.policies.unsettled.Load() {
+			a.policiesSoon()
+		}
 		a.replanUnplanned()
 		a.repairer.reconcile()
 		took, now := time.Since(began), time.Now()

@@ -44,11 +44,16 @@ var setTypes = map[string]SetType{
 	// the addresses whose packets an ICMP error from that port may be about
 	"bridge/quoted4": {Match: []string{TypeIfName, TypeQuoted4}},
 	"bridge/quoted6": {Match: []string{TypeIfName, TypeQuoted6}},
-	"bridge/who4":    {Match: []string{TypeGroup, TypeIPv4}, Value: []string{TypeMAC}},
-	"bridge/who6":    {Match: []string{TypeGroup, TypeNDTarget}, Value: []string{TypeMAC}},
-	"inet/macs":      {Match: []string{TypeIfName, TypeMAC}},
-	"inet/quoted4":   {Match: []string{TypeIfName, TypeQuoted4}},
-	"inet/quoted6":   {Match: []string{TypeIfName, TypeQuoted6}},
+	// ports with a policy, and the addresses of all endpoints of this host
+	"bridge/policed-out": {Match: []string{TypeIfName}, Value: []string{TypeVerdict}},
+	"bridge/policed-in":  {Match: []string{TypeIfName}, Value: []string{TypeVerdict}},
+	"bridge/guests4":     {Match: []string{TypeIPv4}},
+	"bridge/guests6":     {Match: []string{TypeIPv6}},
+	"bridge/who4":        {Match: []string{TypeGroup, TypeIPv4}, Value: []string{TypeMAC}},
+	"bridge/who6":        {Match: []string{TypeGroup, TypeNDTarget}, Value: []string{TypeMAC}},
+	"inet/macs":          {Match: []string{TypeIfName, TypeMAC}},
+	"inet/quoted4":       {Match: []string{TypeIfName, TypeQuoted4}},
+	"inet/quoted6":       {Match: []string{TypeIfName, TypeQuoted6}},
 	// what a routed endpoint may send, checked in one lookup; and who may ask the resolver by a device
 	// that the host has beside containers
 	"inet/sends4": {Match: []string{TypeIfName, TypeMAC, TypeIPv4}},
@@ -112,10 +117,24 @@ var setTypes = map[string]SetType{
 	"inet/taken": {Match: []string{TypeProto, TypePort}},
 }
 
+// groupTypes are the types of the sets of groups' addresses.
+var groupTypes = map[string]SetType{GroupPrefix + "4-": {Match: []string{TypeIPv4}}, GroupPrefix + "6-": {Match: []string{TypeIPv6}}}
+
 // TypeOf returns the type of one of our sets, such as "bridge", "macs".
 func TypeOf(family, set string) (SetType, bool) {
+	if begin := GroupPrefix + "4-"; family == "bridge" && len(set) > len(begin) {
+		if t, is := groupTypes[set[:len(begin)]]; is {
+			return t, true
+		}
+	}
 	t, ok := setTypes[family+"/"+set]
 	return t, ok
+}
+
+// Group is the set of a group's addresses of one family.
+func Group(name string) heddle.Firewall {
+	t, _ := TypeOf("bridge", name)
+	return heddle.Firewall{Family: "bridge", Kind: "set", Name: name, Spec: t.spec()}
 }
 
 func sets(family string, names ...string) []heddle.Firewall {

@@ -40,6 +40,14 @@ func TestCommandsGuide(t *testing.T) {
 	}
 }
 
+// TestPoliciesGuide types what docs/guides/policies.md says.
+func TestPoliciesGuide(t *testing.T) {
+	script := withAgent + guideBlocks(t, "policies.md", 1)
+	if alone(t) {
+		shell(t, script+"heddle audit\ntest -z \"$(heddle network list -q)\"\n")
+	}
+}
+
 // TestCrowdGuide types what docs/guides/crowd.md says. On a machine that is busy with other tests, a run may say that
 // it was late.
 func TestCrowdGuide(t *testing.T) {

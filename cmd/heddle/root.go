@@ -38,7 +38,7 @@ done. An error bears an id; 'heddle explain ID' has its story.`,
 	root.AddGroup(&cobra.Group{ID: groupNetworks, Title: "Networks and endpoints:"},
 		&cobra.Group{ID: groupHealth, Title: "Health:"}, &cobra.Group{ID: groupLabs, Title: "Labs:"})
 	for _, makeCommand := range []func(*session) *cobra.Command{
-		newNetwork, newAttach, newDetach, newEndpoint, newName, newHost, newPeer, newPath, newNIC,
+		newNetwork, newAttach, newDetach, newEndpoint, newName, newPolicy, newHost, newPeer, newPath, newNIC,
 		newStatus, newEvents, newCheck, newAudit, newGC, newDoctor, newExplain,
 		newLab, newBench, newCrowd,
 		newVersion, newCompletion, newDocs,

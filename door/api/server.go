@@ -75,6 +75,7 @@ func NewServer(a *agent.Agent, log *slog.Logger) *Server {
 	s.mux.HandleFunc("GET "+client.PathStatus, withoutBody(func(*http.Request) (any, error) { return a.Status(), nil }))
 	s.mux.HandleFunc("GET "+client.PathNames, withoutBody(s.names))
 	s.handlePeers()
+	s.handlePolicies()
 	s.handleEvents()
 	s.mux.HandleFunc("POST "+client.PathGC, withBody(s.gc))
 	return s

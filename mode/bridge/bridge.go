@@ -47,6 +47,9 @@ func (Mode) NeedsSubnet() bool { return true }
 // WiresTAPs is true: a port of a bridge can be a TAP device.
 func (Mode) WiresTAPs() bool { return true }
 
+// GuardsPorts is true: all that a container sends and receives passes its port.
+func (Mode) GuardsPorts() bool { return true }
+
 // Check refuses networks without a subnet, and unknown options.
 func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	if len(n.Subnets) == 0 {
