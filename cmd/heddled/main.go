@@ -49,6 +49,9 @@ func main() {
 // run opens the cluster, serves until the context ends, and leaves all networks in place.
 func run(ctx context.Context, c config) error {
 	log, err := c.logger(os.Stderr)
+	if err == nil {
+		err = enterVPC(c.VPC)
+	}
 	if err != nil {
 		return err
 	}
