@@ -22,7 +22,7 @@ func Delete(ctx context.Context, name string) (existed bool, err error) {
 // DeleteCommands are what Delete does, as a person could type it.
 func DeleteCommands(ctx context.Context, name string) (commands []string, err error) {
 	_, err = locked(ctx, name, func() error {
-		commands = []string{heddle.CommandLine([]string{"ip", "netns", "delete", pinPrefix + name}), heddle.CommandLine([]string{"rm", "-r", "-f", RunDir(name), StateDir(name)})}
+		commands = []string{heddle.CommandLine([]string{"ip", "netns", "delete", heddle.PrefixVPCNetns + name}), heddle.CommandLine([]string{"rm", "-r", "-f", RunDir(name), StateDir(name)})}
 		return nil
 	})
 	return commands, err

@@ -13,23 +13,21 @@ import (
 )
 
 const (
-	// runDirs and stateDirs have a folder for each VPC's agent, pins the files of namespaces, as ip-netns(8) has them.
-	runDirs, stateDirs, pins = "/run/heddle/vpc", "/var/lib/heddle/vpc", "/run/netns"
-	// pinPrefix is our mark: whose name begins with it is a VPC's.
-	pinPrefix = "heddle-vpc-"
+	// runDirs and stateDirs have a folder for each VPC's agent.
+	runDirs, stateDirs = "/run/heddle/vpc", "/var/lib/heddle/vpc"
 )
 
 // RunDir and StateDir are the folders of the VPC's agent, Socket is where it listens, Netns is the file of its namespace.
 func RunDir(name string) string   { return filepath.Join(runDirs, name) }
 func StateDir(name string) string { return filepath.Join(stateDirs, name) }
 func Socket(name string) string   { return filepath.Join(RunDir(name), "heddle.sock") }
-func Netns(name string) string    { return filepath.Join(pins, pinPrefix+name) }
+func Netns(name string) string    { return heddle.VPCNetns(name) }
 
 // List returns the names of the VPCs of this host: those that have a namespace, and those that have a state folder, whose agents have not
 // run since the boot.
 func List() ([]string, error) {
 	var all []string
-	for dir, prefix := range map[string]string{pins: pinPrefix, stateDirs: ""} {
+	for dir, prefix := range map[string]string{filepath.Dir(heddle.VPCNetns("")): heddle.PrefixVPCNetns, stateDirs: ""} {
 		entries, err := os.ReadDir(dir)
 		if err != nil && !os.IsNotExist(err) {
 			return nil, heddle.Wrap(heddle.NoPermission, "list VPCs in", dir, err, "run it as root")

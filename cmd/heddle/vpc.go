@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/door/client"
 	"github.com/heddle-network/heddle/vpc"
 )
 
@@ -24,7 +23,7 @@ networks are isolated until 'heddle network allow' joins two.
 
 Each command with --vpc NAME asks the agent of that VPC. Virtual machines have NICs of it by
 'heddle nic serve', on the network red/lan.`},
-		newVPCList(s), newVPCDelete(s))
+		newVPCList(s), newVPCPeer(s), newVPCUnpeer(s), newVPCDelete(s))
 }
 
 // vpcStatus is a VPC, as far as its agent answers.
@@ -34,15 +33,24 @@ type vpcStatus struct {
 	Netns    string           `json:"netns"`
 	Socket   string           `json:"socket"`
 	Networks []heddle.Network `json:"networks"`
+	// Peers are the VPCs whose networks it has as its own.
+	Peers []string `json:"peers"`
 }
 
 func (s *session) vpcs(ctx context.Context) ([]vpcStatus, error) {
 	names, err := vpc.List()
 	all := []vpcStatus{}
 	for _, name := range names {
-		v := vpcStatus{Name: name, Netns: vpc.Netns(name), Socket: vpc.Socket(name), Networks: []heddle.Network{}}
-		if found, err := client.New(v.Socket).Networks(ctx); err == nil {
-			v.Answers, v.Networks = true, append(v.Networks, found...)
+		v := vpcStatus{Name: name, Netns: vpc.Netns(name), Socket: vpc.Socket(name), Networks: []heddle.Network{}, Peers: []string{}}
+		if found, err := vpcAgent(name).Networks(ctx); err == nil {
+			v.Answers = true
+			for _, n := range found {
+				if peer := vpc.PeerOf(n); peer != "" {
+					v.Peers = append(v.Peers, peer)
+				} else {
+					v.Networks = append(v.Networks, n)
+				}
+			}
 		}
 		all = append(all, v)
 	}
@@ -87,9 +95,9 @@ func (s *session) vpcTable(w io.Writer, all []vpcStatus) error {
 		for _, n := range v.Networks {
 			networks = append(networks, strings.TrimSpace(fmt.Sprint(n.Name, " ", joinList(n.Subnets))))
 		}
-		rows = append(rows, []string{s.brief(v.Name), state, strings.Join(networks, ", "), v.Netns})
+		rows = append(rows, []string{s.brief(v.Name), state, strings.Join(networks, ", "), strings.Join(v.Peers, ", ")})
 	}
-	return writeTable(w, s.width(), []string{"name", "agent", "networks", "netns"}, rows)
+	return writeTable(w, s.width(), []string{"name", "agent", "networks", "peers"}, rows)
 }
 
 func newVPCDelete(s *session) *cobra.Command {

@@ -7,6 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/mode"
+	"github.com/heddle-network/heddle/mode/peering"
 	"github.com/heddle-network/heddle/vpc"
 )
 
@@ -33,6 +35,14 @@ func (c *config) forVPC() error {
 	}
 	c.Store, c.DockerSocket, c.DockerHost = "none", "none", "none"
 	return nil
+}
+
+// modes are those of the agent's networks. Peerings are a VPC's.
+func (c config) modes() []heddle.Mode {
+	if c.VPC == "" {
+		return mode.All()
+	}
+	return append(mode.All(), peering.Mode{VPC: c.VPC})
 }
 
 // enterVPC has this process executed again in the namespace of the VPC, unless it is there. The kernel keeps the namespace of the thread that

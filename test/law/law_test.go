@@ -95,7 +95,7 @@ var rules = []rule{
 		"NIC managers are told by files, providers by their own sockets"},
 	{"nic/aliyun", []string{module, module + "/nic", module + "/yamlfile", "golang.org/x/time", "go4.org/netipx", "github.com/alibabacloud-go", "github.com/aliyun/credentials-go", "github.com/cenkalti/backoff"}, "a cloud's libraries are for the cloud alone"},
 	{"nic/libvirt", []string{module, module + "/nic", "github.com/digitalocean/go-libvirt"}, "a domain is plugged without knowing who asked"},
-	{"vpc", []string{module, "golang.org/x/sys"}, "a VPC is a namespace and folders, whoever works in it"},
+	{"vpc", []string{module, module + "/door/client", "golang.org/x/sys"}, "a VPC is a namespace and folders, and its agent is asked as by every program"},
 	{"nic/ports", []string{module, module + "/door/client", module + "/events", module + "/frames", module + "/nic", module + "/vpc"}, "ports are made by the agent, which is asked as by every program"},
 	{"nic/remote", []string{module, module + "/nic"}, "a program that asks for NICs must not contain what plugs them"},
 	{"nic/service", []string{module, module + "/door/wire", module + "/durable", module + "/nic", module + "/yamlfile", "golang.org/x/net", "golang.org/x/time"},

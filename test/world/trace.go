@@ -80,7 +80,7 @@ func (n Netns) Traces(t testing.TB) []string {
 		command string
 		marks   []string
 	}{
-		{"ip -o link", []string{": " + heddle.PrefixBridge, ": " + heddle.PrefixPort, ": " + heddle.PrefixTrunk, ": " + heddle.PrefixTunnel, ": " + heddle.PrefixShim}},
+		{"ip -o link", []string{": " + heddle.PrefixBridge, ": " + heddle.PrefixPort, ": " + heddle.PrefixTrunk, ": " + heddle.PrefixTunnel, ": " + heddle.PrefixShim, ": " + heddle.PrefixPeering}},
 		{"ip -4 route show table all", []string{protocol}},
 		{"ip -6 route show table all", []string{protocol}},
 		{"ip -4 rule", []string{protocol}},
