@@ -32,12 +32,26 @@ func Inside(name string) bool {
 
 // Do runs a function in the network namespace of a file, on a thread of its own.
 func Do(netns string, f func() error) error {
+	return apart(func() error {
+		if err := enter(netns); err != nil {
+			return err
+		}
+		return f()
+	})
+}
+
+// apart runs a function on a thread that may leave its namespace, and brings the thread back. A thread that cannot come back ends.
+func apart(f func() error) error {
 	done := make(chan error)
 	go func() {
-		runtime.LockOSThread() // the thread ends with the goroutine
-		err := enter(netns)
+		runtime.LockOSThread()
+		home, err := os.Open("/proc/thread-self/ns/net")
 		if err == nil {
+			defer home.Close()
 			err = f()
+			if unix.Setns(int(home.Fd()), unix.CLONE_NEWNET) == nil {
+				runtime.UnlockOSThread()
+			}
 		}
 		done <- err
 	}()
@@ -92,9 +106,7 @@ func pin(name string) error {
 	if err := os.WriteFile(file, nil, 0o444); err != nil {
 		return err
 	}
-	done := make(chan error)
-	go func() {
-		runtime.LockOSThread() // the thread ends with the goroutine
+	return apart(func() error {
 		err := os.NewSyscallError("unshare", unix.Unshare(unix.CLONE_NEWNET))
 		if err == nil {
 			err = raiseLoopback()
@@ -102,9 +114,8 @@ func pin(name string) error {
 		if err == nil {
 			err = os.NewSyscallError("mount", unix.Mount("/proc/thread-self/ns/net", file, "", unix.MS_BIND, ""))
 		}
-		done <- err
-	}()
-	return <-done
+		return err
+	})
 }
 
 // raiseLoopback brings lo up in the calling thread's namespace (netdevice(7)).

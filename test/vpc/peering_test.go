@@ -183,10 +183,12 @@ func peeringAttacks(t *testing.T, c *cloud, addrs map[string][]netip.Addr) {
 	// what root of VPC red's namespace sends by the link: blue takes red's addresses alone, wherever they are for
 	link, mac := heddle.PeeringLink("red", "blue")
 	_, far := heddle.PeeringLink("blue", "red")
-	for from, passes := range map[string]bool{"10.1.0.44": true, "10.1.2.1": false, "10.2.0.44": false, "10.3.0.44": false, "169.254.104.1": false, "127.0.0.1": false} {
+	for from, passes := range map[string]bool{"10.1.0.44": true, "10.1.2.1": false, "10.2.0.44": false, "10.3.0.44": false, "169.254.104.1": false, "127.0.0.1": false,
+		"fd01::44": true, "fd01:1::44": false, "fd02::44": false, "fd03::44": false, "fe80::1": false} {
 		arrive := c.machines["b1"].Capture(t, "eth0")
 		mark := "mark of " + from + " "
-		c.netns("red").Send(t, link, datagram(t, mac, far, netip.MustParseAddr(from), addrs["b1"][0], mark), datagram(t, mac, far, netip.MustParseAddr("10.1.0.45"), addrs["b1"][0], "last"))
+		source := netip.MustParseAddr(from)
+		c.netns("red").Send(t, link, datagram(t, mac, far, source, own(addrs["b1"], source), mark), datagram(t, mac, far, netip.MustParseAddr("10.1.0.45"), addrs["b1"][0], "last"))
 		arrive.Await(1, world.Contains("last"))
 		if got := arrive.Has(world.Contains(mark)); got != passes {
 			t.Errorf("a packet from %s has passed: %v", from, got)
@@ -208,8 +210,15 @@ func peeringAttacks(t *testing.T, c *cloud, addrs map[string][]netip.Addr) {
 // datagram is a UDP packet to port 9.
 func datagram(t *testing.T, mac, to heddle.MAC, from, at netip.Addr, text string) []byte {
 	hw := func(m heddle.MAC) net.HardwareAddr { return net.HardwareAddr(m.Bytes()) }
-	ip := &layers.IPv4{Version: 4, TTL: 64, Protocol: layers.IPProtocolUDP, SrcIP: from.AsSlice(), DstIP: at.AsSlice()}
 	udp := &layers.UDP{SrcPort: 9, DstPort: 9}
+	ether := &layers.Ethernet{SrcMAC: hw(mac), DstMAC: hw(to), EthernetType: layers.EthernetTypeIPv4}
+	if from.Is6() {
+		ether.EthernetType = layers.EthernetTypeIPv6
+		ip := &layers.IPv6{Version: 6, HopLimit: 64, NextHeader: layers.IPProtocolUDP, SrcIP: from.AsSlice(), DstIP: at.AsSlice()}
+		cell.Must(t, udp.SetNetworkLayerForChecksum(ip))
+		return world.Build(t, []gopacket.SerializableLayer{ether, ip, udp, gopacket.Payload(text)}...)
+	}
+	ip := &layers.IPv4{Version: 4, TTL: 64, Protocol: layers.IPProtocolUDP, SrcIP: from.AsSlice(), DstIP: at.AsSlice()}
 	cell.Must(t, udp.SetNetworkLayerForChecksum(ip))
-	return world.Build(t, []gopacket.SerializableLayer{&layers.Ethernet{SrcMAC: hw(mac), DstMAC: hw(to), EthernetType: layers.EthernetTypeIPv4}, ip, udp, gopacket.Payload(text)}...)
+	return world.Build(t, []gopacket.SerializableLayer{ether, ip, udp, gopacket.Payload(text)}...)
 }
