@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -95,9 +96,22 @@ func (s *session) vpcTable(w io.Writer, all []vpcStatus) error {
 		for _, n := range v.Networks {
 			networks = append(networks, strings.TrimSpace(fmt.Sprint(n.Name, " ", joinList(n.Subnets))))
 		}
-		rows = append(rows, []string{s.brief(v.Name), state, strings.Join(networks, ", "), strings.Join(v.Peers, ", ")})
+		rows = append(rows, []string{s.brief(v.Name), state, strings.Join(networks, ", "), strings.Join(s.peersOf(v, all), ", ")})
 	}
 	return writeTable(w, s.width(), []string{"name", "agent", "networks", "peers"}, rows)
+}
+
+// peersOf names the VPC's peers. A peering that the other VPC does not have passes nothing.
+func (s *session) peersOf(v vpcStatus, all []vpcStatus) (names []string) {
+	for _, peer := range v.Peers {
+		mutual := slices.ContainsFunc(all, func(o vpcStatus) bool { return o.Name == peer && slices.Contains(o.Peers, v.Name) })
+		if name := s.brief(peer); mutual {
+			names = append(names, name)
+		} else {
+			names = append(names, name+" (not from there)")
+		}
+	}
+	return names
 }
 
 func newVPCDelete(s *session) *cobra.Command {

@@ -89,6 +89,12 @@ func (c *cloud) network(in, name string, subnets ...string) {
 	cell.Must(c.t, err)
 }
 
+// heddle runs a shell script that calls heddle, and returns what it printed.
+func (c *cloud) heddle(t *testing.T, script string, args ...any) string {
+	t.Helper()
+	return cell.Sh(t, "PATH="+filepath.Dir(cell.Build(t, "heddle"))+":$PATH\n"+script, args...)
+}
+
 // netns is the namespace of a VPC ("": the host's).
 func (c *cloud) netns(in string) world.Netns {
 	if in == "" {

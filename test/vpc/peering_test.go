@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,8 +72,16 @@ func TestPeering(t *testing.T) {
 	together("r2", "r1")
 	cell.Must(t, of("red").Disallow(ctx, "lan", "db"))
 
-	for range 2 {
-		cell.Must(t, vpc.Peer(ctx, of, "red", "blue"))
+	// what a person could type, and then the command, which finds it done
+	c.heddle(t, "%s", c.heddle(t, "heddle vpc peer red blue --dry-run"))
+	if said := c.heddle(t, "heddle vpc list; heddle vpc list -q"); !strings.Contains(said, "lan 10.2.0.0/24,fd02::/64") || !strings.Contains(said, "grey\nred") || strings.Contains(said, "down") {
+		t.Errorf("the VPCs are\n%s", said)
+	}
+	networks, err := of("red").Networks(ctx)
+	cell.Must(t, err)
+	c.heddle(t, "heddle vpc peer red blue")
+	if again, err := of("red").Networks(ctx); err != nil || len(again) != 3 || !slices.EqualFunc(again, networks, func(a, b heddle.Network) bool { return a.ID == b.ID }) {
+		t.Errorf("peered again, red has %+v, %v; before %+v", again, err, networks)
 	}
 	cell.Must(t, vpc.Peer(ctx, of, "green", "blue"))
 	together("r1", "b1")
@@ -139,6 +148,9 @@ func TestPeering(t *testing.T) {
 		together("r1", "b1")
 		together("r2", "b2")
 	})
+	if said := c.heddle(t, "heddle vpc unpeer red blue --dry-run"); said != "heddle --vpc blue network delete vpc-red\nheddle --vpc red network delete vpc-blue" {
+		t.Errorf("unpeer would type\n%s", said)
+	}
 	for pair, existed := range map[[2]string]bool{{"red", "blue"}: true, {"blue", "green"}: true, {"red", "green"}: false} {
 		if got, err := vpc.Unpeer(ctx, of, pair[0], pair[1]); got != existed || err != nil {
 			t.Errorf("%v end: %v, %v", pair, got, err)
