@@ -54,7 +54,7 @@ func (s *session) globalFlags(root *cobra.Command) {
 	f.StringVar(&s.socket, "socket", s.socket, "`path` of the agent's socket (environment: HEDDLE_SOCKET)")
 	f.Lookup("socket").DefValue = client.DefaultSocket // the same text in every environment
 	f.Func("vpc", "ask the agent of this `VPC` of the hypervisor, and not the host's", func(name string) error {
-		s.socket = vpc.Socket(name)
+		s.socket, s.vpc = vpc.Socket(name), name
 		return heddle.CheckVPCName(name)
 	})
 	root.RegisterFlagCompletionFunc("vpc", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

@@ -26,6 +26,8 @@ type processEnv struct {
 type session struct {
 	processEnv
 	socket string
+	// vpc is the VPC whose agent is asked; "" for the host's.
+	vpc    string
 	format string
 	// argsAccepted says that cobra has accepted the arguments: errors from then on are not errors
 	// of usage.

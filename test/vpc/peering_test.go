@@ -101,6 +101,9 @@ func TestPeering(t *testing.T) {
 				t.Errorf("%v: %v", pair, err)
 			}
 		}
+		if _, err := of("red").Attach(ctx, heddle.AttachRequest{Network: vpc.PeeringName("blue"), ID: heddle.EndpointID{Container: "c", IfName: "eth9"}, Netns: c.machines["r2"].Path}); !errors.Is(err, heddle.BadArgument.Sentinel()) {
+			t.Errorf("a container of red on blue's networks: %v", err)
+		}
 		if all, err := of("grey").Networks(ctx); err != nil || len(all) != 1 {
 			t.Errorf("grey has %v, %v", all, err)
 		}
