@@ -57,7 +57,7 @@ func newCloud(t *testing.T, vpcs []string, networks map[string][]string) *cloud 
 }
 
 // start starts the agent of a VPC ("": the host's), for the first time or again.
-func (c *cloud) start(name string) *cell.Agent {
+func (c *cloud) start(name string, env ...string) *cell.Agent {
 	c.t.Helper()
 	old, flags, dir := c.agents[name], []string(nil), ""
 	if old != nil {
@@ -72,7 +72,7 @@ func (c *cloud) start(name string) *cell.Agent {
 			c.t.Fatal(err)
 		}
 	}
-	a, err := cell.TryStartWith(c.t, dir, flags)
+	a, err := cell.TryStartWith(c.t, dir, flags, env...)
 	cell.Must(c.t, err)
 	c.agents[name] = a
 	return a
