@@ -51,7 +51,7 @@ export HEDDLE_TEST_PROGRAMS ?= $(CURDIR)/bin/test
 # Caches lie outside the repository.
 export HEDDLE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/heddle
 
-.PHONY: flaky bench-paths bench-docker bench-resolver docker-plugin docker-engine help build generate deps vm-kernels cni-plugins podman-packages cri-modules test test-pure test-most test-guests test-later test-own test-machines test-first test-raced race lock-order lint demo bench-attach bench-many soak man install uninstall deb vm-systemd vm-managers clean
+.PHONY: flaky bench-paths bench-docker bench-resolver docker-plugin docker-engine help build generate deps vm-kernels cni-plugins packages cri-modules test test-pure test-most test-guests test-later test-own test-machines test-first test-raced race lock-order lint demo bench-attach bench-many soak man install uninstall deb vm-systemd vm-managers clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -69,8 +69,8 @@ vm-kernels: ## fetch Debian's kernels 6.1 and 6.12 for the virtual machine tests
 cni-plugins: ## build the reference CNI plugins for tests and comparison
 	@packaging/cni/fetch-plugins.sh
 
-podman-packages: ## fetch Debian 13's Podman, with all that it depends on, for tests
-	@test/vm/fetch.sh podman >/dev/null
+packages: ## fetch Debian's packages that tests run and nobody installs: Podman 13, crun, DHCP servers, NetworkManager
+	@test/vm/fetch.sh podman crun dhcp networkmanager >/dev/null
 
 cri-modules: ## fetch the modules of the tests' CRI client, which is a module of its own
 	@cd test/runtimes/cri && $(GO) mod download
@@ -96,7 +96,7 @@ test-pure: ## the tests that need no root: seconds
 	    GOARCH=386 GO386=softfloat $(GO) test -run '^TestSame$$' ./crowd/plan; \
 	    else echo "left out: the draws with GOARCH=386, as this processor has no sse2"; fi
 
-test: deps build vm-kernels cni-plugins podman-packages cri-modules lint ## everything this machine can run
+test: deps build vm-kernels cni-plugins packages cri-modules lint ## everything this machine can run
 	@echo "running all tests; what cannot run here is listed at the end"
 	@$(GO) build -o bin/test/report ./test/report
 	@bin/test/report <(make -s test-guests; make -s test-later) <(make -s test-most) <(make -s test-own) <(make -s test-machines) <(make -s test-first; make -s test-raced)
@@ -124,14 +124,14 @@ test-raced:
 ifneq ($(filter flaky,$(MAKECMDGOALS)),)
 $(if $(strip $(PKG)),,$(error say of what: make flaky PKG=./test/modes))
 endif
-flaky: deps build vm-kernels cni-plugins podman-packages cri-modules ## N runs of a package or of one of its tests: make flaky N=10 PKG=./test/modes RUN=TestFirstPacket
+flaky: deps build vm-kernels cni-plugins packages cri-modules ## N runs of a package or of one of its tests: make flaky N=10 PKG=./test/modes RUN=TestFirstPacket
 	@for i in $$(seq $(or $(N),10)); do $(GO) test $(EACH) -run '$(RUN)' $(PKG); done | $(GO) run ./test/report
 
-race: deps build cni-plugins podman-packages cri-modules ## the race detector over every package, without guests (needs gcc; an hour)
+race: deps build cni-plugins packages cri-modules ## the race detector over every package, without guests (needs gcc; an hour)
 	CGO_ENABLED=1 $(GO) test -race -timeout 75m -count=1 -p $(AT_ONCE) ./...
 
 # Not at once with the race detector: who checks the order puts all locks into one, which hides races.
-lock-order: deps build cni-plugins podman-packages cri-modules ## the order of the agent's locks, checked in every package's tests
+lock-order: deps build cni-plugins packages cri-modules ## the order of the agent's locks, checked in every package's tests
 	$(GO) test -tags lockorder -timeout 75m -count=1 -p $(AT_ONCE) ./...
 
 soak: build ## the full-scale forms: hours

@@ -42,8 +42,19 @@ type PluggedNIC struct {
 	// Closed are destinations that the container must not reach by the NIC, such as a cloud's metadata service: it gives whoever asks the
 	// credentials of the machine.
 	Closed []netip.Prefix `json:"closed,omitempty"`
+	// Passes are the addresses that the port behind the NIC lets pass, if the container's address comes from a DHCP server there: none but
+	// these, or any of a family that has none here. Otherwise they are the container's addresses.
+	Passes []netip.Prefix `json:"passes,omitempty"`
 	// Left is when another machine let go of it, if it was taken over from there. It is not recorded.
 	Left time.Time `json:"-"`
+}
+
+// PortAddrs are the addresses that the port behind an endpoint's plugged NIC lets pass.
+func (e Endpoint) PortAddrs() []netip.Prefix {
+	if e.DHCP != nil && e.NIC != nil && e.NIC.Plugged != nil {
+		return e.NIC.Plugged.Passes
+	}
+	return e.Addrs
 }
 
 func (n NIC) Key() string { return "nic/" + n.Name }

@@ -189,14 +189,15 @@ func (a *Agent) apply(r record, pod kernel.Pod) error {
 // attachNew makes an endpoint. earlier are the ports that it had in a namespace that is gone.
 func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequest, pod kernel.Pod,
 	earlier []heddle.PortMapping, t *task) (reply heddle.AttachReply, err error) {
-	if giver, ok := n.mode.(heddle.NICGiver); ok && giver.PlugsOn(n.Network) != "" {
+	if n.plugsOn() != "" {
 		t.waitFor("a NIC from its provider")
 	}
 	if n.Shared {
 		t.waitFor("an address from the cluster")
 	}
-	if n.FromDHCP() {
-		t.waitFor("a DHCP server on the LAN of " + n.Parent)
+	_, givesNICs := n.mode.(heddle.NICGiver)
+	if n.FromDHCP() && !givesNICs {
+		t.waitFor("a DHCP server on " + n.Parent)
 	}
 	e, err := a.claim(ctx, n, a.blocks.withMovedAddresses(n, req), pod, earlier)
 	t.waitFor("the kernel")
@@ -223,7 +224,7 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 	}
 	if err == nil && !req.DryRun {
 		if err = a.lanDevices.noteParent(&r); err == nil {
-			err = a.makeEndpoint(ctx, r, pod, conf)
+			err = a.makeEndpoint(ctx, r, pod, conf, t)
 		}
 	}
 	var dark time.Duration
@@ -260,7 +261,7 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 
 // makeEndpoint records the intent, applies the plan, and records the result. After an error
 // nothing is left.
-func (a *Agent) makeEndpoint(ctx context.Context, r record, pod kernel.Pod, conf *resolvConf) error {
+func (a *Agent) makeEndpoint(ctx context.Context, r record, pod kernel.Pod, conf *resolvConf, t *task) error {
 	defer a.activity.begin()()
 	if err := a.trip.step("ledger intent attach"); err != nil {
 		return err
@@ -276,7 +277,7 @@ func (a *Agent) makeEndpoint(ctx context.Context, r record, pod kernel.Pod, conf
 		err = a.applyMissing(r, pod)
 	}
 	if err == nil && r.Endpoint.NIC != nil {
-		r, err = a.leaseOnNIC(ctx, r, pod)
+		r, err = a.leaseOnNIC(ctx, r, pod, t)
 	}
 	if err == nil {
 		err = a.lanDevices.noteDevice(r.Endpoint.ID, pod)

@@ -20,7 +20,7 @@ import (
 func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest, pod kernel.Pod,
 	earlier []heddle.PortMapping) (e heddle.Endpoint, err error) {
 	giver, givesNICs := n.mode.(heddle.NICGiver)
-	if req.MoveFrom != "" && (!givesNICs || giver.PlugsOn(n.Network) == "") {
+	if req.MoveFrom != "" && n.plugsOn() == "" {
 		return heddle.Endpoint{}, heddle.Errorf(heddle.BadOption, "attach endpoint", req.ID.String()+" to network "+n.Name, "no NICs are plugged in for the network, so none can move to it",
 			"leave --move-from out, or use a network of mode direct with --opt plug=NETWORK")
 	}

@@ -38,7 +38,7 @@ type dhcpLeases struct {
 
 // acquire asks the LAN for a lease until the context ends: of the wanted address, if there is one, or another.
 func (d *dhcpLeases) acquire(ctx context.Context, n *network, e heddle.Endpoint, want netip.Addr) (heddle.DHCPLease, error) {
-	m := dhcp.NewMachine(d.identity(n, e), d.refusal(n, e.ID))
+	m := dhcp.NewMachine(d.identity(n, e), d.refusal(n, e))
 	m.Want(want)
 	return d.begin(n, e, m, d.newSix(n, e)).Await(ctx, e.ID)
 }
@@ -63,6 +63,13 @@ func (d *dhcpLeases) identity(n *network, e heddle.Endpoint) dhcp.Identity {
 	f, fixed := n.mode.(heddle.FixedMAC)
 	id.SharesMAC = fixed && f.MAC(d.host.now(), n.Network) != ""
 	id.Beside = !id.SharesMAC && e.NIC == nil
+	if e.NIC != nil && e.NIC.Plugged != nil {
+		for _, p := range e.NIC.Plugged.Passes {
+			if p.Addr().Is4() {
+				id.Only = p.Addr()
+			}
+		}
+	}
 	return id
 }
 
@@ -72,7 +79,7 @@ func (d *dhcpLeases) resume(n *network, e heddle.Endpoint) {
 	if e.DHCP != nil {
 		was = *e.DHCP
 	}
-	d.begin(n, e, dhcp.Resume(d.identity(n, e), d.refusal(n, e.ID), was, time.Now()), d.resumeSix(n, e, was))
+	d.begin(n, e, dhcp.Resume(d.identity(n, e), d.refusal(n, e), was, time.Now()), d.resumeSix(n, e, was))
 	d.setUnsure(e.ID, true)
 }
 
@@ -117,15 +124,18 @@ func (d *dhcpLeases) onNIC(id heddle.EndpointID) func() (dhcp.Wire, error) {
 	}
 }
 
-// refusal says of addresses why an endpoint of the network cannot have them: the host, its router or
-// another endpoint of the host has it.
-func (d *dhcpLeases) refusal(n *network, id heddle.EndpointID) func(netip.Prefix) string {
+// refusal says of addresses why an endpoint of the network cannot have them: the host, its router or another endpoint of the host has it, and
+// does not hear who probes it on the parent. A NIC is on a LAN of its own, which may have the same addresses: there all hear that.
+func (d *dhcpLeases) refusal(n *network, e heddle.Endpoint) func(netip.Prefix) string {
 	return func(p netip.Prefix) string {
+		if e.NIC != nil {
+			return ""
+		}
 		if hostHas(d.host.now(), n, []netip.Prefix{p}) {
 			return p.Addr().String() + " is an address of the host or its router"
 		}
 		has := func(r record, _ string) bool {
-			return r.Endpoint.ID != id &&
+			return r.Endpoint.ID != e.ID && r.Endpoint.NIC == nil &&
 				slices.ContainsFunc(r.Endpoint.Addrs, func(a netip.Prefix) bool { return a.Addr() == p.Addr() })
 		}
 		if others := d.records.filter(has); len(others) > 0 {

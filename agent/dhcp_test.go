@@ -2,6 +2,7 @@ package agent
 
 import (
 	"errors"
+	"net/netip"
 	"slices"
 	"testing"
 	"time"
@@ -72,5 +73,23 @@ func TestDHCPBeside(t *testing.T) {
 		if id.SharesMAC != c.shares || id.Beside != c.beside {
 			t.Errorf("%s: %+v", name, id)
 		}
+	}
+}
+
+// TestDHCPRefusal: an endpoint cannot have what another one has beside it on a parent. What is on the LAN of a NIC is not beside it.
+func TestDHCPRefusal(t *testing.T) {
+	at, records := netip.MustParsePrefix("192.0.2.7/24"), newRecords(newWantedObjects(), newNameTables())
+	d := &dhcpLeases{host: &hostView{}, records: records}
+	for _, nics := range []struct{ has, asks *heddle.NIC }{{nil, nil}, {&heddle.NIC{}, nil}, {nil, &heddle.NIC{}}, {&heddle.NIC{}, &heddle.NIC{}}} {
+		holder := record{Endpoint: heddle.Endpoint{ID: heddle.EndpointID{Container: "a", IfName: "eth0"}, Addrs: []netip.Prefix{at}, NIC: nics.has}}
+		records.add(holder, "")
+		e := heddle.Endpoint{ID: heddle.EndpointID{Container: "b", IfName: "eth0"}, NIC: nics.asks}
+		if why := d.refusal(&network{}, e)(at); (why != "") != (nics.has == nil && nics.asks == nil) {
+			t.Errorf("%v has it, %v asks: %q", nics.has, nics.asks, why)
+		}
+		if why := d.refusal(&network{}, holder.Endpoint)(at); why != "" {
+			t.Errorf("its own: %q", why)
+		}
+		records.remove(holder)
 	}
 }

@@ -21,7 +21,7 @@ func (a *Agent) LeaseAhead(ctx context.Context, req heddle.AttachRequest) (e hed
 	if err := checkHandover(n, req); err != nil {
 		return e, err
 	}
-	t := a.tasks.begin(work{what: "lease ahead", network: n.Name, endpoint: req.ID.String()}, "a DHCP server on the LAN of "+n.Parent)
+	t := a.tasks.begin(work{what: "lease ahead", network: n.Name, endpoint: req.ID.String()}, "a DHCP server on "+n.Parent)
 	defer t.end()
 	life := n.usage
 	life.RLock()

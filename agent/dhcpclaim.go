@@ -46,6 +46,8 @@ func (a *Agent) claimByDHCP(ctx context.Context, n *network, req heddle.AttachRe
 func checkByDHCP(n *network, req heddle.AttachRequest) error {
 	cause, remedy := "", ""
 	switch {
+	case len(req.IPs) > 0 && n.plugsOn() != "":
+		cause, remedy = "the DHCP server of the LAN behind the NIC chooses the address", "leave --ip out, or use a network without --opt addresses, on which the NIC's provider gives the address that is asked for"
 	case len(req.IPs) > 0 && !req.Handover:
 		cause, remedy = "the DHCP server of the LAN chooses the address", "leave --ip out, and reserve an address for the container's MAC address (--mac) at the server"
 	case len(req.Ports) > 0:
@@ -67,10 +69,7 @@ func (a *Agent) leaseByDHCP(ctx context.Context, n *network, e heddle.Endpoint, 
 	if err := a.trip.step("lease by DHCP"); err != nil {
 		return e, err
 	}
-	lan := n.Parent
-	if e.NIC != nil {
-		lan = e.NIC.Name
-	}
+	lan := n.lanOf(e)
 	asking, answered := context.WithTimeoutCause(ctx, askLANTime, errors.New("no DHCP server has answered on "+lan+" in "+askLANTime.String()))
 	defer answered()
 	lease, err := a.dhcp.take(asking, n, e, want)
@@ -97,6 +96,20 @@ func (a *Agent) leaseByDHCP(ctx context.Context, n *network, e heddle.Endpoint, 
 	case errors.Is(err, context.DeadlineExceeded):
 		err = context.Cause(asking)
 	}
-	return e, heddle.Wrap(heddle.NoLease, op, e.ID.String(), err,
-		"look whether a DHCP server on the LAN of "+lan+" has addresses free, and attach again; or create the network with --subnet instead")
+	instead := "create the network with --subnet instead"
+	if n.plugsOn() != "" {
+		instead = "create the network without --opt addresses: the NICs come with addresses"
+	}
+	return e, heddle.Wrap(heddle.NoLease, op, e.ID.String(), err, "look whether a DHCP server there has addresses free, and attach again; or "+instead)
+}
+
+// lanOf names the LAN whose server is asked for an endpoint.
+func (n *network) lanOf(e heddle.Endpoint) string {
+	switch on := n.plugsOn(); {
+	case on != "":
+		return "network " + on + " of the NIC's provider"
+	case e.NIC != nil:
+		return e.NIC.Name
+	}
+	return n.Parent
 }

@@ -9,13 +9,16 @@ import (
 
 // leaseOnNIC gets an endpoint with a NIC its address by DHCP, on the NIC, which is in the container. The attach is under way: an agent
 // that is killed meanwhile leaves its intent, and it is undone as a whole. What the lease brings is recorded before it is made.
-func (a *Agent) leaseOnNIC(ctx context.Context, r record, pod kernel.Pod) (record, error) {
+func (a *Agent) leaseOnNIC(ctx context.Context, r record, pod kernel.Pod, t *task) (record, error) {
 	n, err := a.networks.ofEndpoint(r.Endpoint)
 	if err != nil || !n.FromDHCP() {
 		return r, err
 	}
 	next := r
-	if next.Endpoint, err = a.leaseByDHCP(ctx, n, r.Endpoint, nil); err != nil {
+	t.waitFor("a DHCP server on " + n.lanOf(r.Endpoint))
+	next.Endpoint, err = a.leaseByDHCP(ctx, n, r.Endpoint, nil)
+	t.waitFor("the kernel")
+	if err != nil {
 		return r, err
 	}
 	leased := n.leasedTo(next.Endpoint)
@@ -47,5 +50,13 @@ func (a *Agent) leaseOnNIC(ctx context.Context, r record, pod kernel.Pod) (recor
 func (a *Agent) releaseOnNIC(r record) {
 	if r.Endpoint.NIC != nil {
 		a.dhcp.end(r.Endpoint.ID)
+	}
+}
+
+// verifyLease asks at once whether the lease of an endpoint stands whose NIC was away (RFC 2131, 3.7), or for another one: questions to a NIC that
+// is not there become rarer and rarer.
+func (a *Agent) verifyLease(e heddle.Endpoint) {
+	if n, err := a.networks.ofEndpoint(e); err == nil && e.DHCP != nil {
+		a.dhcp.resume(n, a.dhcp.shown(e))
 	}
 }

@@ -14,7 +14,7 @@ func (d *dhcpLeases) newSix(n *network, e heddle.Endpoint) *dhcp.Machine6 {
 	if !n.FromRouters() {
 		return nil
 	}
-	return dhcp.NewMachine6(dhcp.NewIdentity6(n.ID, e.ID, e.MAC), d.refusalSix(n, e.ID))
+	return dhcp.NewMachine6(dhcp.NewIdentity6(n.ID, e.ID, e.MAC), d.refusalSix(n, e))
 }
 
 // resumeSix is one that goes on with what an earlier agent recorded.
@@ -22,13 +22,13 @@ func (d *dhcpLeases) resumeSix(n *network, e heddle.Endpoint, was heddle.DHCPLea
 	if !n.FromRouters() || was.IPv6 == nil {
 		return d.newSix(n, e)
 	}
-	return dhcp.Resume6(dhcp.NewIdentity6(n.ID, e.ID, e.MAC), d.refusalSix(n, e.ID), *was.IPv6, time.Now())
+	return dhcp.Resume6(dhcp.NewIdentity6(n.ID, e.ID, e.MAC), d.refusalSix(n, e), *was.IPv6, time.Now())
 }
 
 // refusalSix is refusal, and refuses an address whose prefix the host has elsewhere: a router on the LAN that names it would have the
 // container's packets to the host's other networks come to the LAN.
-func (d *dhcpLeases) refusalSix(n *network, id heddle.EndpointID) func(netip.Prefix) string {
-	plain := d.refusal(n, id)
+func (d *dhcpLeases) refusalSix(n *network, e heddle.Endpoint) func(netip.Prefix) string {
+	plain := d.refusal(n, e)
 	return func(p netip.Prefix) string {
 		if why := plain(p); why != "" {
 			return why

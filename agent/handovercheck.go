@@ -22,7 +22,7 @@ func checkHandover(n *network, req heddle.AttachRequest) error {
 			"its addresses come from its LAN, where they are asked for when the container is attached, and who moves the link alone comes later",
 			"attach the container itself, before it starts ('heddle attach --pid'), or use a network to which heddle gives the addresses")
 	}
-	giver, givesNICs := n.mode.(heddle.NICGiver)
+	_, givesNICs := n.mode.(heddle.NICGiver)
 	if givesNICs && n.FromDHCP() {
 		return heddle.Errorf(heddle.BadOption, what, req.ID.String()+" on network "+n.Name,
 			"an engine wants to know a container's address before, and that of a NIC is asked for where the NIC is by then: in the container",
@@ -33,7 +33,7 @@ func checkHandover(n *network, req heddle.AttachRequest) error {
 			"an engine wants to know a container's addresses before, and would not follow routers that advertise others later",
 			"attach the container itself ('heddle attach'), or use a network without --opt ipv6")
 	}
-	if givesNICs && giver.PlugsOn(n.Network) != "" && !req.LinkOnly {
+	if n.plugsOn() != "" && !req.LinkOnly {
 		return heddle.Errorf(heddle.BadOption, what, req.ID.String()+" on network "+n.Name,
 			"an engine wants to know a container's addresses before, and these come with a NIC that is plugged in", "use another network, or a CNI runtime")
 	}

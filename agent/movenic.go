@@ -31,25 +31,14 @@ func (r record) plugged() *heddle.PluggedNIC {
 // permitMove lets another machine take over the endpoint's NIC, or with to "" does not any more. It is recorded before the provider is
 // told: an endpoint whose NIC has gone to another machine is to end, also if the agent was killed between.
 func (a *Agent) permitMove(ctx context.Context, id heddle.EndpointID, to string) (heddle.Endpoint, error) {
-	if a.opt.NICs == nil {
-		return heddle.Endpoint{}, noProvider("move endpoint", id.String())
-	}
-	if to != "" {
-		if err := nic.CheckMachine(to); err != nil {
-			return heddle.Endpoint{}, err
-		}
-	}
 	defer a.endpointLocks.Lock(id)()
-	r, known := a.records.get(id)
-	if !known || a.records.pendingOf(id) != "" || r.plugged() == nil {
-		return heddle.Endpoint{}, noEndpoint(id)
-	}
-	if r.Endpoint.ProgramDrives() {
-		return heddle.Endpoint{}, heddle.Errorf(heddle.BadOption, "move endpoint", id.String(), "a program drives its NIC, and would have to let go of it first", "detach it, and attach its container anew")
+	r, err := a.checkPermit(id, to)
+	if err != nil {
+		return heddle.Endpoint{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, plugTime)
 	defer cancel()
-	before, err := r.Endpoint.MovesTo, error(nil)
+	before := r.Endpoint.MovesTo
 	if to != "" {
 		r, err = a.noteMove(r, to)
 	}
@@ -65,6 +54,29 @@ func (a *Agent) permitMove(ctx context.Context, id heddle.EndpointID, to string)
 		signal(a.plugs.soon) // it may be in no machine now
 	}
 	return r.withPort(), err
+}
+
+// checkPermit refuses to let a machine take over what it cannot, and returns the endpoint's record.
+func (a *Agent) checkPermit(id heddle.EndpointID, to string) (record, error) {
+	if a.opt.NICs == nil {
+		return record{}, noProvider("move endpoint", id.String())
+	}
+	if to != "" {
+		if err := nic.CheckMachine(to); err != nil {
+			return record{}, err
+		}
+	}
+	r, known := a.records.get(id)
+	switch {
+	case !known || a.records.pendingOf(id) != "" || r.plugged() == nil:
+		return r, noEndpoint(id)
+	case r.Endpoint.ProgramDrives():
+		return r, heddle.Errorf(heddle.BadOption, "move endpoint", id.String(), "a program drives its NIC, and would have to let go of it first", "detach it, and attach its container anew")
+	case r.Endpoint.DHCP != nil:
+		return r, heddle.Errorf(heddle.BadOption, "move endpoint", id.String(), "a DHCP server has leased its address to this machine's agent, by whose network it knows the container: no other one can go on with that lease",
+			"detach it, and attach its container anew on the other machine")
+	}
+	return r, nil
 }
 
 // keepNIC records that no machine may take over the endpoint's NIC any more. If one has it already, the endpoint is to end.
@@ -101,7 +113,10 @@ func (a *Agent) noteMove(r record, to string) (record, error) {
 
 // permitCommands is the dry run of permitMove.
 func (a *Agent) permitCommands(id heddle.EndpointID, to string) (heddle.Endpoint, []string, error) {
-	r, _ := a.records.get(id)
+	r, err := a.checkPermit(id, to)
+	if err != nil {
+		return heddle.Endpoint{}, nil, err
+	}
 	if to == "" {
 		return r.Endpoint, []string{fmt.Sprintf("# at the hypervisor: no machine may take over NIC %s any more", r.Endpoint.MAC)}, nil
 	}

@@ -77,6 +77,14 @@ func (n *network) planFor(h heddle.HostFacts, e heddle.Endpoint) (heddle.Plan, e
 	return parts.HandOver(p, e), nil
 }
 
+// plugsOn is the provider's network on which each endpoint gets a NIC; "" if none is plugged in for it.
+func (n *network) plugsOn() string {
+	if giver, gives := n.mode.(heddle.NICGiver); gives {
+		return giver.PlugsOn(n.Network)
+	}
+	return ""
+}
+
 // leasedTo is the network as an endpoint has it; see heddle.Network.LeasedTo.
 func (n *network) leasedTo(e heddle.Endpoint) *network {
 	c := *n

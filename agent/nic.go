@@ -24,7 +24,7 @@ func (a *Agent) claimNIC(ctx context.Context, giver heddle.NICGiver, n *network,
 		return e, heddle.Errorf(heddle.BadPort, "publish ports of endpoint", req.ID.String(),
 			"the host publishes no ports for a NIC that it has moved: it does not see the traffic",
 			"leave --publish out")
-	case giver.PlugsOn(n.Network) != "":
+	case n.plugsOn() != "":
 		return a.claimPlugged(ctx, giver, n, req, e, pod)
 	case !n.pool.Gives() && len(req.IPs) > 0:
 		return e, heddle.Errorf(heddle.BadOption, "attach endpoint", req.ID.String()+" to network "+n.Name,

@@ -14,7 +14,7 @@ import (
 // claimPlugged is claimNIC for a network whose NICs are plugged in. e is the endpoint as far as the request describes it.
 func (a *Agent) claimPlugged(ctx context.Context, giver heddle.NICGiver, n *network, req heddle.AttachRequest, e heddle.Endpoint,
 	pod kernel.Pod) (heddle.Endpoint, error) {
-	on := giver.PlugsOn(n.Network)
+	on := n.plugsOn()
 	object := req.ID.String() + " to network " + n.Name
 	switch {
 	case a.opt.NICs == nil:
@@ -29,13 +29,23 @@ func (a *Agent) claimPlugged(ctx context.Context, giver heddle.NICGiver, n *netw
 	case req.DryRun:
 		return e, heddle.Errorf(heddle.BadOption, "plan endpoint", object, "what the NIC will be is known when it has been plugged in, and a dry run plugs none",
 			"leave --dry-run out")
+	case n.FromDHCP() && req.MoveFrom != "":
+		return e, heddle.Errorf(heddle.BadOption, "attach endpoint", object, "a NIC moves here with its addresses, and those on the network are leased to containers that are attached here",
+			"leave --move-from out, or use a network without --opt addresses")
+	}
+	if n.FromDHCP() {
+		if err := checkByDHCP(n, req); err != nil {
+			return e, err
+		}
 	}
 	plugged, card, err := a.plugs.forEndpoint(ctx, n.ID, on, req)
 	if err != nil {
 		return e, err
 	}
 	e.NIC, e.MAC, e.MTU, e.Addrs = &plugged, plugged.MAC, plugged.Was.MTU, card.Addrs
-	if plugged.Device, err = a.deviceFor(giver, n, plugged); err == nil {
+	if n.FromDHCP() { // the lease will say
+		e.Addrs, plugged.Plugged.Passes = nil, card.Addrs
+	} else if plugged.Device, err = a.deviceFor(giver, n, plugged); err == nil {
 		err = checkDefault(n, req, &plugged)
 	}
 	if err != nil {
@@ -139,6 +149,10 @@ func (a *Agent) checkPlugsOn(mode heddle.Mode, n heddle.Network) error {
 	if !slices.Contains(offer.Networks, on) {
 		return heddle.Errorf(heddle.BadOption, "create network", n.Name, "this machine may have no NICs on network "+on+" of its provider",
 			"name one of "+strings.Join(offer.Networks, ", "))
+	}
+	if n.FromDHCP() && !slices.Contains(offer.DHCP, on) {
+		return heddle.Errorf(heddle.BadOption, "create network", n.Name, "on network "+on+" of its provider no DHCP server can be asked: who plugs a NIC in says there what its addresses are",
+			"leave --opt addresses=dhcp out: the NICs come with addresses")
 	}
 	if shares && offer.Addresses == 0 {
 		return oneAddress("create network", n.Name)

@@ -61,7 +61,7 @@ func (p *plugs) again(ctx context.Context, on string, e heddle.Endpoint) (heddle
 		return heddle.NIC{}, err
 	}
 	order := nic.Order{Token: token, Network: on, MAC: e.MAC}
-	for _, a := range e.Addrs {
+	for _, a := range e.PortAddrs() {
 		order.IPs = append(order.IPs, a.Addr())
 	}
 	card, err := p.provider.Plug(ctx, order)
@@ -100,6 +100,7 @@ func (a *Agent) putBackNIC(ctx context.Context, id heddle.EndpointID, card nic.C
 		return err
 	}
 	a.log.Warn("a NIC was not in its container any more, and is there again", "endpoint", id, "mac", r.Endpoint.MAC)
+	a.verifyLease(r.Endpoint)
 	a.networks.endpointEvent(events.Updated, r.Endpoint)
 	a.lanDevices.announce(r.Endpoint, pod)
 	return nil
@@ -140,6 +141,7 @@ func (a *Agent) plugAgain(ctx context.Context, r record, on string) (record, err
 			return r, err
 		}
 	}
+	given.Plugged.Passes = r.plugged().Passes
 	next := r
 	next.Endpoint.NIC = &given
 	if next.Plan, err = n.planFor(a.host.now(), next.Endpoint); err != nil {

@@ -23,7 +23,7 @@ func (p *plugs) comesBack(e heddle.Endpoint) bool {
 	if p.provider == nil || !pooled || e.MovesTo != "" {
 		return false
 	}
-	c := nic.Card{Token: given.Token, Network: w.on, MAC: e.MAC, Addrs: e.Addrs, Gateways: given.Gateways, Closed: given.Closed, MTU: e.MTU, Plugged: true}
+	c := nic.Card{Token: given.Token, Network: w.on, MAC: e.MAC, Addrs: e.PortAddrs(), Gateways: given.Gateways, Closed: given.Closed, MTU: e.MTU, Plugged: true}
 	return p.isWaiting(w, c.Token) || p.expect(w, c, true) && p.rest(w, c)
 }
 

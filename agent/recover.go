@@ -213,13 +213,16 @@ func (a *Agent) restoreRecord(r record, intent string) error {
 	}
 	if intent != "" {
 		a.log.Info("undoing an operation cut off", "operation", intent, "endpoint", r.Endpoint.ID)
+		if n.FromDHCP() && r.Endpoint.NIC != nil && r.Endpoint.DHCP != nil {
+			a.dhcp.resume(n, r.Endpoint) // it is given back on the NIC, before that goes back
+		}
 		if err := a.removeFromKernel(r); err != nil {
 			// it keeps its record and intent, and GC tries again
 			a.log.Error("an operation cut off is not undone",
 				"operation", intent, "endpoint", r.Endpoint.ID, "error", err)
 			return a.restoreClaims(n, r.Endpoint)
 		}
-		if n.FromDHCP() {
+		if n.FromDHCP() && r.Endpoint.NIC == nil {
 			a.dhcp.resume(n, r.Endpoint)
 			a.dhcp.end(r.Endpoint.ID)
 		}

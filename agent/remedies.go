@@ -12,7 +12,7 @@ const (
 	remedyRepair     = "wait some seconds: the agent puts it back, and 'heddle status' says why where it cannot"
 	remedyLate       = "wait until it is done; 'heddle status' says what it waits for"
 	remedyQuarantine = "end the container; the agent removes the rest by itself"
-	remedyLease      = "look after the DHCP server on the parent's LAN; the agent goes on asking, and 'heddle endpoint show' says how far it is"
+	remedyLease      = "look after the DHCP server on the container's LAN; the agent goes on asking, and 'heddle endpoint show' says how far it is"
 	remedyStranger   = "delete the device in the container, or end the container"
 )
 

@@ -13,7 +13,8 @@ import (
 )
 
 // CPU is the CPU time that the whole machine used during a measurement, in seconds (the kernel
-// counts in steps of 10 ms) and in percent.
+// counts in steps of 10 ms) and in percent. Of virtual machines it is what their kernels account,
+// added up, and not what runs them.
 type CPU struct {
 	User    float64 `json:"user"`
 	System  float64 `json:"system"`
@@ -33,16 +34,24 @@ type Window struct {
 
 	opened        time.Time
 	before, after string
+	// machines are those that are measured, if not this one.
+	machines machineWindow
 }
 
 // Open begins the window.
-func (w *Window) Open() { w.before, w.opened = readStat(), time.Now() }
+func (w *Window) Open() {
+	w.machines.open()
+	w.before, w.opened = readStat(), time.Now()
+}
 
 // Close ends it.
 func (w *Window) Close() {
 	w.Seconds = time.Since(w.opened).Seconds()
 	w.after = readStat()
 	w.CPU = w.spentBy("cpu")
+	if w.ofMachines() {
+		w.Seconds, w.CPU = w.machines.close()
+	}
 }
 
 // spentBy returns the CPU time in a line of /proc/stat: "cpu" is all CPUs, "cpu0" the first.
@@ -69,6 +78,13 @@ func readStat() string {
 	return string(text)
 }
 
+// What parseStat returns, and where idle time is in it: while nobody waits for a file, and while somebody does.
+const (
+	statFields = 8
+	statIdle   = 3
+	statIOWait = 4
+)
+
 // parseStat reads a line of /proc/stat: user nice system idle iowait irq softirq
 // steal, in hundredths of a second.
 func parseStat(text, name string) []float64 {
@@ -77,7 +93,7 @@ func parseStat(text, name string) []float64 {
 		if len(f) < 9 || f[0] != name {
 			continue
 		}
-		all := make([]float64, 8)
+		all := make([]float64, statFields)
 		for i := range all {
 			v, err := strconv.ParseUint(f[i+1], 10, 64)
 			if err != nil {
@@ -94,14 +110,14 @@ func cpuBetween(a, b []float64) CPU {
 	if a == nil || b == nil {
 		return CPU{}
 	}
-	d, total := make([]float64, 8), 0.0
+	d, total := make([]float64, statFields), 0.0
 	for i := range d {
 		d[i] = max(0, b[i]-a[i])
 		total += d[i]
 	}
 	c := CPU{User: d[0] + d[1], System: d[2], SoftIRQ: d[5] + d[6], Steal: d[7]}
 	if total > 0 {
-		c.Percent = 100 * (total - d[3] - d[4]) / total
+		c.Percent = 100 * (total - d[statIdle] - d[statIOWait]) / total
 	}
 	return c
 }

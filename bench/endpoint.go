@@ -108,6 +108,9 @@ type Column struct {
 	// Attach attaches one more container, returns how long that took, and detaches the
 	// container. It is nil where nothing can be attached.
 	Attach func(context.Context) (time.Duration, error)
+	// Processors reads the CPU time of the virtual machines that the column is in; nil for
+	// this machine's.
+	Processors Processors
 	// Notes are facts that explain the figures ("mtu": "1450").
 	Notes map[string]string
 }

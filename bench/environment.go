@@ -36,7 +36,8 @@ type Environment struct {
 	Mitigations map[string]string `json:"mitigations,omitempty"`
 	Clock       string            `json:"clock,omitempty"`
 	// Steal is the part of the machine's time that the hypervisor gave to others
-	// during the measured windows, in per cent.
+	// during the measured windows, in per cent; 0 for a report of virtual machines, whose own is in
+	// the cells.
 	Steal float64 `json:"stealPercent"`
 }
 

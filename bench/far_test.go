@@ -2,7 +2,10 @@ package bench
 
 import (
 	"context"
+	"errors"
+	"os"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 )
@@ -32,14 +35,48 @@ func far(at Endpoint) Endpoint {
 }
 
 // TestLiveFar: tools with servers, and clients that are stopped until their turn, work
-// on another machine, too.
+// on another machine, too. What machines account, which takes a while to read, is read when nothing is under way: else it would not be of
+// the same packets as the counts.
 func TestLiveFar(t *testing.T) {
 	probes := []Probe{PingPong{}, Iperf3{}, Throughput{}}
 	needTools(t, probes...)
 	columns := wired(t)[:1]
 	pair := &columns[0].Pairs[0]
+	received := func() string { return received(t, pair.Server) }
+	columns[0].Processors = func(context.Context) ([]string, error) {
+		before := received()
+		time.Sleep(50 * time.Millisecond)
+		if now := received(); now != before {
+			t.Errorf("a packet came while the CPU time was read: %s, then %s", before, now)
+		}
+		stat, err := os.ReadFile("/proc/stat")
+		up, also := os.ReadFile("/proc/uptime")
+		return []string{string(stat) + "uptime " + string(up)}, errors.Join(err, also)
+	}
 	pair.Client, pair.Server = far(pair.Client), far(pair.Server)
 	m := Matrix{Columns: columns, Probes: probes, Rounds: 1, Duration: 300 * time.Millisecond}
 	whole(t, m, t.TempDir(), implausible)
 	nothingLeft(t, columns)
+}
+
+// received returns the counters of a place's UDP, which count no TCP.
+func received(t *testing.T, at Endpoint) string {
+	cmd, err := at.Command(t.Context(), "cat", "/proc/net/snmp")
+	if err != nil {
+		t.Error(err)
+		return ""
+	}
+	text, err := cmd.Output()
+	if err != nil {
+		t.Error(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if name, counters, _ := strings.Cut(line, ": "); name == "Udp" {
+			if first, _, _ := strings.Cut(counters, " "); first != "InDatagrams" {
+				return first
+			}
+		}
+	}
+	t.Errorf("no UDP in %s", text)
+	return ""
 }

@@ -52,10 +52,6 @@ func (v *view) opening() opening {
 	return o
 }
 
-func (v *view) emulated() bool {
-	return slices.ContainsFunc(v.Cells, func(c CellResult) bool { return c.Emulated })
-}
-
 func (v *view) panel(span string, scores []score, limits scale) panel {
 	p := panel{Title: placeText(span)}
 	slices.SortStableFunc(scores, func(a, b score) int { return cmp.Compare(b.Median, a.Median) })

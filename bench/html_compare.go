@@ -33,10 +33,10 @@ type compareProbe struct {
 }
 
 type compareTable struct {
-	Figure, Unit, Better string
-	Grids                template.HTML
-	Axis, RatioAxis      template.HTML
-	Rows                 []compareRow
+	Caption, Unit, Better string
+	Grids                 template.HTML
+	Axis, RatioAxis       template.HTML
+	Rows                  []compareRow
 }
 
 type compareRow struct {
@@ -124,7 +124,7 @@ func (c Comparison) tables(p ProbeInfo) []compareTable {
 		}
 		s, rs := newScale(values), ratioScale(ratios)
 		grid := slug(p.Name + "-" + f.Name)
-		t := compareTable{Figure: f.Name, Unit: unitOf(f), Better: betterWord(f), Axis: s.axis(), RatioAxis: rs.axis(),
+		t := compareTable{Caption: captionOf(f), Unit: unitOf(f), Better: betterWord(f), Axis: s.axis(), RatioAxis: rs.axis(),
 			Grids: s.grid(grid+"a", false) + rs.grid(grid+"b", true)}
 		for _, one := range cells {
 			t.Rows = append(t.Rows, one.row(f, grid, s, rs, x[one.Cell].Figures[f.Name], y[one.Cell].Figures[f.Name]))

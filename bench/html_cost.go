@@ -3,22 +3,24 @@ package bench
 import "strings"
 
 // load is CPU time of the whole machine per second of a run: 1 is one fully busy core.
-type load struct{ user, system, softirq float64 }
+// Steal is what the hypervisor gave to others meanwhile: no work of this machine.
+type load struct{ user, system, softirq, steal float64 }
 
 func (l load) total() float64 { return l.user + l.system + l.softirq }
 
 // loadOf is the median over the counted rounds of each part.
 func (v *view) loadOf(c CellResult) load {
-	var user, system, softirq []float64
+	var user, system, softirq, steal []float64
 	for _, s := range v.samplesOf(c.Cell) {
 		user = append(user, s.CPU.User/s.Seconds)
 		system = append(system, s.CPU.System/s.Seconds)
 		softirq = append(softirq, s.CPU.SoftIRQ/s.Seconds)
+		steal = append(steal, s.CPU.Steal/s.Seconds)
 	}
 	if user == nil {
 		return load{}
 	}
-	return load{Median(user), Median(system), Median(softirq)}
+	return load{Median(user), Median(system), Median(softirq), Median(steal)}
 }
 
 func (v *view) samplesOf(c Cell) []Sample {

@@ -51,8 +51,12 @@ func tools(versions map[string]string) string {
 	return strings.Join(all, ", ")
 }
 
-// steal says which part of the machine's time the hypervisor gave to others.
+// steal says which part of the machine's time the hypervisor gave to others. It is not known if the
+// samples have the time of virtual machines.
 func (v *view) steal() string {
+	if v.Method.Machine != "" {
+		return ""
+	}
 	var all []float64
 	for _, s := range v.Samples {
 		if !s.Warmup && s.Error == "" && s.Seconds > 0 && v.Environment.Cores > 0 {

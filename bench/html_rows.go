@@ -1,11 +1,14 @@
 package bench
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // plotTable draws a figure of a group: its values, its ratios to the control, and, beside the
 // headline, the CPU time.
 func (v *view) plotTable(cells []CellResult, f Figure, headline bool) plotTable {
-	t := plotTable{Figure: f.Name, Unit: unitOf(f), Better: betterWord(f), Headline: headline, CPU: headline}
+	t := plotTable{Caption: captionOf(f), Unit: unitOf(f), Better: betterWord(f), Headline: headline, CPU: headline}
 	var values, ratios []float64
 	most := 0.0
 	for _, c := range cells {
@@ -93,10 +96,10 @@ func (v *view) cpuBar(row *plotRow, c CellResult, most float64) {
 		return
 	}
 	parts := []float64{l.user, l.system, l.softirq}
-	for _, p := range parts {
+	for _, p := range append(slices.Clone(parts), l.steal) {
 		row.CPUParts = append(row.CPUParts, fmt.Sprintf("%.2f", p))
 	}
-	words := fmt.Sprintf("usr %s, sys %s, softirq %s of a core", row.CPUParts[0], row.CPUParts[1], row.CPUParts[2])
+	words := fmt.Sprintf("usr %s, sys %s, softirq %s, steal %s of a core", row.CPUParts[0], row.CPUParts[1], row.CPUParts[2], row.CPUParts[3])
 	row.CPU = bars(parts, most, fmt.Sprintf("%s, %s: %s cores busy", c.Mode, spanText(c.Span), number(l.total())), words)
 	row.PerUnit = perUnit(c, v.figures(c.Cell))
 }

@@ -24,13 +24,13 @@ type group struct {
 
 // plotTable shows one figure.
 type plotTable struct {
-	Figure, Unit, Better string
-	Headline             bool
-	Grids                template.HTML
-	Axis, RatioAxis      template.HTML
-	HasRatio, Interval   bool
-	CPU                  bool
-	Spans                []plotSpan
+	Caption, Unit, Better string
+	Headline              bool
+	Grids                 template.HTML
+	Axis, RatioAxis       template.HTML
+	HasRatio, Interval    bool
+	CPU                   bool
+	Spans                 []plotSpan
 }
 
 type plotSpan struct {
@@ -47,7 +47,7 @@ type plotRow struct {
 	Host, Bridge      string
 	HostMark, Mark    string
 	CPU               template.HTML
-	CPUParts          []string // usr, sys, softirq, in cores
+	CPUParts          []string // usr, sys, softirq, steal, in cores
 	PerUnit           string
 	Remarks           []string
 }

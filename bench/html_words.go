@@ -50,6 +50,18 @@ func unitOf(f Figure) string {
 	return unit
 }
 
+// captionOf is the figure's name with its unit: "received in packets/s", "instructions per packet".
+func captionOf(f Figure) string {
+	unit := unitOf(f)
+	switch {
+	case unit == "":
+		return f.Name
+	case strings.HasPrefix(unit, "per "):
+		return f.Name + " " + unit
+	}
+	return f.Name + " in " + unit
+}
+
 // quantity writes a value with its unit.
 func quantity(v float64, f Figure) string {
 	unit := unitOf(f)

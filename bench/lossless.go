@@ -82,7 +82,7 @@ type trial struct{ rate, loss float64 }
 func (r *losslessRun) Measure(ctx context.Context, w *Window) (map[string]float64, error) {
 	var best trial
 	found, width, err := search(r.trials, lossTolerance, func(rate float64) (trial, error) {
-		var own Window
+		own := Window{machines: machineWindow{read: w.machines.read}}
 		t, err := r.trial(ctx, &own, rate)
 		if err == nil && (t.loss < lossTolerance && t.rate > best.rate || w.Seconds == 0) {
 			best, *w = t, own

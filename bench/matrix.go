@@ -64,6 +64,8 @@ type Matrix struct {
 	// say nothing about speed.
 	Machine  string
 	Emulated bool
+	// InstructionTime is what an instruction takes of the machines' clocks, if these count instructions.
+	InstructionTime time.Duration
 	// NoControl allows a matrix without a "host" column.
 	NoControl bool
 }
@@ -128,7 +130,7 @@ func (m Matrix) Validate() error {
 		return badSetting("matrix", "without a control column figures of different machines cannot be compared",
 			"add the mode "+Control)
 	case len(m.cells()) == 0:
-		return badSetting("matrix", "its probes take one pair only, or other sizes", "add that number of pairs, or such sizes")
+		return badSetting("matrix", "its probes take one pair only, other sizes, or other numbers of hosts", "add that number of pairs, such sizes, or such hosts")
 	}
 	return nil
 }

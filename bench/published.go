@@ -70,7 +70,7 @@ func PublishedFigures(preset string) (p Published, ok bool) {
 	case "lxc2019":
 		return publishedLXC(), true
 	case "ecs-multinic":
-		return publishedECS(ecsMeasured()), true
+		return publishedECS(slices.Concat(ecsMeasured(), ecsPages(), ecsStoreRatios())), true
 	case "ladder":
 		return publishedECS(append(ecsLadder(), ecsStoreRatios()...)), true
 	case "weave-fastdp":
@@ -115,7 +115,9 @@ func (r *Report) beside(p Published) []publishedLine {
 			if ours.N > 1 {
 				l.Ours += fmt.Sprintf(" [%.2f–%.2f]", ours.Low, ours.High)
 			}
-			l.Same = agreement(x.Value(), ours)
+			if l.Same = agreement(x.Value(), ours); r.emulated() {
+				l.Same = "emulated: no speed"
+			}
 		}
 		lines = append(lines, l)
 	}

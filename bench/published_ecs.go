@@ -62,18 +62,25 @@ func ecsStoreRatios() []PublishedRatio {
 // ecsLadder are the losses against the host's network, from the conclusion. Its VPC routes are
 // plain routes between hosts (our routed), its Flannel a VXLAN overlay.
 func ecsLadder() []PublishedRatio {
-	rung := func(mode, what, probe string, size int, ratio float64) PublishedRatio {
-		return PublishedRatio{Where: "test conclusion", What: what, Over: Control, Cell: Cell{Mode: mode, Span: Across, Probe: probe, Size: size, Pairs: 1}, Ratio: ratio}
-	}
-	return []PublishedRatio{
+	return append([]PublishedRatio{
 		rung("routed", "VPC routes, bandwidth", "iperf3", 0, 1.00),
 		rung("routed", "VPC routes, packets/s", "sockperf-throughput", 64, 1.00),
-		rung("routed", "VPC routes, nginx small page", "wrk", 0, 0.90),
 		rung("direct", "multi-NIC, bandwidth", "iperf3", 0, 1.00),
 		rung("direct", "multi-NIC, packets/s", "sockperf-throughput", 64, 1.00),
-		rung("direct", "multi-NIC, application", "wrk", 0, 1.10),
 		rung("overlay", "Flannel VXLAN, bandwidth", "iperf3", 0, 0.95),
 		rung("overlay", "Flannel VXLAN, packets/s", "sockperf-throughput", 64, 0.95),
+	}, ecsPages()...)
+}
+
+// ecsPages are those of a small page.
+func ecsPages() []PublishedRatio {
+	return []PublishedRatio{
+		rung("routed", "VPC routes, nginx small page", "wrk", 0, 0.90),
+		rung("direct", "multi-NIC, application", "wrk", 0, 1.10),
 		rung("overlay", "Flannel VXLAN, nginx small page", "wrk", 0, 0.70),
 	}
+}
+
+func rung(mode, what, probe string, size int, ratio float64) PublishedRatio {
+	return PublishedRatio{Where: "test conclusion", What: what, Over: Control, Cell: Cell{Mode: mode, Span: Across, Probe: probe, Size: size, Pairs: 1}, Ratio: ratio}
 }

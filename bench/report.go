@@ -102,8 +102,15 @@ type CellResult struct {
 	Failures []string `json:"failures,omitempty"`
 }
 
+// emulated reports whether the processor was: then no ratio of speeds is held against others.
+func (r *Report) emulated() bool {
+	return slices.ContainsFunc(r.Cells, func(c CellResult) bool { return c.Emulated })
+}
+
 func newReport(m Matrix, pins cores, env Environment, samples []Sample, known []Capacity) *Report {
-	env.Steal = meanSteal(samples, env.Cores)
+	if m.Machine == "" {
+		env.Steal = meanSteal(samples, env.Cores)
+	}
 	r := &Report{APIVersion: apiVersion, Kind: reportKind, Environment: env, Samples: samples, Method: Method{
 		Wire: methodWire(m.Wires), Placement: m.Placement, ClientCPU: pins.client, ServerCPU: pins.server,
 		CongestionControl: m.CongestionControl, Rounds: m.Rounds, WarmupRounds: m.WarmupRounds, Load: m.Load,
@@ -114,7 +121,7 @@ func newReport(m Matrix, pins cores, env Environment, samples []Sample, known []
 		r.Columns = append(r.Columns, ColumnInfo{c.Mode, c.Span, c.Wire, c.Notes})
 	}
 	for _, p := range m.Probes {
-		r.Probes = append(r.Probes, ProbeInfo{p.Name(), p.Figures()})
+		r.Probes = append(r.Probes, ProbeInfo{p.Name(), m.figures(p)})
 	}
 	values := collect(samples)
 	for _, c := range m.cells() {

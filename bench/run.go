@@ -160,14 +160,21 @@ func (r *runner) measure(ctx context.Context, p prepared, s Sample) Sample {
 	defer p.session.Close()
 	limit, cancel := context.WithTimeout(ctx, r.m.slowness()*(2*r.m.probe(s.Cell).Cost(r.m, s.Cell)+10*time.Second))
 	defer cancel()
-	var w Window
+	w := r.m.column(s.Cell).newWindow(limit)
 	figures, err := p.session.Measure(limit, &w)
 	if err != nil {
 		s.Error = err.Error()
 		return s
 	}
+	if err := w.machines.err; err != nil {
+		s.Error = fail("read", "the machines' processors", err).Error()
+		return s
+	}
 	if v, ok := w.cost(); ok {
 		figures[costName] = v
+	}
+	if v, ok := w.instructions(r.m.InstructionTime); ok {
+		figures[instructionsName] = v
 	}
 	s.Figures, s.Seconds, s.CPU = figures, w.Seconds, w.CPU
 	return s

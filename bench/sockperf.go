@@ -105,36 +105,50 @@ func (r *sockperfRun) preparePair(ctx context.Context, i int, p Pair, argv []str
 // clientLimit is the option -t of a client, in seconds.
 func clientLimit(d time.Duration) int { return wholeSeconds(d) + 1 }
 
-// Measure continues all clients at once.
+// Measure runs all clients at once. The window of machines encloses the run, of which the counts are: to read what machines account
+// takes them a while, in which messages are sent.
 func (r *sockperfRun) Measure(ctx context.Context, w *Window) (map[string]float64, error) {
 	if err := pause(ctx, time.Until(r.startable)); err != nil {
 		return nil, err
 	}
-	for _, c := range r.clients {
-		c.signal(syscall.SIGCONT)
+	open, end := w.Open, w.Close
+	if w.ofMachines() {
+		w.Open()
+		open, end = func() {}, func() {}
 	}
-	for _, c := range r.clients {
-		if err := c.says(ctx, "Starting test"); err != nil {
-			return nil, err
-		}
-	}
-	w.Open()
-	if err := pause(ctx, r.duration); err != nil {
+	if err := r.run(ctx, open, end); err != nil {
 		return nil, err
 	}
-	w.Close()
-	if err := interrupt(ctx, r.clients, "Test end"); err != nil {
-		return nil, err
-	}
-	time.Sleep(drain)
-	if err := interrupt(ctx, r.servers, ""); err != nil {
-		return nil, err
+	if w.ofMachines() {
+		w.Close()
 	}
 	all, err := r.readings()
 	if err != nil {
 		return nil, err
 	}
 	return w.handledIn(all), nil
+}
+
+// run continues all clients, calls open when they send and end before they are told to stop, and ends the servers.
+func (r *sockperfRun) run(ctx context.Context, open, end func()) error {
+	for _, c := range r.clients {
+		c.signal(syscall.SIGCONT)
+	}
+	for _, c := range r.clients {
+		if err := c.says(ctx, "Starting test"); err != nil {
+			return err
+		}
+	}
+	open()
+	if err := pause(ctx, r.duration); err != nil {
+		return err
+	}
+	end()
+	if err := interrupt(ctx, r.clients, "Test end"); err != nil {
+		return err
+	}
+	time.Sleep(drain)
+	return interrupt(ctx, r.servers, "")
 }
 
 // interrupt ends programs with SIGINT, as Ctrl-C does, so that they print their summary.

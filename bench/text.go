@@ -82,7 +82,7 @@ func (r *Report) table(group []CellResult, colour bool) string {
 	if r.Method.Rounds < 2 { // one value has neither
 		spread, interval = "spread", ""
 	}
-	head = append(head, spread, "÷ host"+interval, "÷ bridge"+interval, "CPU %\nusr+sys+softirq s", "")
+	head = append(head, spread, "÷ host"+interval, "÷ bridge"+interval, "CPU %\nusr+sys+softirq+steal s", "")
 	t.AppendHeader(head)
 	for _, c := range group {
 		t.AppendRow(row(c, figures, colour))
@@ -130,7 +130,7 @@ func row(c CellResult, figures []Figure, colour bool) table.Row {
 	if stat.N > 1 {
 		spread = fmt.Sprintf("%s–%s\n%s–%s", number(stat.Q1), number(stat.Q3), number(stat.Min), number(stat.Max))
 	}
-	cpu := fmt.Sprintf("%.0f\n%.2f+%.2f+%.2f", c.CPU.Percent, c.CPU.User, c.CPU.System, c.CPU.SoftIRQ)
+	cpu := fmt.Sprintf("%.0f\n%.2f+%.2f+%.2f+%.2f", c.CPU.Percent, c.CPU.User, c.CPU.System, c.CPU.SoftIRQ, c.CPU.Steal)
 	return append(out, spread, ratioText(c.RatioHost, head), ratioText(c.RatioBridge, head), cpu, remark(c, colour))
 }
 

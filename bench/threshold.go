@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/heddle-network/heddle/limit"
 )
@@ -25,8 +26,9 @@ func reportGrammar() limit.Grammar {
 	for _, p := range Presets() {
 		g.AddRatios(p.Modes...)
 	}
+	counted := Matrix{InstructionTime: time.Nanosecond} // the figures of such a run, too
 	for _, p := range Probes() {
-		for _, f := range p.Figures() {
+		for _, f := range counted.figures(p) {
 			g.Add(f.Name, unitOf(f))
 		}
 	}

@@ -11,22 +11,17 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// asks reports whether an answer is to the machine's present question.
-func (m *Machine) asks(xid uint32, mac heddle.MAC) bool { return xid == m.xid && mac == m.id.MAC }
-
-// hears reports whether an answer to a MAC address counts, or to all (""). Who is beside reads the first answer of a server, which is
-// to all, and could answer the next question: so while answers are asked for as broadcasts none else counts.
-func (m *Machine) hears(toOne heddle.MAC) bool {
-	s := m.lease.State
-	toAll := s == selecting || s == requesting || s == rebooting
-	return toOne == "" || toOne == m.id.MAC && !(m.id.Beside && toAll)
-}
-
 // Receive takes a server's answer. One that is not of this client's transaction, or not of the server
 // whose word counts in this state, changes nothing. Nor does a frame from the client's own MAC address: a
 // container that shares it with others can send to their parent by that (ipvlan).
 func (m *Machine) Receive(now time.Time, a Message) (send [][]byte) {
-	if !m.asks(a.XID, a.MAC) || m.tries == 0 || !usableAddr(a.Server) || a.ServerMAC == m.id.MAC || !m.hears(a.ToOne) {
+	if !m.asks(a.XID, a.MAC) {
+		return nil
+	}
+	if a.ToOne == "" {
+		m.exposure.told = true
+	}
+	if m.tries == 0 || !usableAddr(a.Server) || a.ServerMAC == m.id.MAC || !m.hears(a.ToOne) {
 		return nil
 	}
 	ack, nak := a.Type == dhcpv4.MessageTypeAck, a.Type == dhcpv4.MessageTypeNak
@@ -56,18 +51,22 @@ func (m *Machine) Receive(now time.Time, a Message) (send [][]byte) {
 	return nil
 }
 
-// noLease says why an answer is no lease for anybody, "" if it is one.
-func noLease(a Message) string {
+// noLease says why an answer is no lease for the client, "" if it is one.
+func (m *Machine) noLease(a Message) string {
 	why := Unusable(a.Address)
-	if why == "" && a.Lease < leastLease {
+	switch only := m.id.Only; {
+	case why != "":
+	case a.Lease < leastLease:
 		why = "the lease of " + a.Lease.String() + " is too short"
+	case only.IsValid() && a.Address.Addr() != only:
+		why = "it is of " + a.Address.Addr().String() + ", and the switch lets no address pass but " + only.String()
 	}
 	return why
 }
 
 // whyNot says why a confirmation is refused, "" if it is not.
 func (m *Machine) whyNot(a Message) string {
-	if why := noLease(a); why != "" {
+	if why := m.noLease(a); why != "" {
 		return why
 	}
 	return m.refuse(a.Address)
@@ -79,8 +78,11 @@ const sharedHint = " (containers of the network have one MAC address: a server h
 // choose requests the first offer of a lease. One of an address that is in use on this host is requested,
 // too, and then declined: else the server would not hear of it, and would offer it for ever. Not so if the
 // client shares its MAC address: a server that knows clients by that would end the lease of who has it.
+//
+// Whoever beside had the client's MAC address before has read an offer that was to it alone. So the request after such an offer is a transaction
+// of its own, which is known to others only by the confirmation.
 func (m *Machine) choose(now time.Time, a Message) [][]byte {
-	why := noLease(a)
+	why := m.noLease(a)
 	if why == "" && m.id.SharesMAC {
 		if why = m.refuse(a.Address); why != "" {
 			why += sharedHint
@@ -91,9 +93,10 @@ func (m *Machine) choose(now time.Time, a Message) [][]byte {
 		return nil
 	}
 	m.offer = a
-	xid := m.xid
-	m.enter(requesting, now)
-	m.xid = xid // the request is of the offer's transaction (RFC 2131, 4.3.2)
+	xid, known := m.xid, m.exposure
+	if m.enter(requesting, now); !m.id.Beside || a.ToOne == "" {
+		m.xid, m.exposure = xid, known // the request is of the offer's transaction (RFC 2131, 4.3.2)
+	}
 	return m.Tick(now)
 }
 
@@ -148,7 +151,7 @@ func (m *Machine) take(a Message, asked, now time.Time) {
 		l.Router = a.Router
 	}
 	m.enter(bound, now)
-	m.lease, m.failures, m.next = l, 0, l.Renew
+	m.lease, m.failures, m.next, m.leasedBefore = l, 0, l.Renew, true
 }
 
 // Release tells the server that the lease is not needed any more (RFC 2131, 4.4.6).

@@ -13,42 +13,116 @@ import (
 // besides is a container beside, to whose MAC address another can send so that the parent hears it.
 const besides = "0a:00:00:00:00:88"
 
-// TestFromBeside: where containers are beside, an answer counts that is to all, as was asked for; and one to the client alone when it was
-// asked for from its address.
-func TestFromBeside(t *testing.T) {
+// besideOthers is a client that has asked, and beside which containers are.
+func besideOthers() *Machine {
 	id := me
 	id.Beside = true
 	m := NewMachine(id, anyAddr)
 	m.Tick(start)
-	for _, to := range []string{besides, string(me.MAC)} {
-		a := answer(m, dhcpv4.MessageTypeOffer)
-		if a.ToOne = heddle.MAC(to); len(m.Receive(start, a)) > 0 || m.lease.State != selecting {
-			t.Errorf("an offer to %s is taken", to)
-		}
+	return m
+}
+
+// toOne is an answer to a MAC address alone.
+func toOne(m *Machine, kind dhcpv4.MessageType, to heddle.MAC) Message {
+	a := answer(m, kind)
+	a.ToOne = to
+	return a
+}
+
+// TestFromBeside: where containers are beside, an answer to the client alone counts until its transaction is known to them, which it is by an
+// answer to all; and when it was asked for from the client's address.
+func TestFromBeside(t *testing.T) {
+	m := besideOthers()
+	if m.xid == 0 {
+		t.Error("the first transaction is no secret")
+	}
+	if m.Receive(start, toOne(m, dhcpv4.MessageTypeOffer, besides)); m.lease.State != selecting {
+		t.Error("an offer to somebody else is taken")
 	}
 	m.Receive(start, answer(m, dhcpv4.MessageTypeOffer))
-	for _, to := range []string{besides, string(me.MAC)} {
+	for _, to := range []heddle.MAC{besides, me.MAC} {
 		for _, kind := range []dhcpv4.MessageType{dhcpv4.MessageTypeAck, dhcpv4.MessageTypeNak} {
-			a := answer(m, kind)
-			if a.ToOne = heddle.MAC(to); len(m.Receive(start, a)) > 0 || m.lease.State != requesting {
+			if sent := m.Receive(start, toOne(m, kind, to)); len(sent) > 0 || m.lease.State != requesting {
 				t.Errorf("a %s to %s is taken", kind, to)
 			}
 		}
 	}
 	m = leased(t)
-	m.id = id
+	m.id.Beside = true
 	at := m.lease.Renew
 	m.Tick(at)
-	a := answer(m, dhcpv4.MessageTypeAck)
-	if a.ToOne = besides; m.lease.State == renewing {
-		m.Receive(at, a)
+	if m.lease.State == renewing {
+		m.Receive(at, toOne(m, dhcpv4.MessageTypeAck, besides))
 	}
 	if m.lease.State != renewing {
 		t.Errorf("renewed by what is to somebody else: %+v", m.lease)
 	}
-	a.ToOne = me.MAC
-	if m.Receive(at, a); m.lease.State != bound {
+	if m.Receive(at, toOne(m, dhcpv4.MessageTypeAck, me.MAC)); m.lease.State != bound {
 		t.Errorf("not renewed by what is to the container: %+v", m.lease)
+	}
+}
+
+// TestAnswersAlone: a server that sends all to the client alone (Kea) is heard beside containers, too, when it leases and after a restart.
+func TestAnswersAlone(t *testing.T) {
+	m := besideOthers()
+	if !m.listens() {
+		t.Error("does not listen to its MAC address")
+	}
+	m.Receive(start, toOne(m, dhcpv4.MessageTypeOffer, me.MAC))
+	m.Receive(start, toOne(m, dhcpv4.MessageTypeAck, me.MAC))
+	if m.lease.State != probing {
+		t.Fatalf("not leased: %+v", m.lease)
+	}
+	m = leased(t)
+	id := m.id
+	id.Beside = true
+	m = Resume(id, anyAddr, m.lease, start)
+	m.Tick(start)
+	if m.Receive(start, toOne(m, dhcpv4.MessageTypeAck, me.MAC)); m.lease.State != bound {
+		t.Errorf("not confirmed: %+v", m.lease)
+	}
+	m.enter(selecting, start)
+	if m.listens() {
+		t.Error("listens to a MAC address that the container has")
+	}
+}
+
+// TestGuessed: while somebody tries the numbers of transactions, only what is to all counts; the next question has a new number.
+func TestGuessed(t *testing.T) {
+	m := besideOthers()
+	guess := toOne(m, dhcpv4.MessageTypeOffer, me.MAC)
+	for range maxGuesses + 1 {
+		guess.XID++
+		m.Receive(start, guess)
+	}
+	was := toOne(m, dhcpv4.MessageTypeOffer, me.MAC)
+	if m.Receive(start, was); m.lease.State != selecting {
+		t.Error("an offer to the client alone is taken")
+	}
+	now := m.Deadline()
+	m.Tick(now)
+	if m.Receive(now, was); m.lease.State != selecting {
+		t.Error("an offer of the former transaction is taken")
+	}
+	if m.Receive(now, toOne(m, dhcpv4.MessageTypeOffer, me.MAC)); m.lease.State != requesting {
+		t.Errorf("not heard any more: %+v", m.lease)
+	}
+}
+
+// TestOfferRead: an offer to the client alone may have been read by who had its MAC address. The request that follows is another transaction, in
+// which neither that one nor the offers of other servers, which are to all, make known what the confirmation has to have.
+func TestOfferRead(t *testing.T) {
+	m := besideOthers()
+	read := toOne(m, dhcpv4.MessageTypeAck, me.MAC)
+	other := answer(m, dhcpv4.MessageTypeOffer)
+	m.Receive(start, toOne(m, dhcpv4.MessageTypeOffer, me.MAC))
+	m.Receive(start, read)
+	m.Receive(start, other)
+	if m.lease.State != requesting {
+		t.Fatalf("%+v", m.lease)
+	}
+	if m.Receive(start, toOne(m, dhcpv4.MessageTypeAck, me.MAC)); m.lease.State != probing {
+		t.Errorf("not confirmed: %+v", m.lease)
 	}
 }
 

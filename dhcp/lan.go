@@ -25,7 +25,7 @@ func (c *Client) flush() {
 	c.sending.Lock()
 	defer c.sending.Unlock()
 	c.mu.Lock()
-	frames, hear, closed := c.out, c.probing(), c.closed
+	frames, hear, closed := c.out, c.listening(), c.closed
 	c.out = nil
 	c.mu.Unlock()
 	if closed || len(frames) == 0 && maps.Equal(hear, c.heard) {
@@ -41,12 +41,12 @@ func (c *Client) flush() {
 	c.mu.Unlock()
 }
 
-// probing are the MAC addresses to which frames are wanted: who has the address that is probed sends its
-// answer there, and DHCPv6 servers theirs.
-func (c *Client) probing() map[heddle.MAC]bool {
+// listening are the MAC addresses to which frames are wanted: servers may answer there, and DHCPv6 servers do; and so does who has the
+// address that is probed.
+func (c *Client) listening() map[heddle.MAC]bool {
 	all := map[heddle.MAC]bool{}
 	for _, k := range c.leases {
-		if k.lease.State == probing {
+		if k.listens() {
 			all[k.id.MAC] = true
 		}
 		if k.six != nil {

@@ -1,6 +1,7 @@
 package dhcp
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"net/netip"
 	"time"
@@ -47,7 +48,10 @@ type Machine struct {
 	refuse func(netip.Prefix) string
 	lease  heddle.DHCPLease
 	offer  Message // that is being requested, or probed
-	xid    uint32
+	// leasedBefore says that there was a lease before: the container has its interface, which listens to the MAC address.
+	leasedBefore bool
+	xid          uint32
+	exposure     exposure // of xid
 	// tries counts the questions of this state, failures the beginnings that came to nothing.
 	tries, failures int
 	began, asked    time.Time
@@ -74,7 +78,7 @@ func (m *Machine) Want(a netip.Addr) {
 // stands, and meanwhile it stands until it expires. One that has expired is not held any more.
 func Resume(id Identity, refuse func(netip.Prefix) string, was heddle.DHCPLease, now time.Time) *Machine {
 	m := NewMachine(id, refuse)
-	m.lease = was
+	m.lease, m.leasedBefore = was, true
 	if m.lease.Held && now.Before(was.Expires) {
 		m.enter(rebooting, now)
 		return m
@@ -99,8 +103,12 @@ func (m *Machine) Deadline() time.Time {
 
 // enter begins a state, with a transaction of its own.
 func (m *Machine) enter(state string, now time.Time) {
-	m.lease.State, m.tries, m.began, m.next, m.xid = state, 0, now, now, rand.Uint32()
+	m.lease.State, m.tries, m.began, m.next = state, 0, now, now
+	m.draw()
 }
+
+// draw begins another transaction.
+func (m *Machine) draw() { m.xid, m.exposure = rand.Uint32(), exposure{} }
 
 // restart begins anew after a failure, later each time.
 func (m *Machine) restart(now time.Time, why string) {
@@ -122,6 +130,9 @@ func wait(try int) time.Duration {
 
 // Tick does what is due.
 func (m *Machine) Tick(now time.Time) (send [][]byte) {
+	if m.began.IsZero() {
+		m.enter(m.lease.State, now)
+	}
 	if m.lease.Held && !now.Before(m.lease.Expires) {
 		m.lose("the lease expired: no server renewed it")
 		m.failures = 0
@@ -132,7 +143,10 @@ func (m *Machine) Tick(now time.Time) (send [][]byte) {
 	}
 	switch m.lease.State {
 	case selecting:
-		return m.ask(now, wait(m.tries), request{kind: dhcpv4.MessageTypeDiscover, asked: m.lease.Address.Addr()})
+		if m.id.Beside && !m.exposure.secret() {
+			m.draw()
+		}
+		return m.ask(now, wait(m.tries), request{kind: dhcpv4.MessageTypeDiscover, asked: cmp.Or(m.id.Only, m.lease.Address.Addr())})
 	case requesting:
 		if m.tries == maxRequests {
 			m.restart(now, "server "+m.offer.Server.String()+" offered "+m.offer.Address.String()+" and did not confirm it")

@@ -3,6 +3,7 @@ package dhcp
 import (
 	"math"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,6 +43,37 @@ func TestNoLease(t *testing.T) {
 	if sent := m.Receive(start, a); len(sent) > 0 || m.lease.State != selecting || m.lease.Trouble == "" {
 		t.Errorf("sent %d, %+v", len(sent), m.lease)
 	}
+}
+
+// TestOnly: where one address is of use, it is asked for, also after it was declined; offers of others are passed over, without a word to
+// their server.
+func TestOnly(t *testing.T) {
+	id := me
+	id.Only = netip.MustParseAddr("192.0.2.77")
+	m := NewMachine(id, anyAddr)
+	m.Want(srv)
+	asks := func(now time.Time) {
+		t.Helper()
+		if q := sentIn(t, m.Tick(now)); len(q) != 1 || q[0].MessageType() != dhcpv4.MessageTypeDiscover || !q[0].RequestedIPAddress().Equal(id.Only.AsSlice()) {
+			t.Errorf("sent %v", q)
+		}
+	}
+	asks(start)
+	a := answer(m, dhcpv4.MessageTypeOffer)
+	if sent := m.Receive(start, a); len(sent) > 0 || m.lease.State != selecting || !strings.Contains(m.lease.Trouble, "lets no address pass but 192.0.2.77") {
+		t.Errorf("sent %d, %+v", len(sent), m.lease)
+	}
+	a.Address = netip.PrefixFrom(id.Only, a.Address.Bits())
+	if sent := m.Receive(start, a); len(sent) != 1 || m.lease.State != requesting {
+		t.Errorf("sent %d, %+v", len(sent), m.lease)
+	}
+	a.Type = dhcpv4.MessageTypeAck
+	m.Receive(start, a)
+	m.Heard(start, ARP{From: "0a:00:00:00:00:77", SenderMAC: "0a:00:00:00:00:77", SenderIP: id.Only})
+	if m.lease.State != selecting || m.lease.Trouble == "" {
+		t.Fatalf("not declined: %+v", m.lease)
+	}
+	asks(m.Deadline())
 }
 
 // TestRenewalRefused: a lease says why more time for it is not taken.

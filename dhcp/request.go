@@ -14,6 +14,8 @@ import (
 type Identity struct {
 	MAC      heddle.MAC
 	ClientID []byte
+	// Only is the one address that is of use, if it is valid: the switch lets no other pass. It is asked for.
+	Only netip.Addr
 	// SharesMAC says that other clients have the MAC address, too.
 	SharesMAC bool
 	// Beside says that containers are beside, which can have the LAN's interface hear what they send to one another's MAC addresses

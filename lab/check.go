@@ -129,6 +129,9 @@ func (n *Node) check() error {
 	if n.IOMMU && n.Machine == "" {
 		return refuse("check IOMMU of", n.Name, "only a virtual machine has one, and this host is made of namespaces", "leave iommu out, or give the host a machine")
 	}
+	if err := n.checkICount(); err != nil {
+		return err
+	}
 	for _, nic := range n.NICs {
 		if err := checkMTU(nic.MTU, nic.Addresses...); err != nil {
 			return err

@@ -32,6 +32,8 @@ const (
 	verbStop    = "stop"    // stop the agent, or all
 	verbResume  = "resume"
 	verbMTU     = "mtu"
+
+	verbProcessor = "processor" // what the kernel accounts of its processor
 )
 
 // request is a request to a machine.
@@ -58,9 +60,10 @@ type command struct {
 	Columns uint16 `json:"columns,omitempty"`
 }
 
-// reply answers all verbs except run.
+// reply answers all verbs except run. Text is the answer to verbProcessor.
 type reply struct {
 	Yes   bool   `json:"yes,omitempty"`
+	Text  string `json:"text,omitempty"`
 	Error string `json:"error,omitempty"`
 }
 

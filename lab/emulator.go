@@ -133,6 +133,7 @@ func qemu(k boot.Kernel, m *machineSpec, n *Node) []string {
 		// Without a limit the translations take more than 1 GiB.
 		args = append(args, "-accel", "tcg,thread=single,tb-size=192", "-cpu", boot.Processor)
 	}
+	args = append(args, n.icountArguments()...)
 	args = append(args, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
 		"-serial", "file:"+filepath.Join(sharedFolder, consoleName),
 		"-object", "memory-backend-memfd,id=memory,size="+size+",share=on", "-numa", "node,memdev=memory")

@@ -112,6 +112,13 @@ func (g *guestInit) answer(c *channel) {
 		g.run(c, r.Command)
 	case verbDial:
 		dialInside(c, r.Name)
+	case verbProcessor:
+		text, err := processorAccount()
+		answer := reply{Text: text}
+		if err != nil {
+			answer.Error = err.Error()
+		}
+		c.send(answer)
 	default:
 		yes, err := g.answerSimple(r)
 		answer := reply{Yes: yes}

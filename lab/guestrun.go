@@ -92,13 +92,22 @@ func (g *guestInit) signalChild(pid int, s unix.Signal) {
 	}
 }
 
-// followCaller handles the caller's frames. It kills the command when the caller disconnects.
+// killGroup kills a child that has not been reaped, and what it started in its process group: such a process would hold its ports.
+func (g *guestInit) killGroup(pid int) {
+	g.supervisor.mu.Lock()
+	defer g.supervisor.mu.Unlock()
+	if g.others[pid] != nil {
+		unix.Kill(-pid, unix.SIGKILL)
+	}
+}
+
+// followCaller handles the caller's frames. It kills the command and its process group when the caller disconnects.
 func (g *guestInit) followCaller(c *channel, pid int, files *commandIO) {
 	for {
 		kind, data, err := c.receiveFrame()
 		switch {
 		case err != nil:
-			g.signalChild(pid, unix.SIGKILL)
+			g.killGroup(pid)
 			return
 		case kind == frameSignal && len(data) == 1:
 			g.signalChild(pid, unix.Signal(data[0]))

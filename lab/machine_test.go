@@ -127,9 +127,9 @@ func machineCommands(t *testing.T, l *lab.Lab) {
 	if status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus); !status.Signaled() || status.Signal() != syscall.SIGTERM {
 		t.Errorf("ended with %v, want SIGTERM", err)
 	}
-	// If the caller ends, the command ends.
+	// If the caller ends, the command ends, and what it has started.
 	ctx, cancel := context.WithCancel(t.Context())
-	if cmd, err = h.Command(ctx, "sleep", "987"); err != nil {
+	if cmd, err = h.Command(ctx, "sh", "-c", "sleep 986 & exec sleep 987"); err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
@@ -148,6 +148,11 @@ func machineCommands(t *testing.T, l *lab.Lab) {
 	cancel()
 	cmd.Wait()
 	soon(t, "the command is gone", func() bool { return !sleeps() })
+	soon(t, "what it started is gone", func() bool { _, err := try(t, l, "host1", "pgrep", "-fx", "sleep 986"); return err != nil })
+	// What a command that has ended left in the background goes on.
+	in(t, l, "host1", "sh", "-c", "sleep 985 >/dev/null 2>&1 &")
+	in(t, l, "host1", "true") // by then the machine knows that the first caller is gone
+	in(t, l, "host1", "pkill", "-fx", "sleep 985")
 }
 
 // soon is eventually for an emulated processor.

@@ -9,8 +9,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// maxSlots is the largest number of slots of a machine. Each costs time when the machine boots.
-const maxSlots = 128
+// MaxSlots is the largest number of slots of a machine. Each costs time when the machine boots.
+const MaxSlots = 128
 
 // Devices on the root bus of a machine. Each function of a device can be a slot.
 const (
@@ -31,9 +31,9 @@ func managementFolder(lab string) string { return filepath.Join(lab, managementN
 
 // checkSlots refuses slots that a host cannot have.
 func (n *Node) checkSlots() error {
-	if n.Slots < 0 || n.Slots > maxSlots {
+	if n.Slots < 0 || n.Slots > MaxSlots {
 		return refuse("check number of slots of "+n.Name, n.Slots,
-			fmt.Sprintf("a machine has 0 to %d", maxSlots), "choose a number in that range")
+			fmt.Sprintf("a machine has 0 to %d", MaxSlots), "choose a number in that range")
 	}
 	if n.Slots > 0 && n.Machine == "" {
 		return refuse("check number of slots of "+n.Name, n.Slots,

@@ -79,11 +79,14 @@ type Node struct {
 	// no address and are down: they are for containers.
 	Spare int `json:"spare,omitempty" yaml:"spare"`
 	// Slots is the number of slots of a virtual machine for NICs that are plugged in while it
-	// runs, 0 to 64; see Host.QMP.
+	// runs, 0 to MaxSlots; see Host.QMP.
 	Slots int `json:"slots,omitempty" yaml:"slots"`
 	// IOMMU says that a virtual machine has one, and that its NICs are behind it. A program in it can have a NIC without a driver of the
 	// kernel's then (vfio-pci).
 	IOMMU bool `json:"iommu,omitempty" yaml:"iommu"`
+	// ICount says that the clock of an emulated virtual machine goes by the instructions that it executes, InstructionTime for each, and
+	// by real time while it has nothing to do (QEMU's -icount). Its CPU time is a count of instructions then, however busy this machine is.
+	ICount bool `json:"icount,omitempty" yaml:"icount"`
 	// CPUs is the number of processors of a virtual machine, 1 to 8; one.
 	CPUs    int               `json:"cpus,omitempty" yaml:"cpus"`
 	Sysctls map[string]string `json:"sysctls,omitempty" yaml:"sysctls"`

@@ -201,6 +201,8 @@ func TestBadTopologies(t *testing.T) {
 		"negative slots":  {"hosts: [{name: a, slots: -1}]", "0 to 128"},
 		"many slots":      {"hosts: [{name: a, machine: '6.1', slots: 129}]", "0 to 128"},
 		"IOMMU of none":   {"hosts: [{name: a, iommu: true}]", "made of namespaces"},
+		"icount of none":  {"hosts: [{name: a, icount: true}]", "made of namespaces"},
+		"icount of two":   {"hosts: [{name: a, machine: '6.1', icount: true, cpus: 2}]", "one clock"},
 		"CPUs of none":    {"hosts: [{name: a, cpus: 2}]", "made of namespaces"},
 		"negative CPUs":   {"hosts: [{name: a, machine: '6.1', cpus: -1}]", "1 to 8"},
 		"many CPUs":       {"hosts: [{name: a, machine: '6.1', cpus: 9}]", "1 to 8"},

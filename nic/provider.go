@@ -99,6 +99,9 @@ type Offer struct {
 	Free  int `json:"free"`
 	// Addresses is how many sets of further addresses a NIC may have; 0 if none.
 	Addresses int `json:"addresses,omitempty"`
+	// DHCP are those of Networks on which a DHCP server may be asked for a NIC's IPv4 address: the port lets the question pass and the
+	// answer. If the NIC's card has an IPv4 address, the lease has to be of that; otherwise the server chooses.
+	DHCP []string `json:"dhcp,omitempty"`
 	// Permitted are NICs of other machines that this one may take over.
 	Permitted []Permitted `json:"permitted,omitempty"`
 }

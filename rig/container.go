@@ -33,6 +33,10 @@ func (r *Rig) addColumns(ctx context.Context, s *testLab, number int, mode strin
 	same := bench.Column{Mode: mode, Span: bench.SameHost, Notes: map[string]string{}}
 	across := bench.Column{Mode: mode, Span: bench.Across, Wire: s.wire.Name, Notes: map[string]string{}}
 	addPathNotes(same, across)
+	if mode == modeDirect && r.Plug {
+		same.Notes["way"], across.Notes["way"] = pluggedNote, pluggedNote
+	}
+	same.Processors, across.Processors = processors(s.hosts(mode, bench.SameHost)), processors(s.hosts(mode, bench.Across))
 	if words := s.machineNote(); words != "" {
 		same.Notes["machine"], across.Notes["machine"] = words, words
 	}

@@ -1,7 +1,10 @@
 package rig
 
 import (
+	"context"
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/heddle-network/heddle/bench"
 	"github.com/heddle-network/heddle/impair"
@@ -27,8 +30,8 @@ func (r *Rig) topology(number int, wire bench.Wire) lab.Topology {
 		t.Store, t.Etcd = lab.StoreEtcd, []string{storeHost}
 	}
 	spare := 0
-	if slices.Contains(r.Modes, modeDirect) {
-		spare = 2 * r.containers()
+	if slices.Contains(r.Modes, modeDirect) && !r.Plug {
+		spare = r.ownNICs()
 	}
 	if r.macvlanOwnParent() {
 		spare++
@@ -38,6 +41,9 @@ func (r *Rig) topology(number int, wire bench.Wire) lab.Topology {
 		for host := range 2 {
 			t.Hosts = append(t.Hosts, lab.Node{Name: dockerHost(host), Agent: lab.Agent{Off: true}})
 		}
+	}
+	for i := range t.Hosts { // the machines: the host of the store comes after them
+		t.Hosts[i].ICount = r.ICount
 	}
 	if len(t.Etcd) > 0 { // the last one: the others are found by their index
 		t.Hosts = append(t.Hosts, lab.Node{Name: storeHost, Machine: lab.Namespaces, Agent: lab.Agent{Off: true}})
@@ -52,20 +58,65 @@ func (r *Rig) macvlanOwnParent() bool {
 }
 
 // Machine says what is special about figures of virtual machines, "" of others, and
-// whether their processor is emulated.
+// whether their processor is emulated. Runs of other words are not compared, nor mixed.
 func (r *Rig) Machine() (words string, emulated bool) {
 	s := r.labs[0]
-	return s.machineNote(), s.lab.Hosts[0].Emulated()
+	words = s.machineNote()
+	if r.Plug {
+		words += ". The NICs of " + modeDirect + " were plugged in while they ran"
+	}
+	return words, s.lab.Hosts[0].Emulated()
 }
 
-// machineNote say what is special about figures of virtual machines.
+// hosts are those that a column of the mode is in: the first one, and for pairs across two the second one.
+func (s *testLab) hosts(mode, span string) []*lab.Host {
+	all := s.lab.Hosts
+	if mode == bench.Native {
+		all = s.plainHosts
+	}
+	if span == bench.SameHost {
+		return all[:1]
+	}
+	return all[:2]
+}
+
+// processors reads what the kernels of virtual machines account. It is nil for hosts of namespaces.
+func processors(all []*lab.Host) bench.Processors {
+	if all[0].Machine == "" {
+		return nil
+	}
+	return func(ctx context.Context) ([]string, error) {
+		texts := make([]string, len(all))
+		for i, h := range all {
+			var err error
+			if texts[i], err = h.Processor(ctx); err != nil {
+				return nil, err
+			}
+		}
+		return texts, nil
+	}
+}
+
+// InstructionTime is what an instruction takes of the machines' clocks; 0 if these do not count instructions.
+func (r *Rig) InstructionTime() time.Duration {
+	if !r.ICount {
+		return 0
+	}
+	return lab.InstructionTime
+}
+
+// machineNote says what is special about figures of virtual machines.
 func (s *testLab) machineNote() string {
 	h := s.lab.Hosts[0]
 	switch {
 	case h.Machine == "":
 		return ""
 	case h.Emulated():
-		return "virtual machines with Linux " + h.Machine + " on an emulated processor: that it works is proven here, its speed is not"
+		words := "virtual machines with Linux " + h.Machine + " on an emulated processor: that it works is proven here, its speed is not"
+		if s.lab.Topology.Hosts[0].ICount {
+			words += fmt.Sprintf(". Their clocks count instructions, %s each: instructions and CPU time say what the work is, and not what it takes", lab.InstructionTime)
+		}
+		return words
 	}
 	return "virtual machines with Linux " + h.Machine + " (" + h.Accelerator + ")"
 }

@@ -79,6 +79,10 @@ func (r *Rig) network(s *testLab, number, host int, mode string) heddle.Network 
 		}
 		shareSubnets(&n, shared, host)
 	case modeDirect:
+		if r.Plug {
+			n.Options = map[string]string{"plug": pluggedNetwork}
+			break
+		}
 		shareSubnets(&n, subnets(number, 0), host)
 		spare := s.lab.Topology.Hosts[0].Spare
 		if r.macvlanOwnParent() {

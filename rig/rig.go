@@ -63,6 +63,10 @@ type Options struct {
 	BridgeNF string
 	// Machines is the kernel of virtual machines that the hosts shall be.
 	Machines string
+	// Plug has the NICs of mode direct plugged into these machines while they run.
+	Plug bool
+	// ICount gives these machines clocks that count instructions (lab.Node).
+	ICount bool
 	// Congestion is the congestion control of all endpoints.
 	Congestion string
 	// Progress is called at each step.
@@ -76,6 +80,9 @@ func (o Options) containers() int {
 	}
 	return o.Pairs
 }
+
+// ownNICs is the number of containers on the first host, each of which has a NIC of its own in mode direct.
+func (o Options) ownNICs() int { return 2 * o.containers() }
 
 // firstPort is the first of the servers' ports in all modes. It is below the ports that
 // clients get (ip_local_port_range).
@@ -100,6 +107,10 @@ func New(ctx context.Context, o Options) (*Rig, error) {
 	if most, _ := o.ports(len(o.Modes), 0, true); most > 65536 {
 		return nil, heddle.Errorf(heddle.BadArgument, "read flag", "--pairs",
 			fmt.Sprintf("%d pairs in %d modes need more ports than there are", o.Pairs, len(o.Modes)), "choose fewer pairs")
+	}
+	if o.Plug && o.ownNICs() > lab.MaxSlots {
+		return nil, heddle.Errorf(heddle.BadArgument, "read flag", "--pairs",
+			fmt.Sprintf("%d pairs need %d plugged NICs on a host, and a machine takes %d", o.Pairs, o.ownNICs(), lab.MaxSlots), "choose fewer pairs")
 	}
 	r := &Rig{Options: o}
 	err := r.build(ctx)
@@ -134,7 +145,18 @@ func (r *Rig) build(ctx context.Context) error {
 }
 
 func (r *Rig) newLab(ctx context.Context, number int, wire bench.Wire) (*testLab, error) {
-	l, err := lab.Raise(ctx, r.topology(number, wire))
+	top := r.topology(number, wire)
+	if r.Plug {
+		p, err := newPlugging()
+		if err != nil {
+			return nil, err
+		}
+		defer p.close() // all have read their files when the lab is up
+		if err := p.write(p.addTo(&top, r.ownNICs())); err != nil {
+			return nil, err
+		}
+	}
+	l, err := lab.Raise(ctx, top)
 	if err != nil {
 		return nil, err
 	}

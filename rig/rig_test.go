@@ -3,6 +3,7 @@ package rig
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -108,6 +109,14 @@ func TestRigTopology(t *testing.T) {
 	if top := r.topology(0, wires[0]); top.Machine != "6.1" || top.Store != lab.StoreEtcd || len(top.Hosts) != 5 || top.Hosts[4].Machine != lab.Namespaces || top.Etcd[0] != top.Hosts[4].Name {
 		t.Errorf("machines: %+v", top)
 	}
+	r.ICount = true
+	if top := r.topology(0, wires[0]); !top.Hosts[0].ICount || !top.Hosts[1].ICount || top.Hosts[4].ICount || r.InstructionTime() != lab.InstructionTime {
+		t.Errorf("the machines' instructions are not counted, or the store's: %+v", top.Hosts)
+	}
+	r.ICount = false
+	if top := r.topology(0, wires[0]); top.Hosts[0].ICount || r.InstructionTime() != 0 {
+		t.Errorf("instructions are counted that nobody asked for: %+v", top.Hosts)
+	}
 	s := &testLab{wire: wires[1]}
 	for mode, want := range map[string][2]int{bench.DockerLayout: {1450, 8950}, bench.Overlay: {0, 8950}, "bridge": {0, 0}} {
 		for i, mtus := range []map[string]int{nil, {"jumbo": 8950}} {
@@ -116,6 +125,57 @@ func TestRigTopology(t *testing.T) {
 				t.Errorf("%s with %v: MTU %d, want %d", mode, mtus, got, want[i])
 			}
 		}
+	}
+}
+
+// TestRigPlug: the machines have slots and grants for the NICs of mode direct, and a further host plugs these in. Hosts without an agent,
+// such as the store, have none.
+func TestRigPlug(t *testing.T) {
+	r := &Rig{Options: Options{Modes: []string{"host", "direct", bench.Overlay}, Machines: "6.1", Plug: true, Pairs: 10}}
+	p := &plugging{program: "heddle", folder: "nics"}
+	top := r.topology(0, bench.Wire{})
+	config := p.addTo(&top, r.ownNICs())
+	if n := len(top.Hosts); n != 4 || top.Hosts[3].Name != hypervisorHost || top.Hosts[3].Machine != lab.Namespaces || top.Hosts[3].Slots != 0 || top.Hosts[2].Slots != 0 {
+		t.Fatalf("hypervisor: %+v", top.Hosts)
+	}
+	for i, n := range top.Hosts[:2] {
+		if n.Slots != 20 || n.Spare != 0 || !slices.Equal(n.Agent.Args, []string{"--nic-grant", "nics/" + n.Name}) {
+			t.Errorf("machine %d: %+v", i, n)
+		}
+	}
+	if want := "listen: 172.31.240.14:7950\nmachines:\n  host1: {qmp: /run/qmp/host1, networks: [lan], nics: 20}\n  host2: {qmp: /run/qmp/host2, networks: [lan], nics: 20}\n"; config != want {
+		t.Errorf("the service's file: %q, want %q", config, want)
+	}
+	if n := r.network(&testLab{}, 1, 0, "direct"); n.Options["plug"] != pluggedNetwork || len(n.Subnets) > 0 {
+		t.Errorf("network: %+v", n)
+	}
+	r.labs = []*testLab{{lab: &lab.Lab{Hosts: []*lab.Host{{Machine: "6.1", Accelerator: "kvm"}}}}}
+	plugged, _ := r.Machine()
+	if r.Plug = false; plugged == "" {
+		t.Error("nothing is said of the machines")
+	}
+	if words, _ := r.Machine(); words == plugged {
+		t.Errorf("with and without plugged NICs it says %q: --resume would mix them", words)
+	}
+	if _, err := New(t.Context(), Options{Modes: r.Modes, Plug: true, Pairs: 65}); err == nil || !strings.Contains(err.Error(), "130 plugged NICs") {
+		t.Errorf("more NICs than a machine takes: %v", err)
+	}
+}
+
+// TestRigProcessors: the CPU time of a column is that of the machines that it is in.
+func TestRigProcessors(t *testing.T) {
+	hosts := []*lab.Host{{Name: "host1", Machine: "6.1"}, {Name: "host2", Machine: "6.1"}, {Name: "plain1", Machine: "6.1"}, {Name: "plain2", Machine: "6.1"}, {Name: hypervisorHost}}
+	s := &testLab{lab: &lab.Lab{Hosts: hosts}, plainHosts: hosts[2:]}
+	for _, c := range []struct {
+		mode, span string
+		want       []*lab.Host
+	}{{"bridge", bench.SameHost, hosts[:1]}, {"direct", bench.Across, hosts[:2]}, {bench.Native, bench.SameHost, hosts[2:3]}, {bench.Native, bench.Across, hosts[2:4]}} {
+		if got := s.hosts(c.mode, c.span); !slices.Equal(got, c.want) || processors(got) == nil {
+			t.Errorf("%s, %s: %d machines from %s on", c.mode, c.span, len(got), got[0].Name)
+		}
+	}
+	if processors(hosts[4:]) != nil {
+		t.Error("hosts of namespaces have a processor of their own")
 	}
 }
 

@@ -25,7 +25,7 @@ type benchFlags struct {
 	rounds, load, clients                                int
 	duration                                             time.Duration
 	seed                                                 uint64
-	resume, bridgeNF                                     bool
+	resume, bridgeNF, icount, plug                       bool
 }
 
 func newBench(s *session) *cobra.Command {
@@ -78,6 +78,8 @@ kernel without eBPF. The preset paths ends in a table of goals, met or missed.
 	g.Uint64Var(&f.seed, "seed", 0, "seed of the order of the runs")
 	g.StringVar(&f.out, "out", "", "folder for the figures (default: bench-out/DATE)")
 	g.StringVar(&f.machines, "machines", "", "make the lab hosts virtual machines with that stock `kernel`: "+strings.Join(boot.Versions(), " or "))
+	g.BoolVar(&f.plug, "plug", false, "with --machines: the NICs of mode direct are plugged in while the machines run, by 'heddle nic serve' on another lab host")
+	g.BoolVar(&f.icount, "icount", false, "with --machines, whose processor is emulated: count its instructions, and show how many a packet or request takes")
 	g.BoolVar(&f.bridgeNF, "bridge-nf", false, "let bridged frames pass the IP firewall too, as dockerd's hosts do (bridge-nf-call-iptables=1)")
 	g.BoolVar(&f.resume, "resume", false, "take up an interrupted run in --out")
 	g.StringVar(&f.failIf, "fail-if", "", "fail when a figure crosses a limit")
@@ -116,7 +118,7 @@ func (s *session) bench(cmd *cobra.Command, f benchFlags) error {
 	if err != nil {
 		return err
 	}
-	o := rig.Options{Name: rig.LabName(os.Getpid()), Modes: preset.Modes, Wires: wires, MTUs: preset.MTUs, Spans: spans, Pairs: preset.Pairs, Shared: preset.Shared, Machines: f.machines,
+	o := rig.Options{Name: rig.LabName(os.Getpid()), Modes: preset.Modes, Wires: wires, MTUs: preset.MTUs, Spans: spans, Pairs: preset.Pairs, Shared: preset.Shared, Machines: f.machines, Plug: f.plug, ICount: f.icount,
 		BridgeNF: f.bridgeNFValue(), Congestion: bench.DefaultCongestionControl, Progress: func(step string) { s.note("%s", step) }}
 	if len(f.modes) > 0 {
 		o.Modes, o.RequireModes = f.modes, true
@@ -124,6 +126,15 @@ func (s *session) bench(cmd *cobra.Command, f benchFlags) error {
 	if i := slices.IndexFunc(o.Modes, rig.IsDocker); i >= 0 && f.machines != "" {
 		return heddle.Errorf(heddle.BadArgument, "measure mode", o.Modes[i],
 			"with --machines there is no such layout: it needs namespaces of this machine", "leave the mode out of --modes")
+	}
+	if f.icount && f.machines == "" {
+		return heddle.Errorf(heddle.BadArgument, "read flag", "--icount", "only an emulated processor's instructions are counted, and the lab hosts are namespaces",
+			"add --machines, or count with perf stat")
+	}
+	if f.plug {
+		if err := checkPlug(f.machines, o); err != nil {
+			return err
+		}
 	}
 	if f.congestion != "" {
 		o.Congestion = f.congestion
@@ -145,6 +156,7 @@ func (s *session) bench(cmd *cobra.Command, f benchFlags) error {
 		return err
 	}
 	m.Machine, m.Emulated = r.Machine()
+	m.InstructionTime = r.InstructionTime()
 	m.Wires, m.LeftOut = r.UsedWires(), append(m.LeftOut, r.LeftOut...)
 	for _, what := range m.LeftOut {
 		s.note("left out %s", what)
@@ -161,6 +173,22 @@ func (s *session) bench(cmd *cobra.Command, f benchFlags) error {
 		return err
 	}
 	return report.Check(conditions)
+}
+
+// checkPlug refuses plugged NICs where there is nothing to plug them into, nobody who has them, or a wire that they would not cross.
+func checkPlug(machines string, o rig.Options) error {
+	bad := func(cause, remedy string) error {
+		return heddle.Errorf(heddle.BadArgument, "read flag", "--plug", cause, remedy)
+	}
+	switch {
+	case machines == "":
+		return bad("only virtual machines have slots for NICs, and the lab hosts are namespaces", "add --machines")
+	case !slices.Contains(o.Modes, "direct"):
+		return bad("no mode under test has NICs of its own", "add direct to --modes")
+	case len(o.Wires) != 1 || o.Wires[0].Name != "":
+		return bad("plugged NICs are on a bridge of the hypervisor, and cross no wire", "leave --wire out")
+	}
+	return nil
 }
 
 // checkBenchModes refuses modes that nobody makes, and a choice without the yardstick.

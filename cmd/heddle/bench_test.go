@@ -19,6 +19,10 @@ func TestBenchRefusesEarly(t *testing.T) {
 		"pairs":     {"--pairs", "0", "--probes", "ping"},
 		"same-core": {"--placement", "moon", "--probes", "ping"},
 		"nonsense":  {"--probes", "ping", "--fail-if", "nonsense"},
+		"slots for": {"--probes", "ping", "--plug"},
+		"no mode":   {"--probes", "ping", "--plug", "--machines", "6.12", "--modes", "host,bridge"},
+		"cross no":  {"--probes", "ping", "--plug", "--machines", "6.12", "--modes", "host,direct", "--wire", "cut"},
+		"emulated":  {"--probes", "ping", "--icount"},
 	} {
 		cmd := newBench(newSession(processEnv{getenv: func(string) string { return "" }, stdout: &strings.Builder{}, stderr: &strings.Builder{}}))
 		cmd.SetArgs(argv)

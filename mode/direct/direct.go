@@ -94,9 +94,6 @@ func (m Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	if err := parts.CheckAddresses(n); err != nil {
 		return err
 	}
-	if n.FromDHCP() && plug != "" {
-		return parts.BadOption(n, "addresses=dhcp", "who plugs a NIC in says what its addresses are", "leave it out, or --opt plug")
-	}
 	if err := m.checkPlugs(n); err != nil || plug != "" {
 		return err
 	}
@@ -161,7 +158,7 @@ func (Mode) Endpoint(_ heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 	case e.ProgramDrives():
 		s.Links = []heddle.Link{{Name: "lo"}}
 	case e.NIC.Plugged != nil:
-		s = stateOnSubnet(networkOf(n, e), e)
+		s = stateOnSubnet(pluggedNetwork(n, e), e)
 		s.Routes = append(parts.ClosedRoutes(e, e.NIC.Plugged.Closed), s.Routes...)
 	case len(n.Subnets) > 0, n.FromDHCP():
 		s = stateOnSubnet(n.LeasedTo(e), e)
@@ -174,8 +171,11 @@ func (Mode) Endpoint(_ heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 	return heddle.Plan{Pod: s}, nil
 }
 
-// networkOf is the network with the subnets and gateways of the endpoint's plugged NIC.
-func networkOf(n heddle.Network, e heddle.Endpoint) heddle.Network {
+// pluggedNetwork is the network with the subnets and gateways of the endpoint's plugged NIC: as its provider says, or a DHCP server.
+func pluggedNetwork(n heddle.Network, e heddle.Endpoint) heddle.Network {
+	if n.FromDHCP() {
+		return n.LeasedTo(e)
+	}
 	for _, a := range e.Addrs {
 		n.Subnets = append(n.Subnets, a.Masked())
 	}
@@ -209,12 +209,16 @@ func (m Mode) Limits(n heddle.Network) []string {
 			"who could open a group's device file of an ended endpoint can open that of the next one with the same number: end the container with its endpoint",
 		}
 	case m.PlugsOn(n) != "":
-		return []string{
+		all := []string{
 			"the host sees none of the containers' traffic: the switch port behind each NIC, on the hypervisor, keeps them from using foreign addresses",
 			"no ports are published here, and no names are answered here",
 			"each NIC takes one of the machine's slots",
 			"a route keeps containers from a cloud's metadata service; one with CAP_NET_ADMIN can remove it, so give the instance's role no right but those that the agent needs",
 		}
+		if n.FromDHCP() {
+			all = append(all, parts.LimitDHCP)
+		}
+		return all
 	}
 	all := []string{
 		"the host sees none of the containers' traffic: it cannot keep them from using foreign MAC or IP addresses, from ARP and router advertisement spoofing, or from reaching the LAN's metadata service",

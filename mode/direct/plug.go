@@ -44,6 +44,11 @@ func readWarm(s string) (least, most int, ok bool) {
 // checkPlugs refuses options about NICs that are plugged in.
 func (m Mode) checkPlugs(n heddle.Network) error {
 	plug, warm := m.PlugsOn(n), n.Options["warm"]
+	if n.FromDHCP() && plug != "" {
+		if err := checkLeased(n); err != nil {
+			return err
+		}
+	}
 	if err := m.checkDriver(n); err != nil {
 		return err
 	}
@@ -55,6 +60,19 @@ func (m Mode) checkPlugs(n heddle.Network) error {
 			"say how many NICs are to wait for endpoints, or the least and the most")
 	}
 	return heddle.CheckNICNetwork(plug)
+}
+
+// checkLeased refuses NICs that are plugged in on which no address can be leased, or kept.
+func checkLeased(n heddle.Network) error {
+	switch {
+	case n.Options["driver"] != "":
+		return parts.BadOption(n, heddle.OptionAddresses+"="+heddle.AddressesDHCP, "a program drives the NICs, and nobody else can ask a DHCP server there",
+			"leave --opt driver out, or --opt addresses")
+	case n.Options["warm"] != "":
+		return parts.BadOption(n, "warm="+heddle.Clip(n.Options["warm"]), "NICs that wait for containers have addresses, and here a DHCP server gives one when a container has the NIC",
+			"leave --opt warm out, or --opt addresses")
+	}
+	return nil
 }
 
 // checkDriver refuses a driver that is none for programs, and what such NICs cannot have.

@@ -62,3 +62,29 @@ func TestDriver(t *testing.T) {
 		}
 	}
 }
+
+// TestLeased: the address of a NIC that is plugged in may come from a DHCP server, but not if a program drives the NIC, or it waits.
+func TestLeased(t *testing.T) {
+	for option, remedy := range map[string]string{"": "", "driver=vfio-pci": "leave --opt driver out", "warm=2": "leave --opt warm out"} {
+		n := heddle.Network{Name: "n", Mode: "direct", Options: map[string]string{"plug": "lan", "addresses": "dhcp"}}
+		if key, value, more := strings.Cut(option, "="); more {
+			n.Options[key] = value
+		}
+		err := Mode{}.Check(heddle.HostFacts{}, n)
+		if (err == nil) != (remedy == "") || err != nil && (heddle.BadOption.In(err) == nil || !strings.Contains(err.Error(), remedy)) {
+			t.Errorf("%s: %v", option, err)
+		}
+	}
+	n := heddle.Network{Name: "n", Mode: "direct", Options: map[string]string{"plug": "lan", "addresses": "dhcp"}}
+	e := heddle.Endpoint{ID: heddle.EndpointID{Container: "c", IfName: "eth0"}, DefaultRoute: true, NIC: &heddle.NIC{Name: "eth5", MAC: "0a:00:00:00:00:01",
+		Plugged: &heddle.PluggedNIC{Token: "e-1", Passes: []netip.Prefix{netip.MustParsePrefix("192.0.2.7/16")}, Gateways: []netip.Addr{netip.MustParseAddr("192.0.2.253")}, Closed: []netip.Prefix{netip.MustParsePrefix("100.100.100.200/32")}}}}
+	before, err := Mode{}.Endpoint(heddle.HostFacts{}, n, e)
+	if err != nil || len(before.Pod.Addresses)+len(before.Pod.Routes) > 0 {
+		t.Errorf("without a lease: %+v, %v", before.Pod, err)
+	}
+	e = e.WithDHCP(heddle.DHCPLease{Held: true, Address: netip.MustParsePrefix("192.0.2.7/24"), Router: netip.MustParseAddr("192.0.2.1")})
+	after, err := Mode{}.Endpoint(heddle.HostFacts{}, n, e)
+	if r := after.Pod.Routes; err != nil || len(after.Pod.Addresses) != 1 || after.Pod.Addresses[0].Prefix.Bits() != 24 || len(r) != 2 || r[0].Type != "unreachable" || r[1].Via != e.DHCP.Router {
+		t.Errorf("with one: %+v, %v", after.Pod, err)
+	}
+}

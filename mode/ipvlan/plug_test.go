@@ -3,6 +3,7 @@ package ipvlan
 import (
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/heddle-network/heddle"
@@ -81,5 +82,14 @@ func TestClosed(t *testing.T) {
 				t.Errorf("services %q: %+v", services, p.Host.Routes)
 			}
 		}
+	}
+}
+
+// TestPlugWithDHCP: who plugs a parent in says which addresses there are. What to do instead is said in words that do not refuse each other.
+func TestPlugWithDHCP(t *testing.T) {
+	n := heddle.Network{Name: "n", Mode: "ipvlan", Options: map[string]string{"plug": "lan", "addresses": "dhcp"}}
+	err := Mode{}.Check(facts, n)
+	if heddle.BadOption.In(err) == nil || !strings.Contains(err.Error(), "leave --opt addresses out") {
+		t.Errorf("%v", err)
 	}
 }

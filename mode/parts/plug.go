@@ -42,6 +42,9 @@ func CheckPlug(n heddle.Network) error {
 		return BadOption(n, Warm.Name+"="+heddle.Clip(warm), "it says how many addresses are to wait, and no parents are plugged in", "add --opt plug=NETWORK, or leave it out")
 	case n.Parent != "":
 		return refuse(heddle.BadOption, "its parents are plugged in, and another one is named as well", "leave --parent out, or --opt plug")
+	case n.FromDHCP():
+		return BadOption(n, heddle.OptionAddresses+"="+heddle.AddressesDHCP, "who plugs a parent in says which addresses the containers on it may have",
+			"name the subnets of the provider's network with --subnet, and leave --opt addresses out; or use mode direct, where each container has a NIC of its own")
 	case len(n.Subnets) == 0:
 		return refuse(heddle.BadSubnet, "which subnets its parents will be in is not known before one is plugged in", "name the subnets of the provider's network with --subnet")
 	case len(n.Gateways) > 0 || len(n.Ranges) > 0:

@@ -90,6 +90,7 @@ func (p *Provider) Describe(ctx context.Context) (nic.Offer, error) {
 		return o, err
 	}
 	o.Addresses = k.sets()
+	o.DHCP = o.Networks // a vSwitch's own server leases a NIC its primary address, for which its card is
 	o.Slots, o.Free, err = p.room(ctx)
 	return o, err
 }

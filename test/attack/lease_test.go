@@ -32,6 +32,7 @@ func leaseAttacks() []ownAttack {
 		by("lease", "a refusal by another server than the lease's, which has seen the question to that one", "", otherServerRefuses),
 		by("lease", "a refusal in the name of the lease's server, by who has seen the question", "nothing in DHCP proves who answers; a switch can (DHCP snooping)", refusesAsServer),
 		by("lease", "an offer by a container beside, which knows the question", "", offerFromBeside),
+		by("lease", "a confirmation by a container beside, which had the client's MAC address when a server offered to it alone", "", confirmsFromBeside),
 		by("lease", "the host's own address", "", hostsAddress),
 		by("lease", "an address of other people, in a subnet that is made larger", "", largerSubnet),
 		by("lease", "a container beside that claims the address by ARP, again and again", "", claimedFromBeside),
@@ -137,6 +138,66 @@ func offerFromBeside(t *testing.T, s *leaseScene) bool {
 		}
 	})
 	return s.gets(t, "192.0.2.99")
+}
+
+// confirmsFromBeside is about a server that answers to the client alone (Kea). A container beside takes the MAC address that the victim had and will
+// have again, reads the offer to it, confirms it with itself as the router, which the parent hears, and lets go of the address. The server's
+// confirmation comes a second later. Allowed to, the attacker answers the request from the LAN.
+func confirmsFromBeside(t *testing.T, s *leaseScene) bool {
+	attacker := s.beside(t)
+	victim := s.w.Pod(t, "victim", "lan")
+	mac := victim.Endpoint.MAC
+	victim.Leave(t)
+	if !s.open {
+		attacker.Sh(t, "ip link add link eth0 name twin type macvlan mode bridge; ip link set twin address %s up", mac)
+	}
+	everybody := netip.AddrFrom4([4]byte{255, 255, 255, 255})
+	sends := func(from world.Netns, source heddle.MAC, server netip.Addr, a *dhcpv4.DHCPv4) {
+		frame := append([]gopacket.SerializableLayer{ether(source, mac, ip4)}, between(server, everybody, 67, 68, a.ToBytes())...)
+		if err := from.TrySend("eth0", build(frame...)); err != nil {
+			t.Error(err)
+		}
+	}
+	onLAN, requests := macOf(t, s.w.Outside, "eth0"), 0
+	forged := make(chan struct{})
+	s.server.Set(func() {
+		s.server.Change = func(q, a *dhcpv4.DHCPv4) bool {
+			if q.MessageType() == dhcpv4.MessageTypeRequest {
+				if requests++; requests == 1 && !s.open {
+					return false
+				}
+				if s.open {
+					a.UpdateOption(dhcpv4.OptRouter(rogue.AsSlice()))
+				}
+				sends(s.w.Outside, onLAN, world.Outside4, a)
+				return false
+			}
+			sends(s.w.Outside, onLAN, world.Outside4, a)
+			if requests > 0 || s.open {
+				return false
+			}
+			answer, _ := dhcpv4.FromBytes(a.ToBytes())
+			go func() {
+				defer close(forged)
+				answer.UpdateOption(dhcpv4.OptMessageType(dhcpv4.MessageTypeAck))
+				answer.UpdateOption(dhcpv4.OptRouter(rogue.AsSlice()))
+				for range 20 { // some before the request has left, some after it
+					sends(attacker.Netns, attacker.Endpoint.MAC, world.Outside4, answer)
+					time.Sleep(5 * time.Millisecond)
+				}
+				attacker.Sh(t, "ip link del twin")
+			}()
+			return false
+		}
+	})
+	if !s.open {
+		t.Cleanup(func() { <-forged })
+	}
+	again := s.w.PodIn(t, victim.Netns, "lan")
+	if again.Endpoint.MAC != mac {
+		t.Errorf("the victim's MAC address was %s, is %s", mac, again.Endpoint.MAC)
+	}
+	return strings.Contains(again.Sh(t, "ip route show default"), rogue.String())
 }
 
 // gets reports whether a container that is attached gets the address.

@@ -18,16 +18,21 @@ import (
 // program is a server on the LAN outside, with a folder of its own.
 type program struct{ dir string }
 
-// newProgram is a program that is not started yet. The test is skipped where it is not installed.
-func newProgram(t *testing.T, name, debian string) (p *program, path string) {
+func newProgram(t *testing.T) *program {
 	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		t.Skipf("needs %s (Debian: %s)", name, debian)
-	}
-	p = &program{t.TempDir()}
+	p := &program{t.TempDir()}
 	os.Chmod(p.dir, 0o777)
-	return p, path
+	return p
+}
+
+// dnsmasqPath is where dnsmasq is. The test is skipped where it is not installed.
+func dnsmasqPath(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("dnsmasq")
+	if err != nil {
+		t.Skip("needs dnsmasq (Debian: dnsmasq-base)")
+	}
+	return path
 }
 
 // start runs it for the length of the test, and waits for the words by which it says that it serves.
@@ -69,9 +74,8 @@ type dnsmasq struct{ *program }
 // startDnsmasq runs dnsmasq, with further flags.
 func startDnsmasq(t *testing.T, outside world.Netns, flags ...string) *dnsmasq {
 	t.Helper()
-	p, path := newProgram(t, "dnsmasq", "dnsmasq-base")
-	d := &dnsmasq{p}
-	d.start(t, outside, "DHCP, IP range", path, append([]string{"--keep-in-foreground", "--conf-file=/dev/null", "--port=0", "--interface=eth0", "--bind-interfaces", "--no-ping", "--user=root",
+	d := &dnsmasq{newProgram(t)}
+	d.start(t, outside, "DHCP, IP range", dnsmasqPath(t), append([]string{"--keep-in-foreground", "--conf-file=/dev/null", "--port=0", "--interface=eth0", "--bind-interfaces", "--no-ping", "--user=root",
 		"--dhcp-authoritative", "--dhcp-range=192.0.2.50,192.0.2.59,255.255.255.0,2m", "--dhcp-option=option:router,192.0.2.2",
 		"--dhcp-leasefile=" + d.leases(), "--log-dhcp", "--log-facility=-"}, flags...)...)
 	return d

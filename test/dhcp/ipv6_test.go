@@ -172,8 +172,8 @@ func TestNoRouter(t *testing.T) {
 	has6(t, w, a)
 	w.AuditEmpty(t)
 	cell.Sh(t, "sysctl -qw net.ipv6.conf.up0.accept_ra=0")
-	p, path := newProgram(t, "dnsmasq", "dnsmasq-base")
-	p.start(t, w.Outside, "IPv6 router advertisement enabled", path, "--keep-in-foreground", "--conf-file=/dev/null", "--port=0", "--interface=eth0", "--bind-interfaces",
+	p := newProgram(t)
+	p.start(t, w.Outside, "IPv6 router advertisement enabled", dnsmasqPath(t), "--keep-in-foreground", "--conf-file=/dev/null", "--port=0", "--interface=eth0", "--bind-interfaces",
 		"--user=root", "--enable-ra", "--dhcp-range=2001:db8::,ra-only,64,2h", "--dhcp-leasefile="+p.dir+"/leases", "--log-facility=-")
 	has6(t, w, a, heddle.SourceSLAAC)
 	a.Reaches(t, world.Beyond6)

@@ -43,13 +43,20 @@ func renewed(t *testing.T, w *world.World, p *world.Pod) {
 	t.Helper()
 	was, err := w.Endpoint(p.Endpoint.ID)
 	cell.Must(t, err)
-	world.Soon(t, "the lease is renewed", func() error {
-		e, err := w.Endpoint(p.Endpoint.ID)
-		if err == nil && (!e.DHCP.Held || !e.DHCP.Expires.After(was.DHCP.Expires) || !slices.Equal(e.Addrs, was.Addrs)) {
-			err = fmt.Errorf("%+v", e.DHCP)
+	renewedSince(t, w, p, was)
+}
+
+// renewedSince waits until the endpoint's lease lasts longer than it did, with the same address.
+func renewedSince(t *testing.T, w *world.World, p *world.Pod, was heddle.Endpoint) (is heddle.Endpoint) {
+	t.Helper()
+	world.Soon(t, "the lease is renewed", func() (err error) {
+		is, err = w.Endpoint(p.Endpoint.ID)
+		if err == nil && (!is.DHCP.Held || !is.DHCP.Expires.After(was.DHCP.Expires) || !slices.Equal(is.Addrs, was.Addrs)) {
+			err = fmt.Errorf("%+v", is.DHCP)
 		}
 		return err
 	})
+	return is
 }
 
 // TestExpires: a lease that no server renews ends the address, and an audit says so. When a server

@@ -3,6 +3,8 @@ package dhcp_test
 import (
 	"fmt"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -124,4 +126,48 @@ func TestNICWithoutServer(t *testing.T) {
 	wantCode(t, err, heddle.BadOption)
 	_, err = w.Attach(ctx, w.Request(ns, "lan", world.IP("192.0.2.77")))
 	wantCode(t, err, heddle.BadOption)
+}
+
+// TestNICKilled: an agent that is killed when the container has its address, and the attach is not done, leaves no lease: the next one gives it
+// back on the NIC, before that goes back.
+func TestNICKilled(t *testing.T) {
+	world.New(t)
+	server := startDnsmasq(t, newNIC(t))
+	pod, dir := world.NewNetns(t, "killed"), t.TempDir()
+	armed, had := filepath.Join(dir, "armed"), 0
+	req := heddle.AttachRequest{Network: "lan", ID: heddle.EndpointID{Container: "killed", IfName: "eth0"}, Netns: pod.Path}
+	for step := 14; ; step++ { // the NIC is moved by then
+		a := cell.Start(t, dir, fmt.Sprintf("HEDDLE_CRASH_AT=%d", step), "HEDDLE_CRASH_AFTER="+armed)
+		_, _, err := a.CreateNetwork(ctx, heddle.Network{Name: "lan", Mode: "direct", Parent: "nic1", Options: map[string]string{"addresses": "dhcp"}}, false)
+		cell.Must(t, err)
+		cell.Must(t, os.WriteFile(armed, nil, 0o600))
+		_, err = a.Attach(ctx, req)
+		os.Remove(armed)
+		if err != nil {
+			a.WaitDead(t)
+			held := strings.Contains(pod.Sh(t, "ip -4 address show"), "192.0.2.")
+			a = cell.Start(t, dir)
+			if held {
+				had++
+				world.Soon(t, "the lease is given back", func() error {
+					if text := cell.Sh(t, "cat %s", server.leases()); text != "" {
+						return fmt.Errorf("step %d: %s", step, text)
+					}
+					return nil
+				})
+			}
+		}
+		_, failed := a.Detach(ctx, req.ID)
+		cell.Must(t, failed)
+		cell.Must(t, a.DeleteNetwork(ctx, "lan"))
+		a.AuditEmpty(t)
+		a.Stop()
+		if err == nil {
+			t.Logf("fewer than %d steps", step)
+			break
+		}
+	}
+	if had == 0 {
+		t.Error("no agent was killed when the container had its address")
+	}
 }

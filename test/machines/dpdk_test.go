@@ -3,7 +3,6 @@ package machines_test
 import (
 	"errors"
 	"fmt"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -19,19 +18,6 @@ const dpdkConfig = `listen: 172.31.240.11:7950
 machines:
   vm1: {qmp: /run/qmp/vm1, networks: [lan, other], nics: 3}
 `
-
-// dpdkTree is the folder with Debian's DPDK and what it depends on.
-func dpdkTree(t *testing.T) string {
-	t.Helper()
-	var said strings.Builder
-	fetch := exec.Command("../vm/fetch.sh", "dpdk")
-	fetch.Stderr = &said
-	tree, err := fetch.Output()
-	if err != nil {
-		t.Fatalf("no DPDK of Debian in the cache, and it cannot be fetched: %v\n%s", err, said.String())
-	}
-	return strings.TrimSpace(string(tree))
-}
 
 // A container that runs testpmd: a network namespace, and device files of its own, of VFIO those that it is given.
 const dpdkContainer = `set -e
@@ -79,7 +65,7 @@ func TestSoakDPDK(t *testing.T) {
 	for _, kernel := range boot.Versions() {
 		t.Run("linux-"+kernel, func(t *testing.T) {
 			vm.SkipOther(t, kernel, "6.12")
-			tree := dpdkTree(t)
+			tree := vm.Packages(t, "dpdk")
 			p := raisePlugged(t, kernel, dpdkConfig, 4)
 			own := p.devices(t)
 			t.Run("bound", func(t *testing.T) { plugPrograms(t, p, own) })

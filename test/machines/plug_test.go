@@ -303,6 +303,8 @@ func plugRefused(t *testing.T, p *plugged) {
 		{"leave --subnet", "network create bad --mode direct --opt plug=lan --subnet 10.9.0.0/24 --gateway 10.9.0.1"},
 		{"leave --parent", "network create bad --mode direct --opt plug=lan --parent eth0"},
 		{"may have no NICs on network third", "network create bad --mode ipvlan --opt plug=third --subnet 10.70.0.0/24"},
+		{"no DHCP server can be asked", "network create bad --mode direct --opt plug=lan --opt addresses=dhcp"},
+		{"leave --opt addresses out", "network create bad --mode ipvlan --opt plug=lan --opt addresses=dhcp"},
 		{"leave --nic out", "attach fast --netns /run/netns/r --id r --nic eth0"},
 		{"leave --dry-run out", "attach fast --netns /run/netns/r --id r --dry-run"},
 		{"is taken, or is the gateway's", "attach fast --netns /run/netns/r --id r --ip 10.70.0.1"},

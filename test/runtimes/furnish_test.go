@@ -48,6 +48,13 @@ func overlay(dir string, others ...string) error {
 	return nil
 }
 
+// above has /usr have what packages of another Debian have, and all that they depend on, above what the machine has, for the length of the test.
+func above(t *testing.T, packages string) {
+	t.Helper()
+	cell.Must(t, overlay("/usr", packages+"/usr"))
+	t.Cleanup(func() { cell.Must(t, unix.Unmount("/usr", unix.MNT_DETACH)) })
+}
+
 // settleCgroups takes the second hierarchy out of sight where both versions are
 // mounted: crun refuses such a mixture if it has controllers.
 var settleCgroups = sync.OnceValue(func() error {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/heddle-network/heddle/lab"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/vm"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -42,7 +43,7 @@ func TestNetavarkAcross(t *testing.T) {
 	})
 	a, b := l.Hosts[0], l.Hosts[1]
 	for _, h := range l.Hosts {
-		inHost(t, h, fmt.Sprintf(netavarkHost, podmanTree(t), cell.Build(t, "heddle-cni"), rootfs(t)))
+		inHost(t, h, fmt.Sprintf(netavarkHost, vm.Packages(t, "podman"), cell.Build(t, "heddle-cni"), rootfs(t)))
 	}
 	inHost(t, a, "podman network create --driver heddle --subnet 10.30.0.0/16 --subnet fd30::/64 pods")
 	inHost(t, b, "for i in $(seq 600); do "+command+" network show pods >/dev/null 2>&1 && break; sleep 0.1; done; podman network create --driver heddle pods")

@@ -1,27 +1,12 @@
 package runtimes_test
 
 import (
-	"os/exec"
 	"strings"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/vm"
 )
-
-// podmanTree is the folder with the packages of Debian 13's Podman. A cell fetches nothing.
-func podmanTree(t *testing.T) string {
-	t.Helper()
-	var said strings.Builder
-	fetch := exec.Command("../vm/fetch.sh", "podman")
-	fetch.Stderr = &said
-	tree, err := fetch.Output()
-	if err != nil {
-		t.Fatalf("no Podman of Debian 13 in the cache: run 'make podman-packages': %v\n%s", err, said.String())
-	}
-	return strings.TrimSpace(string(tree))
-}
 
 // newNetavark is the Podman of Debian 13 with its default network stack: /usr has that Podman, and
 // all that it depends on, above what the machine has.
@@ -31,15 +16,8 @@ func newNetavark(t *testing.T) podman {
 	if err := furnish(); err != nil {
 		t.Fatal(err)
 	}
-	tree := podmanTree(t)
-	if err := overlay("/usr", tree+"/usr"); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := unix.Unmount("/usr", unix.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	})
+	tree := vm.Packages(t, "podman")
+	above(t, tree)
 	cell.Sh(t, "mkdir -p /etc/containers && cp -r %s/etc/containers/. /etc/containers/", tree)
 	t.Setenv("PODMAN_IGNORE_CGROUPSV1_WARNING", "1")
 	p := podman{host: newHost(t, "podman crun", "podman", "crun", "busybox"), taken: "address already in use"}

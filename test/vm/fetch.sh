@@ -1,6 +1,7 @@
 #!/bin/sh
 # fetch.sh fetches packages of Debian for tests, and unpacks them into the cache: the kernels that the VM tests boot,
-# Debian 13's Podman, and DPDK's testpmd. Each has a folder:
+# Debian 13's Podman, DPDK's testpmd, DHCP servers, NetworkManager, and a crun that moves interfaces. Each
+# has a folder:
 #
 #   ${HEDDLE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/heddle}/vm/6.1    linux-image-cloud-amd64 of bookworm
 #   ${HEDDLE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/heddle}/vm/6.12   linux-image-cloud-amd64 of bookworm-backports
@@ -12,8 +13,7 @@
 #
 #   fetch.sh                 fetch the kernels that are missing
 #   fetch.sh mirror [DIR]    print the mirror named by the apt sources below DIR (default /etc/apt)
-#   fetch.sh podman          fetch Podman, with all that it depends on, if it is missing, and print its folder
-#   fetch.sh dpdk            the same for DPDK's testpmd and its driver for virtio
+#   fetch.sh SET…            fetch these sets of packages that are missing, each with all that it depends on, and print their folders
 set -eu
 
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
@@ -115,6 +115,7 @@ packages() {
 			die "cannot download $* (see above): check the network and the free space"
 		}
 		for deb in "$scratch/apt-$suite"/cache/archives/*.deb; do dpkg-deb -x "$deb" "$scratch/packages"; done
+		rm "$scratch/apt-$suite"/cache/archives/*.deb
 		mkdir -p "${folder%/*}"
 		chmod 0755 "$scratch/packages"
 		mv -T "$scratch/packages" "$folder" 2>/dev/null || [ -d "$folder" ] || die "cannot make $folder: check the free space"
@@ -191,12 +192,20 @@ scratch=$(mktemp -d "$cache/.fetch.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 1' HUP INT TERM
 
-if [ "${1:-}" = podman ]; then
-	packages trixie podman netavark aardvark-dns crun
-	exit
-fi
-if [ "${1:-}" = dpdk ]; then
-	packages bookworm dpdk-dev librte-net-virtio23 librte-mempool-ring23
+# set_of NAME: make the set of packages of that name.
+set_of() {
+	case $1 in
+	podman) packages trixie podman netavark aardvark-dns crun ;;                         # Debian 13's Podman
+	crun) packages forky crun ;;                                                         # one that moves interfaces
+	dhcp) packages bookworm isc-dhcp-server kea-dhcp4-server kea-dhcp6-server ;;         # ISC's servers, dhcpd and Kea
+	networkmanager) packages bookworm network-manager dbus ;;                            # and its bus
+	dpdk) packages bookworm dpdk-dev librte-net-virtio23 librte-mempool-ring23 ;;        # testpmd, and its driver for virtio
+	*) die "there is no set $1: see the list in fetch.sh" ;;
+	esac
+}
+
+if [ $# -gt 0 ]; then
+	for name in "$@"; do set_of "$name"; done
 	exit
 fi
 fetch 6.1 bookworm

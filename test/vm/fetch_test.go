@@ -101,20 +101,25 @@ func TestFetchLeavesWhatIsThere(t *testing.T) {
 	}
 }
 
-// TestFetchPodman: without a mirror that has Debian 13, the error says which one it was and what to set.
-func TestFetchPodman(t *testing.T) {
-	cache := t.TempDir()
-	out, err := fetchWithoutApt(t, cache, "podman")
-	if err == nil || !strings.Contains(out, "package lists of trixie from http://mirror.invalid") || !strings.Contains(out, "HEDDLE_DEBIAN_MIRROR to a mirror that has trixie") {
-		t.Errorf("fetch.sh podman ends with %v:\n%s", err, out)
-	}
-	if left, _ := filepath.Glob(filepath.Join(cache, "*", "*")); len(left) > 0 {
-		t.Errorf("fetch.sh leaves %q", left)
-	}
-	folder := filepath.Join(cache, "packages", "trixie+podman+netavark+aardvark-dns+crun")
-	write(t, filepath.Join(folder, "usr", "bin", "podman"), "", 0o755)
-	if out, err := fetchWithoutApt(t, cache, "podman"); err != nil || strings.TrimSpace(out) != folder {
-		t.Errorf("with the packages in the cache, fetch.sh ends with %v:\n%s", err, out)
+// TestFetchPackages: without a mirror that has the suite, the error says which one it was and what to set.
+func TestFetchPackages(t *testing.T) {
+	for what, c := range map[string]struct{ suite, folder string }{
+		"podman": {"trixie", "trixie+podman+netavark+aardvark-dns+crun"},
+		"dhcp":   {"bookworm", "bookworm+isc-dhcp-server+kea-dhcp4-server+kea-dhcp6-server"},
+	} {
+		cache := t.TempDir()
+		out, err := fetchWithoutApt(t, cache, what)
+		if err == nil || !strings.Contains(out, "package lists of "+c.suite+" from http://mirror.invalid") || !strings.Contains(out, "HEDDLE_DEBIAN_MIRROR to a mirror that has "+c.suite) {
+			t.Errorf("fetch.sh %s ends with %v:\n%s", what, err, out)
+		}
+		if left, _ := filepath.Glob(filepath.Join(cache, "*", "*")); len(left) > 0 {
+			t.Errorf("fetch.sh %s leaves %q", what, left)
+		}
+		folder := filepath.Join(cache, "packages", c.folder)
+		write(t, filepath.Join(folder, "usr", "bin", "program"), "", 0o755)
+		if out, err := fetchWithoutApt(t, cache, what); err != nil || strings.TrimSpace(out) != folder {
+			t.Errorf("with the packages in the cache, fetch.sh %s ends with %v:\n%s", what, err, out)
+		}
 	}
 }
 

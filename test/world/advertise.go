@@ -16,6 +16,8 @@ type Advertisement struct {
 	From     netip.Addr // link-local
 	Hops     uint8      // 0 stands for 255
 	Lifetime time.Duration
+	// Managed says that addresses come from a DHCPv6 server (the M flag).
+	Managed bool
 	// Prefixes are on the link, and hosts make addresses in them, for an hour.
 	Prefixes []netip.Prefix
 	// Routes lead through it (RFC 4191), with high preference.
@@ -35,6 +37,9 @@ func (a Advertisement) Frame(t testing.TB, from net.HardwareAddr) []byte {
 		t.Fatal(err)
 	}
 	ra := &layers.ICMPv6RouterAdvertisement{HopLimit: 64, RouterLifetime: uint16(a.Lifetime / time.Second)}
+	if a.Managed {
+		ra.Flags |= 0x80
+	}
 	for _, p := range a.Prefixes {
 		data := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32([]byte{byte(p.Bits()), 0xc0}, 3600), 3600)
 		to := p.Addr().As16()
