@@ -37,7 +37,7 @@ func (a *attempt) create(s *session, l heddle.Link) error {
 	if l.PeerNetns != "" {
 		ns, err := OpenNetns(l.PeerNetns)
 		if err != nil {
-			return err
+			return heddle.Errorf(heddle.BadNamespace, "make interface", l.Peer, heddle.CauseOf(err), "start the agent whose namespace "+l.PeerNetns+" is")
 		}
 		defer ns.Close()
 		far, peerNS, farSide = heddle.Link{Name: l.Peer}, ns, "elsewhere/"

@@ -72,7 +72,7 @@ func unused(ctx context.Context, name string) error {
 	})
 	if err == nil && len(links) > 0 {
 		return heddle.Errorf(heddle.NetworkInUse, "delete VPC", name, fmt.Sprintf("its namespace has %s: %s", heddle.Count(len(links), "interface"), strings.Join(links, ", ")),
-			"start its agent ('systemctl start heddled-vpc@"+name+"'), and delete its networks first")
+			"start its agent ('systemctl start heddled-vpc@"+name+"'), delete its networks, and end its peerings ('heddle vpc unpeer'), also those that other VPCs have alone")
 	}
 	return err
 }

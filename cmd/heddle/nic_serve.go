@@ -57,6 +57,9 @@ and started again, it goes on. It runs until it is interrupted, and libvirtd lik
 service in the agent's network namespace. A domain can have no NICs of VPCs.`,
 		Example: "  heddle nic serve nics.yaml",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if s.vpc != "" {
+				return heddle.Errorf(heddle.BadArgument, "serve NICs of VPC", s.vpc, "the service is the host's, for all VPCs", "leave --vpc out, and name the VPC in the file (vpcs)")
+			}
 			c, err := service.ReadConfig(args[0])
 			if err != nil {
 				return err

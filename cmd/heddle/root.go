@@ -57,6 +57,7 @@ func (s *session) globalFlags(root *cobra.Command) {
 		s.socket, s.vpc = vpc.Socket(name), name
 		return heddle.CheckVPCName(name)
 	})
+	root.MarkFlagsMutuallyExclusive("socket", "vpc")
 	root.RegisterFlagCompletionFunc("vpc", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return s.vpcNames(), cobra.ShellCompDirectiveNoFileComp
 	})

@@ -55,5 +55,9 @@ func enterVPC(name string) error {
 	if err := vpc.Enter(name); err != nil {
 		return err
 	}
-	return heddle.Wrap(heddle.BadNamespace, "start in VPC", name, unix.Exec("/proc/self/exe", os.Args, os.Environ()), "look whether the program can be executed")
+	program, err := os.Executable() // by this name: the kernel calls the process by it
+	if err == nil {
+		err = unix.Exec(program, os.Args, os.Environ())
+	}
+	return heddle.Wrap(heddle.BadNamespace, "start in VPC", name, err, "look whether the program can be executed")
 }
