@@ -107,7 +107,7 @@ func peered(ctx context.Context, of Agents, a, b string) (map[string]string, err
 	for own, peer := range map[string]string{a: b, b: a} {
 		all, err := of(own).Networks(ctx)
 		if err != nil {
-			return nil, away(own, err, ", or take the other half away alone ('heddle --vpc "+peer+" network delete "+PeeringName(own)+"')")
+			return nil, Away(own, err, ", or take the other half away alone ('heddle --vpc "+peer+" network delete "+PeeringName(own)+"')")
 		}
 		if i := slices.IndexFunc(all, func(n heddle.Network) bool { return PeerOf(n) == peer }); i >= 0 {
 			names[own] = all[i].Name
@@ -126,8 +126,8 @@ func checkPair(a, b string) error {
 	return nil
 }
 
-// away is the error of asking a VPC's agent. instead is what can be done without it.
-func away(vpc string, err error, instead string) error {
+// Away is the error of asking the agent of a VPC: if it does not answer, it says how to start that one. instead is what can be done without.
+func Away(vpc string, err error, instead string) error {
 	if !errors.Is(err, heddle.AgentDown.Sentinel()) {
 		return err
 	}
@@ -144,7 +144,7 @@ func halves(ctx context.Context, of Agents, a, b string) (both []half, err error
 		h := &both[i]
 		all, err := h.agent.Networks(ctx)
 		if err != nil {
-			return nil, away(h.own, err, "")
+			return nil, Away(h.own, err, "")
 		}
 		for _, n := range all {
 			switch {

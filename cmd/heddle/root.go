@@ -30,7 +30,7 @@ done. An error bears an id; 'heddle explain ID' has its story.`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
-		PersistentPreRunE: s.checkFormat,
+		PersistentPreRunE: s.checkGlobal,
 	})
 	root.SetOut(s.stdout)
 	root.SetErr(s.stderr)
@@ -57,7 +57,6 @@ func (s *session) globalFlags(root *cobra.Command) {
 		s.socket, s.vpc = vpc.Socket(name), name
 		return heddle.CheckVPCName(name)
 	})
-	root.MarkFlagsMutuallyExclusive("socket", "vpc")
 	root.RegisterFlagCompletionFunc("vpc", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return s.vpcNames(), cobra.ShellCompDirectiveNoFileComp
 	})

@@ -43,7 +43,11 @@ func (s *session) vpcs(ctx context.Context) ([]vpcStatus, error) {
 	all := []vpcStatus{}
 	for _, name := range names {
 		v := vpcStatus{Name: name, Netns: vpc.Netns(name), Socket: vpc.Socket(name), Networks: []heddle.Network{}, Peers: []string{}}
-		if found, err := vpcAgent(name).Networks(ctx); err == nil {
+		found, err := vpcAgent(name).Networks(ctx)
+		if heddle.NoPermission.In(err) != nil { // whether it answers is not known
+			return nil, err
+		}
+		if err == nil {
 			v.Answers = true
 			for _, n := range found {
 				if peer := vpc.PeerOf(n); peer != "" {
