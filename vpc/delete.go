@@ -22,7 +22,10 @@ func Delete(ctx context.Context, name string) (existed bool, err error) {
 // DeleteCommands are what Delete does, as a person could type it.
 func DeleteCommands(ctx context.Context, name string) (commands []string, err error) {
 	_, err = locked(ctx, name, func() error {
-		commands = []string{heddle.CommandLine([]string{"ip", "netns", "delete", heddle.PrefixVPCNetns + name}), heddle.CommandLine([]string{"rm", "-r", "-f", RunDir(name), StateDir(name)})}
+		if _, err := os.Stat(Netns(name)); err == nil { // there is none from a boot until the agent starts
+			commands = append(commands, heddle.CommandLine([]string{"ip", "netns", "delete", heddle.PrefixVPCNetns + name}))
+		}
+		commands = append(commands, heddle.CommandLine([]string{"rm", "-r", "-f", RunDir(name), StateDir(name)}))
 		return nil
 	})
 	return commands, err
