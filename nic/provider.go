@@ -70,7 +70,7 @@ type Card struct {
 	Addrs []netip.Prefix `json:"addrs,omitempty"`
 	// Further are sets of further addresses, each as Addrs, which the switch port lets pass as well.
 	Further [][]netip.Prefix `json:"further,omitempty"`
-	// Gateways are the network's, at most one of each family.
+	// Gateways are the network's, at most one of each family. They need not be in its subnets: one of IPv6 may be link-local, also outside of fe80::/64.
 	Gateways []netip.Addr `json:"gateways,omitempty"`
 	// Closed are destinations that no container may reach by the NIC; see heddle.PluggedNIC.
 	Closed []netip.Prefix `json:"closed,omitempty"`

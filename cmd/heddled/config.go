@@ -200,7 +200,7 @@ different VPCs may have the same addresses ('heddle nic serve --help').`,
 	f.BoolVar(&flags.ForceNewStore, "force-new-store", false, "once, on a host that keeps an embedded store: drop its other members, which are lost for good")
 	f.Uint16Var(&flags.TunnelPort, "tunnel-port", path.Default().Port(), "UDP port of the tunnels of a cluster that this host founds")
 	f.StringVar(&flags.ClusterRanges, "cluster-ranges", "", "`prefixes`, separated by commas, in which the shared networks of a cluster that this host founds lie (default: private and unique local addresses)")
-	f.StringVar(&flags.NICCloud, "nic-cloud", "", "`file` that says which NICs of a cloud (Alibaba Cloud) the agent may order for containers of this instance; docs/guides/cloud-nics.md")
+	f.StringVar(&flags.NICCloud, "nic-cloud", "", "`file` that says which NICs of a cloud (Alibaba Cloud or EC2) the agent may order for containers of this instance; docs/guides/cloud-nics.md")
 	f.StringVar(&flags.NICGrant, "nic-grant", "", "`file` of 'heddle nic grant', by which NICs are plugged into this virtual machine for containers")
 	f.StringVar(&flags.VPC, "vpc", "", "be the agent of this VPC of the hypervisor, in a network namespace of its own")
 	cmd.AddCommand(newResolveCommand())

@@ -1,9 +1,14 @@
 package main
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/nic"
 	"github.com/heddle-network/heddle/nic/aliyun"
+	"github.com/heddle-network/heddle/nic/aws"
+	"github.com/heddle-network/heddle/nic/eni"
 	"github.com/heddle-network/heddle/nic/remote"
 )
 
@@ -15,7 +20,21 @@ func (c config) provider() (nic.Provider, error) {
 	case c.NICGrant != "":
 		return remote.Open(c.NICGrant)
 	case c.NICCloud != "":
-		return aliyun.Open(c.NICCloud)
+		return cloudOf(c.NICCloud)
 	}
 	return nil, nil
+}
+
+// cloudOf returns the provider of the cloud that a file has a key of.
+func cloudOf(file string) (nic.Provider, error) {
+	open := map[string]func(string) (*eni.Provider, error){"aliyun": aliyun.Open, "aws": aws.Open}
+	name, err := eni.Named(file, slices.Sorted(maps.Keys(open))...)
+	if err != nil {
+		return nil, err
+	}
+	p, err := open[name](file)
+	if err != nil {
+		return nil, err // and not a provider that is nil
+	}
+	return p, nil
 }

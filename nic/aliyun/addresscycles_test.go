@@ -117,7 +117,7 @@ func misbehaveAddresses(c *cloud.Cloud, random *rand.Rand, stop chan struct{}) {
 type addressUser struct {
 	t         *testing.T
 	c         *cloud.Cloud
-	open      func() *Provider
+	open      func() *agent
 	random    *rand.Rand
 	token, id string
 	// most is how many sets the NIC was to have at most since it had no more than that.
@@ -127,8 +127,7 @@ type addressUser struct {
 
 // cycle asks for one more set, or takes one off that the container does not have. It is cut off at some moment, or not.
 func (u *addressUser) cycle() {
-	p := u.open()
-	p.opened = time.Now().Add(500*time.Millisecond - askAgain) // longer than the list is behind
+	p := u.open().again(u.t, lags(500*time.Millisecond)) // longer than the list is behind
 	ctx, cancel := context.WithTimeout(u.t.Context(), time.Duration(100+u.random.IntN(3000))*time.Millisecond)
 	defer cancel()
 	want := min(5, u.most+1)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/nic"
+	"github.com/heddle-network/heddle/nic/eni"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/cloud"
 )
@@ -39,7 +40,7 @@ func TestPlug(t *testing.T) {
 		t.Errorf("%+v; told of %s", card, told)
 	}
 	o.Chosen = func(heddle.MAC) error { return nil }
-	for _, one := range []*Provider{p, open()} {
+	for _, one := range []*agent{p, open()} {
 		again, err := one.Plug(t.Context(), o)
 		if err != nil || again.MAC != card.MAC || len(c.IDs()) != 1 {
 			t.Errorf("%+v, %v, NICs %v", again, err, c.IDs())
@@ -116,28 +117,20 @@ func TestLost(t *testing.T) {
 	if _, err := p.Plug(ctx, order("e-1")); heddle.NICServiceDown.In(err) == nil || len(c.IDs()) > 0 {
 		t.Error(err, c.IDs())
 	}
-	c.Set(cloud.Faults{})
-	_, err := p.vSwitch(t.Context(), "vsw-1")
-	cell.Must(t, err)
-	_, err = p.kindOf(t.Context())
-	cell.Must(t, err)
 	go func() {
 		for c.Calls("CreateNetworkInterface") < 2 {
 			time.Sleep(10 * time.Millisecond)
 		}
 		c.Set(cloud.Faults{})
 	}()
-	o := order("e-1")
-	o.IPs = nil
-	c.Set(cloud.Faults{Lost: true})
-	where := p.config.Networks["lan"]
-	e, err := p.create(t.Context(), where, o)
-	if err != nil || len(c.IDs()) != 1 || c.IDs()[0] != e.ID || c.Calls("CreateNetworkInterface") < 2 {
-		t.Errorf("%+v, %v, NICs %v", e, err, c.IDs())
-	}
-	card, err := p.Plug(t.Context(), o)
-	if err != nil || card.MAC != e.mac() || len(c.IDs()) != 1 {
+	c.Set(cloud.Faults{LostOf: "CreateNetworkInterface"})
+	card, err := p.Plug(t.Context(), order("e-1"))
+	if err != nil || len(c.IDs()) != 1 || c.Calls("CreateNetworkInterface") < 2 {
 		t.Errorf("%+v, %v, NICs %v", card, err, c.IDs())
+	}
+	again, err := p.Plug(t.Context(), order("e-1"))
+	if err != nil || again.MAC != card.MAC || len(c.IDs()) != 1 {
+		t.Errorf("%+v, %v, NICs %v", again, err, c.IDs())
 	}
 }
 
@@ -166,7 +159,7 @@ func TestStuck(t *testing.T) {
 func TestTwins(t *testing.T) {
 	c, p, _ := newCloud(t, nil)
 	tags := func(machine, token string) [][2]string {
-		return [][2]string{{tagMachine, machine}, {tagToken, token}, {tagNetwork, "lan"}}
+		return [][2]string{{eni.TagMachine, machine}, {eni.TagToken, token}, {eni.TagNetwork, "lan"}}
 	}
 	c.Put("eni-1", "Available", "", tags(me, "e-1")...)
 	c.Put("eni-2", "InUse", me, tags(me, "e-1")...)
@@ -197,7 +190,7 @@ func TestTwins(t *testing.T) {
 // TestSpare: as long as none of several NICs with one token is attached, none is spare: one may be about to be.
 func TestSpare(t *testing.T) {
 	c, p, _ := newCloud(t, nil)
-	tags := [][2]string{{tagMachine, me}, {tagToken, "e-1"}, {tagNetwork, "lan"}}
+	tags := [][2]string{{eni.TagMachine, me}, {eni.TagToken, "e-1"}, {eni.TagNetwork, "lan"}}
 	c.Put("eni-1", available, "", tags...)
 	c.Put("eni-2", available, "", tags...)
 	if all, err := p.List(t.Context()); err != nil || len(all) != 1 || all[0].Token != "e-1" || all[0].Plugged {
@@ -214,7 +207,7 @@ func TestSpare(t *testing.T) {
 		t.Errorf("%+v, %v, NICs %v", card, err, c.IDs())
 	}
 	all, err := p.List(t.Context())
-	if err != nil || len(all) != 2 || all[0].MAC != card.MAC || !strings.HasPrefix(all[1].Token, spare) {
+	if err != nil || len(all) != 2 || all[0].MAC != card.MAC || !strings.HasPrefix(all[1].Token, "x-") {
 		t.Errorf("%+v, %v", all, err)
 	}
 }
@@ -223,7 +216,7 @@ func TestSpare(t *testing.T) {
 func TestAnswers(t *testing.T) {
 	c, p, _ := newCloud(t, nil)
 	c.Put("eni-foreign", available, "")
-	c.Put("eni-other", inUse, "i-other", [][2]string{{tagMachine, "i-other"}, {tagToken, "e-1"}, {tagNetwork, "lan"}}...)
+	c.Put("eni-other", inUse, "i-other", [][2]string{{eni.TagMachine, "i-other"}, {eni.TagToken, "e-1"}, {eni.TagNetwork, "lan"}}...)
 	c.Set(cloud.Faults{Unfiltered: true})
 	card, err := p.Plug(t.Context(), order("e-1"))
 	if err != nil || card.MAC == "0a:00:00:00:00:01" {
@@ -238,15 +231,12 @@ func TestAnswers(t *testing.T) {
 	if got := c.IDs(); !slices.Equal(got, []string{"eni-foreign", "eni-other"}) {
 		t.Error(got)
 	}
-	if _, err := p.drive(t.Context(), "eni-foreign", gone); heddle.NotPlugged.In(err) == nil {
-		t.Error(err)
-	}
 }
 
-// TestAsked: an order may ask for addresses. A network has IPv6 addresses if the type of the instance can have them. No more NICs are made than
+// TestAsked: an order may ask for addresses. No more NICs are made than
 // the configuration allows.
 func TestAsked(t *testing.T) {
-	_, p, open := newCloud(t, nil)
+	_, p, _ := newCloud(t, nil)
 	o := order("e-1")
 	o.IPs = []netip.Addr{netip.MustParseAddr("192.0.2.77"), netip.MustParseAddr("2001:db8::77")}
 	card, err := p.Plug(t.Context(), o)
@@ -257,13 +247,16 @@ func TestAsked(t *testing.T) {
 	if _, err := p.Plug(t.Context(), o); heddle.EndpointDiffers.In(err) == nil {
 		t.Error(err)
 	}
-	p.config.Most = 1
-	if _, err := p.Plug(t.Context(), order("e-2")); heddle.NoSlot.In(err) == nil {
+	if _, err := p.again(t, func(s *eni.Settings) { s.Most = 1 }).Plug(t.Context(), order("e-2")); heddle.NoSlot.In(err) == nil {
 		t.Error(err)
 	}
-	plain := open()
-	plain.kind = &kind{EniQuantity: 4}
-	if card, err := plain.Plug(t.Context(), order("e-3")); err != nil || len(card.Addrs) != 1 {
+	cell.Must(t, p.Unplug(t.Context(), "e-1"))
+}
+
+// TestNoIPv6: a NIC of a type of instance that can have no IPv6 address has none.
+func TestNoIPv6(t *testing.T) {
+	_, p, _ := newCloud(t, func(o *cloud.Options) { o.IPv6s = 0 })
+	if card, err := p.Plug(t.Context(), order("e-3")); err != nil || len(card.Addrs) != 1 {
 		t.Errorf("%+v, %v", card, err)
 	}
 }
@@ -272,16 +265,16 @@ func TestAsked(t *testing.T) {
 func TestSessions(t *testing.T) {
 	c, p, _ := newCloud(t, nil)
 	for range 2 {
-		if _, err := p.meta.instance(t.Context()); err != nil {
+		if _, err := p.ecs.meta.instance(t.Context()); err != nil {
 			t.Error(err)
 		}
 		c.Forget()
 	}
-	cell.Must(t, p.role.refresh(t.Context()))
-	if !p.role.fresh() {
+	cell.Must(t, p.ecs.role.refresh(t.Context()))
+	if !p.ecs.role.fresh() {
 		t.Error("credentials of six hours are to be renewed")
 	}
-	p.role.until = time.Now()
+	p.ecs.role.until = time.Now()
 	c.NoRole()
 	if _, err := p.List(t.Context()); heddle.NICNotGranted.In(err) == nil || !strings.Contains(err.Error(), "has no role") || c.Calls("DescribeNetworkInterfaces") > 0 {
 		t.Error(err)

@@ -2,56 +2,38 @@ package aliyun
 
 import (
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
-	"time"
 
 	openapi "github.com/alibabacloud-go/darabonba-openapi/v2/client"
 	openapimodels "github.com/alibabacloud-go/darabonba-openapi/v2/models"
 	openapiutil "github.com/alibabacloud-go/darabonba-openapi/v2/utils"
 	"github.com/alibabacloud-go/tea/dara"
-	"github.com/cenkalti/backoff/v5"
-	"golang.org/x/time/rate"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/nic/eni"
 )
 
-// api calls actions of the cloud. It keeps within budgets, and asks again what was refused only for now.
+// api calls actions of the cloud.
 type api struct {
 	ecs, vpc *openapi.Client
-	role     *role
 	region   string
-	budgets  map[budget]*rate.Limiter
+	calls    *eni.Calls
 }
-
-const (
-	// callTime limits one request.
-	callTime = 10 * time.Second
-	// awayTime is how long a call is tried again while the API is away.
-	awayTime = 5 * time.Second
-	// firstPause and longestPause are between attempts, and between looks at a NIC that changes.
-	firstPause, longestPause = 200 * time.Millisecond, 2 * time.Second
-	// maxAnswer bounds an answer in bytes.
-	maxAnswer = 16 << 20
-)
 
 // newAPI returns the API of a region. authorities vouch for it; nil are the system's.
 func newAPI(c Config, authorities *x509.CertPool, region string, r *role) (a *api, err error) {
-	a = &api{region: region, role: r, budgets: newBudgets()}
-	by := &transport{http.Client{Timeout: callTime, Transport: &http.Transport{Proxy: http.ProxyFromEnvironment,
-		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: authorities}, MaxIdleConnsPerHost: 8, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	a = &api{region: region, calls: eni.NewCalls(budgets, failure, remedies, r.refresh)}
+	by := transport{eni.NewClient(authorities)}
 	client := func(product, host string) (*openapi.Client, error) {
 		if host == "" {
 			host = fmt.Sprintf("%s.%s.aliyuncs.com", product, region)
 		}
 		made, err := openapi.NewClient(&openapimodels.Config{Credential: r, Endpoint: &host, RegionId: &region, Protocol: dara.String("https"), HttpClient: by})
 		if err != nil {
-			return nil, refused("call API of", host, err)
+			return nil, heddle.Wrap(heddle.NICServiceDown, "call API of", host, err, "correct the file of --nic-cloud")
 		}
 		made.DisableSDKError = dara.Bool(true) // its errors have types then
 		return made, nil
@@ -62,74 +44,40 @@ func newAPI(c Config, authorities *x509.CertPool, region string, r *role) (a *ap
 	return a, err
 }
 
-// transport is what the library's requests go by. An answer that is longer than any that is wanted is cut off.
-type transport struct{ client http.Client }
+// transport is what the library's requests go by.
+type transport struct{ client *eni.Client }
 
 // Call implements dara.HttpClient. The library's own transport is not used.
-func (t *transport) Call(r *http.Request, _ *http.Transport) (*http.Response, error) {
-	answer, err := t.client.Do(r)
-	if err == nil {
-		answer.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(answer.Body, maxAnswer), answer.Body}
-	}
-	return answer, err
-}
-
-// action is a call of the API. One that is patient is called again for a while if the NIC is just changing.
-type action struct {
-	name    string
-	vpc     bool
-	patient bool
-	budget  budget
+func (t transport) Call(r *http.Request, _ *http.Transport) (*http.Response, error) {
+	return t.client.Do(r)
 }
 
 var (
-	createNIC     = action{name: "CreateNetworkInterface", patient: true, budget: making}
-	attachNIC     = action{name: "AttachNetworkInterface", budget: making}
-	deleteNIC     = action{name: "DeleteNetworkInterface", budget: making}
-	detachNIC     = action{name: "DetachNetworkInterface", budget: detaching}
-	assignFours   = action{name: "AssignPrivateIpAddresses", patient: true, budget: detaching}
-	assignSixes   = action{name: "AssignIpv6Addresses", patient: true, budget: detaching}
-	unassignFours = action{name: "UnassignPrivateIpAddresses", patient: true, budget: detaching}
-	unassignSixes = action{name: "UnassignIpv6Addresses", patient: true, budget: detaching}
-	describeNICs  = action{name: "DescribeNetworkInterfaces", budget: describing}
-	describeTypes = action{name: "DescribeInstanceTypes", budget: describing}
-	describeVSw   = action{name: "DescribeVSwitches", vpc: true, budget: switches}
+	createNIC     = eni.Action{Name: "CreateNetworkInterface", Patient: true, Budget: making}
+	attachNIC     = eni.Action{Name: "AttachNetworkInterface", Budget: making}
+	deleteNIC     = eni.Action{Name: "DeleteNetworkInterface", Budget: making}
+	detachNIC     = eni.Action{Name: "DetachNetworkInterface", Budget: detaching}
+	assignFours   = eni.Action{Name: "AssignPrivateIpAddresses", Patient: true, Budget: detaching}
+	assignSixes   = eni.Action{Name: "AssignIpv6Addresses", Patient: true, Budget: detaching}
+	unassignFours = eni.Action{Name: "UnassignPrivateIpAddresses", Patient: true, Budget: detaching}
+	unassignSixes = eni.Action{Name: "UnassignIpv6Addresses", Patient: true, Budget: detaching}
+	describeNICs  = eni.Action{Name: "DescribeNetworkInterfaces", Budget: describing}
+	describeTypes = eni.Action{Name: "DescribeInstanceTypes", Budget: describing}
+	describeVSw   = eni.Action{Name: "DescribeVSwitches", Budget: switches}
 )
 
 // call calls an action. object is what it is about, for errors. A parameter that is a list becomes Name.1, Name.2 and so on.
-// While the API says that it is asked too often, it is asked again until the context ends.
-func (a *api) call(ctx context.Context, act action, object string, params map[string]any, into any) error {
+func (a *api) call(ctx context.Context, act eni.Action, object string, params map[string]any, into any) error {
 	params["RegionId"] = a.region
-	pause, began := pauses(), time.Now()
-	for {
-		if err := a.budgets[act.budget].Wait(ctx); err != nil {
-			return heddle.Wrap(heddle.Waited, act.name, object, err, "try again: this machine has called the API very often")
-		}
-		if err := a.role.refresh(ctx); err != nil {
-			return err
-		}
-		err := a.once(ctx, act, params, into)
-		if err == nil {
-			return nil
-		}
-		again := throttled(err) || (away(err) || act.patient && changing(err)) && time.Since(began) < awayTime
-		if !again || !wait(ctx, pause.NextBackOff()) {
-			return refused(act.name, object, err)
-		}
-	}
+	return a.calls.Do(ctx, act, object, func(ctx context.Context) error { return a.once(ctx, act.Name, params, into) })
 }
 
-func (a *api) once(ctx context.Context, act action, params map[string]any, into any) error {
+func (a *api) once(ctx context.Context, name string, params map[string]any, into any) error {
 	client, version := a.ecs, "2014-05-26"
-	if act.vpc {
+	if name == describeVSw.Name {
 		client, version = a.vpc, "2016-04-28"
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTime)
-	defer cancel()
-	answer, err := client.CallApiWithCtx(ctx, &openapimodels.Params{Action: &act.name, Version: &version, Protocol: dara.String("HTTPS"), Pathname: dara.String("/"),
+	answer, err := client.CallApiWithCtx(ctx, &openapimodels.Params{Action: &name, Version: &version, Protocol: dara.String("HTTPS"), Pathname: dara.String("/"),
 		Method: dara.String("POST"), AuthType: dara.String("AK"), Style: dara.String("RPC"), ReqBodyType: dara.String("formData"), BodyType: dara.String("json")},
 		&openapimodels.OpenApiRequest{Query: openapiutil.Query(params)}, &dara.RuntimeOptions{})
 	if err != nil {
@@ -140,21 +88,4 @@ func (a *api) once(ctx context.Context, act action, params map[string]any, into 
 		err = json.Unmarshal(text, into)
 	}
 	return err
-}
-
-// pauses are those between attempts. They grow, and differ between machines.
-func pauses() *backoff.ExponentialBackOff {
-	b := backoff.NewExponentialBackOff()
-	b.InitialInterval, b.MaxInterval = firstPause, longestPause
-	return b
-}
-
-// wait waits, and reports whether the context goes on.
-func wait(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
 }

@@ -16,9 +16,9 @@ import (
 
 // newSharing is newCloud with a type of instance whose NICs may have four addresses of a family, and a NIC that is plugged in. Its agents have run for some
 // time.
-func newSharing(t *testing.T, change func(*cloud.Options)) (c *cloud.Cloud, p *Provider, open func() *Provider) {
+func newSharing(t *testing.T, change func(*cloud.Options)) (c *cloud.Cloud, p *agent, open func() *agent) {
 	t.Helper()
-	c, p, fresh := newCloud(t, func(o *cloud.Options) {
+	c, p, _ = newCloud(t, func(o *cloud.Options) {
 		o.IPv4s, o.IPv6s = 4, 4
 		if change != nil {
 			change(o)
@@ -26,11 +26,7 @@ func newSharing(t *testing.T, change func(*cloud.Options)) (c *cloud.Cloud, p *P
 	})
 	_, err := p.Plug(t.Context(), order("p-1"))
 	cell.Must(t, err)
-	return c, p, func() *Provider {
-		p := fresh()
-		p.opened = time.Now().Add(-askAgain)
-		return p
-	}
+	return c, p, func() *agent { return p.again(t, lags(0)) }
 }
 
 // fours are the IPv4 addresses among the further ones that a NIC has in the cloud, sixes the others.
@@ -58,12 +54,12 @@ func TestAssign(t *testing.T) {
 		t.Errorf("%+v, before that %+v", card, first)
 	}
 	for _, set := range card.Further {
-		if len(set) != 2 || !netip.MustParsePrefix(fourth).Contains(set[0].Addr()) || set[0].Bits() != 24 || dual.partner(set[0].Addr()) != set[1].Addr() || set[1].Bits() != 64 {
+		if len(set) != 2 || !netip.MustParsePrefix(fourth).Contains(set[0].Addr()) || set[0].Bits() != 24 || partner(set[0].Addr()) != set[1].Addr() || set[1].Bits() != 64 {
 			t.Errorf("%v", set)
 		}
 	}
 	time.Sleep(400 * time.Millisecond) // for the list
-	for _, one := range []*Provider{p, open()} {
+	for _, one := range []*agent{p, open()} {
 		again, err := one.Assign(t.Context(), "p-1", 3)
 		all, err2 := one.List(t.Context())
 		if err != nil || err2 != nil || !same(again, card) || len(all) != 1 || !same(all[0], card) || len(fours(c, "eni-local1")) != 3 || len(sixes(c, "eni-local1")) != 3 {
@@ -92,6 +88,11 @@ func TestAssign(t *testing.T) {
 	if err != nil || len(again.Further) != 2 || !hasSet(again, card.Further[2]) || len(fours(c, "eni-local1")) != 2 {
 		t.Errorf("%+v, %v; the cloud has %v", again, err, c.Further("eni-local1"))
 	}
+}
+
+// partner is the IPv6 address that goes with an IPv4 address of the vSwitch.
+func partner(a netip.Addr) netip.Addr {
+	return netip.MustParseAddr(fmt.Sprintf("2001:db8::6865:6464:%x:%x", int(a.As4()[0])<<8+int(a.As4()[1]), int(a.As4()[2])<<8+int(a.As4()[3])))
 }
 
 // same reports whether two cards have the same further addresses.
@@ -144,14 +145,14 @@ func TestAssignStrange(t *testing.T) {
 	for name, given := range map[string][]string{"none": {}, "outside": {"198.51.100.7"}, "the router": {"192.0.2.253"}, "the first one": {"192.0.2.11"}, "no address": {"x"}, "many": many,
 		"IPv6": {"2001:db8::5"}, "two": {"192.0.2.50", "192.0.2.51"}, "twice": {"192.0.2.50", "192.0.2.50"}} {
 		t.Run(name, func(t *testing.T) {
-			c, p, _ := newSharing(t, nil)
+			c, _, open := newSharing(t, nil)
+			p := open()
 			c.Set(cloud.Faults{Given: given})
 			card, err := p.Assign(t.Context(), "p-1", 1)
 			if heddle.NotPlugged.In(err) == nil || len(fours(c, "eni-local1")) != 1 {
 				t.Errorf("%+v, %v; the cloud has %v", card, err, c.Further("eni-local1"))
 			}
 			c.Set(cloud.Faults{})
-			p.sureFrom["eni-local1"] = time.Now()
 			if card, err = p.Assign(t.Context(), "p-1", 1); err != nil || len(card.Further) != 1 || len(fours(c, "eni-local1")) != 1 { // what it had given is made whole
 				t.Errorf("%+v, %v; the cloud has %v", card, err, c.Further("eni-local1"))
 			}

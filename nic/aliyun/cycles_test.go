@@ -100,7 +100,7 @@ type owners struct {
 }
 
 // cycle orders a NIC, as a new agent, and has it deleted. Each is cut off at some moment, or not.
-func (w *owners) cycle(p *Provider, random *rand.Rand, token string) {
+func (w *owners) cycle(p *agent, random *rand.Rand, token string) {
 	try := func(do func(context.Context) error) error {
 		ctx, cancel := context.WithTimeout(w.t.Context(), time.Duration(200+random.IntN(6000))*time.Millisecond)
 		defer cancel()

@@ -2,7 +2,6 @@ package aliyun
 
 import (
 	"context"
-	"net/netip"
 	"slices"
 	"testing"
 	"time"
@@ -16,7 +15,7 @@ import (
 func TestAssignLost(t *testing.T) {
 	for _, action := range []string{"AssignPrivateIpAddresses", "AssignIpv6Addresses"} {
 		t.Run(action, func(t *testing.T) {
-			c, p, open := newSharing(t, nil)
+			c, p, _ := newSharing(t, nil)
 			_, err := p.Assign(t.Context(), "p-1", 0) // it knows the vSwitch, and what it may
 			cell.Must(t, err)
 			time.Sleep(1500 * time.Millisecond) // so the list has the NIC before it has the address
@@ -27,9 +26,7 @@ func TestAssignLost(t *testing.T) {
 				t.Errorf("%+v", card)
 			}
 			c.Set(cloud.Faults{Lag: 2500 * time.Millisecond})
-			next := open()
-			next.opened = time.Now().Add(2700*time.Millisecond - askAgain)
-			card, err := next.Assign(t.Context(), "p-1", 1)
+			card, err := p.again(t, lags(2700*time.Millisecond)).Assign(t.Context(), "p-1", 1)
 			if err != nil || len(card.Further) != 1 || len(fours(c, "eni-local1")) != 1 || len(sixes(c, "eni-local1")) != 1 {
 				t.Errorf("%+v, %v; the cloud has %v", card, err, c.Further("eni-local1"))
 			}
@@ -43,12 +40,12 @@ func TestUnassignLost(t *testing.T) {
 	for _, action := range []string{"UnassignPrivateIpAddresses", "UnassignIpv6Addresses"} {
 		t.Run(action, func(t *testing.T) {
 			c, p, _ := newSharing(t, nil)
+			p = p.again(t, lags(1700*time.Millisecond))
 			card, err := p.Assign(t.Context(), "p-1", 2)
 			cell.Must(t, err)
 			time.Sleep(2 * time.Second) // so the list has them
 			loseAnswer(t, c, action, func(ctx context.Context) error { return p.Unassign(ctx, "p-1", card.Further[0][0].Addr()) })
 			c.Set(cloud.Faults{Lag: 1500 * time.Millisecond})
-			p.sureFrom["eni-local1"] = time.Now().Add(1700 * time.Millisecond)
 			if card, err = p.Assign(t.Context(), "p-1", 2); err != nil || len(card.Further) != 2 {
 				t.Errorf("%+v, %v", card, err)
 			}
@@ -67,7 +64,8 @@ func TestUnassignLost(t *testing.T) {
 func TestAssignAgainLost(t *testing.T) {
 	for _, action := range []string{"AssignPrivateIpAddresses", "AssignIpv6Addresses"} {
 		t.Run(action, func(t *testing.T) {
-			c, p, _ := newSharing(t, nil)
+			c, _, open := newSharing(t, nil)
+			p := open()
 			first, err := p.Assign(t.Context(), "p-1", 1)
 			cell.Must(t, err)
 			cell.Must(t, p.Unassign(t.Context(), "p-1", first.Further[0][0].Addr()))
@@ -75,7 +73,6 @@ func TestAssignAgainLost(t *testing.T) {
 				_, err := p.Assign(ctx, "p-1", 1)
 				return err
 			})
-			p.sureFrom["eni-local1"] = time.Now()
 			if card, err := p.Assign(t.Context(), "p-1", 1); err != nil || !same(card, first) || len(c.Further("eni-local1")) != 2 {
 				t.Errorf("%+v, %v; the cloud has %v", card, err, c.Further("eni-local1"))
 			}
@@ -122,17 +119,5 @@ func TestUndoFails(t *testing.T) {
 	c.Set(cloud.Faults{Refuse: map[string]string{"AssignIpv6Addresses": "InvalidIp.IpAssigned", "UnassignIpv6Addresses": "Forbidden.RAM"}})
 	if card, err := p.Assign(t.Context(), "p-1", 1); heddle.AddressTaken.In(err) == nil || len(fours(c, "eni-local1")) != 1 {
 		t.Errorf("%+v, %v; the cloud has %v", card, err, c.Further("eni-local1"))
-	}
-}
-
-// TestLatelyEnds: what was long ago is forgotten, so many addresses that come and go take no room.
-func TestLatelyEnds(t *testing.T) {
-	a, b := netip.MustParseAddr(four20), netip.MustParseAddr(four21)
-	p := &Provider{lately: map[string]map[netip.Addr]change{"eni-1": {a: {true, time.Now().Add(-lateTime)}}}}
-	if p.note("eni-1", false, b); len(p.lately["eni-1"]) != 1 || p.gaveLately("eni-1", a) || p.gaveLately("eni-1", b) {
-		t.Errorf("%v", p.lately)
-	}
-	if p.note("eni-1", true, a); !p.gaveLately("eni-1", a) {
-		t.Errorf("%v", p.lately)
 	}
 }

@@ -1,17 +1,13 @@
 package aliyun
 
 import (
-	"encoding/pem"
-	"net"
-	"net/http"
-	"net/http/httptest"
 	"net/netip"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
+	"github.com/heddle-network/heddle/nic/eni"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/cloud"
 )
@@ -23,8 +19,28 @@ const (
 	fourth = "192.0.2.0/24"
 )
 
+// agent is an agent's provider, and what of it is this package's.
+type agent struct {
+	*eni.Provider
+	ecs  *ecs
+	file string
+}
+
+// again is an agent that is started anew, with its settings changed.
+func (a *agent) again(t *testing.T, change func(*eni.Settings)) *agent {
+	t.Helper()
+	c, err := open(a.file)
+	cell.Must(t, err)
+	s := c.settings()
+	change(&s)
+	return &agent{eni.New(c, s), c, a.file}
+}
+
+// lags has an agent believe that the list is behind for no longer than that.
+func lags(d time.Duration) func(*eni.Settings) { return func(s *eni.Settings) { s.Lag = d } }
+
 // newCloud starts a cloud at the address that the metadata service has, and returns it with the provider of a new agent. open makes another one.
-func newCloud(t *testing.T, change func(*cloud.Options)) (c *cloud.Cloud, p *Provider, open func() *Provider) {
+func newCloud(t *testing.T, change func(*cloud.Options)) (c *cloud.Cloud, p *agent, open func() *agent) {
 	t.Helper()
 	cell.Need(t)
 	o := cloud.Options{Instance: me, Type: "ecs.local.large", NICs: 4, VSwitches: map[string]cloud.VSwitch{"vsw-1": {
@@ -33,26 +49,13 @@ func newCloud(t *testing.T, change func(*cloud.Options)) (c *cloud.Cloud, p *Pro
 		change(&o)
 	}
 	c = cloud.New(o)
-	cell.TrySh("ip address add %s/32 dev lo", cloud.MetadataAddr)
-	l, err := net.Listen("tcp", cloud.MetadataAddr+":80")
-	cell.Must(t, err)
-	meta := &http.Server{Handler: c.Metadata()}
-	go meta.Serve(l)
-	t.Cleanup(func() { meta.Close() })
-	api := httptest.NewTLSServer(c.API())
-	t.Cleanup(api.Close)
-	dir := t.TempDir()
-	ca := filepath.Join(dir, "ca.pem")
-	cell.Must(t, os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: api.Certificate().Raw}), 0o600))
-	file := filepath.Join(dir, "cloud.yaml")
-	host := strings.TrimPrefix(api.URL, "https://")
+	host, ca := cloud.Serve(t, c.API(), c.Metadata(), cloud.MetadataAddr)
+	file := filepath.Join(t.TempDir(), "cloud.yaml")
 	cell.Must(t, os.WriteFile(file, []byte("aliyun:\n  networks:\n    lan: {vswitch: vsw-1, securityGroups: [sg-1]}\n    gone: {vswitch: vsw-2, securityGroups: [sg-1]}\n    same: {vswitch: vsw-1, securityGroups: [sg-2]}\n"+
 		"  ecs: "+host+"\n  vpc: "+host+"\n  ca: "+ca+"\n"), 0o600))
-	open = func() *Provider {
+	open = func() *agent {
 		t.Helper()
-		p, err := Open(file)
-		cell.Must(t, err)
-		return p
+		return (&agent{file: file}).again(t, func(*eni.Settings) {})
 	}
 	return c, open(), open
 }

@@ -9,9 +9,9 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/nic/eni"
 )
 
 // metadataURL is the service of the cloud that tells an instance what it is. Each instance reaches it at this address
@@ -22,26 +22,19 @@ const metadataURL = "http://100.100.100.200/latest/"
 // too (canonical/cloud-init, pull request 6893).
 var closed = []netip.Prefix{netip.MustParsePrefix("100.100.100.200/32"), netip.MustParsePrefix("fd00:100::100:200/128")}
 
-const (
-	// sessionSeconds is how long a token of the metadata service is good; the longest that it gives.
-	sessionSeconds = "21600"
-	// metadataTime limits one request to it.
-	metadataTime = 5 * time.Second
-	// maxMetadata bounds an answer of it in bytes.
-	maxMetadata = 64 << 10
-)
+// sessionSeconds is how long a token of the metadata service is good; the longest that it gives.
+const sessionSeconds = "21600"
 
 // metadata asks the metadata service, in its form with tokens, which a request that a program was tricked into cannot get.
 type metadata struct {
-	http http.Client
+	http *eni.Client
 
 	mu    sync.Mutex
 	token string
 }
 
 func newMetadata() *metadata {
-	return &metadata{http: http.Client{Timeout: metadataTime, Transport: &http.Transport{Proxy: nil},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	return &metadata{http: eni.NewMetadataClient()}
 }
 
 // errNoMetadata says that the service has no such item.
@@ -96,7 +89,7 @@ func (m *metadata) do(ctx context.Context, method, path, header, value string) (
 		return "", 0, err
 	}
 	defer answer.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(answer.Body, maxMetadata))
+	body, err := io.ReadAll(answer.Body)
 	return string(body), answer.StatusCode, err
 }
 

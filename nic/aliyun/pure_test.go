@@ -5,51 +5,19 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/heddle-network/heddle/nic/eni"
 )
 
-// TestNext: each state has its step, for each goal.
-func TestNext(t *testing.T) {
-	for _, x := range []struct {
-		status, instance string
-		plugged, gone    step
-	}{
-		{creating, "", pause, pause},
-		{available, "", attach, remove},
-		{attaching, me, pause, pause},
-		{inUse, me, done, detach},
-		{inUse, "i-other", refuse, refuse},
-		{detachingNIC, me, pause, pause},
-		{createFailed, "", refuse, remove},
-		{"Linked", "", pause, pause}, // one that is not known
-	} {
-		e := eni{Status: x.status, InstanceID: x.instance}
-		if next(e, me, gone) != refuse {
-			t.Errorf("one without our tag, which is %s, is not left alone", x.status)
-		}
-		e.Tags.Tag = []tag{{tagMachine, me}}
-		if a, b := next(e, me, plugged), next(e, me, gone); a != x.plugged || b != x.gone {
-			t.Errorf("%s of %q: %d to plug, %d to unplug", x.status, x.instance, a, b)
-		}
-	}
-}
-
-// TestRoom: NICs that others have attached take room, too.
-func TestRoom(t *testing.T) {
-	ours, foreign := eni{}, eni{Type: "Primary"}
-	ours.Tags.Tag = []tag{{tagMachine, me}}
-	for _, x := range []struct {
-		limit, most int
-		attached    []eni
-		slots, free int
-	}{
-		{4, 0, []eni{foreign}, 3, 3},
-		{4, 2, []eni{foreign}, 2, 2},
-		{4, 9, []eni{foreign, foreign}, 2, 2},
-		{4, 0, []eni{foreign, ours}, 3, 2},
-		{1, 0, []eni{foreign, ours}, 0, 0},
-	} {
-		if slots, free := room(x.limit, x.most, me, x.attached); slots != x.slots || free != x.free {
-			t.Errorf("%+v: %d of %d", x, free, slots)
+// TestStates: each of the API's words has its meaning, and one that is not known has the cloud be busy. What is being deleted is not found.
+func TestStates(t *testing.T) {
+	for word, want := range map[string]eni.State{creating: eni.Busy, available: eni.Free, attaching: eni.Attaching, inUse: eni.Attached, detachingNIC: eni.Detaching,
+		createFailed: eni.Failed, "Linked": eni.Busy} {
+		d := described{Status: word, PrimaryIP: "192.0.2.1", InstanceID: me}
+		d.Tags.Tag = []tag{{eni.TagMachine, "first"}, {eni.TagMachine, "second"}}
+		d.PrivateIPs.Set = []privateIP{{"192.0.2.1", false}, {"192.0.2.3", true}, {"192.0.2.2", false}, {"nonsense", false}}
+		if n := d.nic(); n.State != want || n.Word != word || n.Instance != me || n.Tags[eni.TagMachine] != "first" || len(n.Fours) != 1 || n.Fours[0].String() != "192.0.2.2" {
+			t.Errorf("%s: %+v", word, n)
 		}
 	}
 }

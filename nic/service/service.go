@@ -175,12 +175,9 @@ func working(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), workTime)
 }
 
-// failed writes an error into the log, and returns it as one of ours. Which agent is away, and with it which VPCs there are, is not for machines.
+// failed writes an error into the log, and returns it as one of ours.
 func (s *Service) failed(op, machine, token string, err error) error {
 	s.log.Warn("request failed", "operation", op, "machine", machine, "nic", token, "error", err)
-	if heddle.AgentDown.In(err) != nil {
-		err = errors.New("an agent of the hypervisor does not answer")
-	}
 	return notPlugged(op, machine, token, err)
 }
 

@@ -17,27 +17,12 @@ import (
 type failure struct {
 	status int
 	code   string
+	said   string // beside the code
 }
 
 func (f failure) Error() string { return f.code }
 
-func fail(code string) error { return failure{http.StatusBadRequest, code} }
-
-// actions are those that the API has.
-var actions = map[string]func(*Cloud, context.Context, query) (any, error){
-	"CreateNetworkInterface":    (*Cloud).create,
-	"AttachNetworkInterface":    (*Cloud).attach,
-	"DetachNetworkInterface":    (*Cloud).detach,
-	"DeleteNetworkInterface":    (*Cloud).delete,
-	"DescribeNetworkInterfaces": (*Cloud).describe,
-	"DescribeInstanceTypes":     (*Cloud).describeTypes,
-	"DescribeVSwitches":         (*Cloud).describeVSwitches,
-
-	"AssignPrivateIpAddresses":   (*Cloud).assignFours,
-	"AssignIpv6Addresses":        (*Cloud).assignSixes,
-	"UnassignPrivateIpAddresses": (*Cloud).unassignFours,
-	"UnassignIpv6Addresses":      (*Cloud).unassignSixes,
-}
+func fail(code string) error { return failure{http.StatusBadRequest, code, ""} }
 
 // query are a request's parameters.
 type query map[string]string
@@ -57,21 +42,21 @@ func (q query) tags() (all [][2]string) {
 	return all
 }
 
-func (c *Cloud) create(ctx context.Context, q query) (any, error) {
+func (c *Cloud) create(ctx context.Context, q query) (s state, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if id := c.made[q["ClientToken"]]; id != "" {
-		return describe(c.nics[id].now()), nil
+		return c.nics[id].now(), nil
 	}
 	token := cmp.Or(q["ClientToken"], fmt.Sprint("none ", c.last))
 	v, is := c.VSwitches[q["VSwitchId"]]
 	switch {
 	case !is:
-		return nil, fail("InvalidVSwitchId.NotFound")
+		return s, fail("InvalidVSwitchId.NotFound")
 	case len(q.list("SecurityGroupIds")) == 0:
-		return nil, fail("MissingParameter")
+		return s, fail("MissingParameter")
 	case v.Free == 0:
-		return nil, fail("InvalidVSwitchId.IpNotEnough")
+		return s, fail("InvalidVSwitchId.IpNotEnough")
 	}
 	var want []netip.Addr
 	for _, text := range append(q.list("Ipv6Address"), q["PrimaryIpAddress"]) {
@@ -80,22 +65,22 @@ func (c *Cloud) create(ctx context.Context, q query) (any, error) {
 		}
 		a, err := netip.ParseAddr(text)
 		if err != nil || !v.V4.Contains(a) && !v.V6.Contains(a) {
-			return nil, fail("InvalidIp.Address")
+			return s, fail("InvalidIp.Address")
 		}
 		want = append(want, a)
 	}
 	c.last++
-	s := state{ID: fmt.Sprintf("eni-local%d", c.last), Status: "Creating", VSwitch: q["VSwitchId"], Type: "Secondary", Tags: q.tags(),
+	s = state{ID: fmt.Sprintf("eni-local%d", c.last), Status: "Creating", VSwitch: q["VSwitchId"], Type: "Secondary", Tags: q.tags(),
 		Created: time.Now().UTC().Format(time.RFC3339Nano)}
 	if err := c.makeLocked(ctx, v, &s, want, q["Ipv6AddressCount"] != ""); err != nil {
-		return nil, fail("InvalidIp.IpAssigned")
+		return s, fail("InvalidIp.IpAssigned")
 	}
 	v.Free--
 	c.VSwitches[s.VSwitch] = v
 	c.putLocked(s)
 	c.made[token] = s.ID
 	c.become(s.ID, "Available", "", c.faults.Delay, nil)
-	return describe(s), nil
+	return s, nil
 }
 
 // change finds a NIC that is to change its state, which must be one of from.
@@ -106,29 +91,39 @@ func (c *Cloud) changeLocked(q query, from, to, instance string) (state, error) 
 	}
 	s := h.now()
 	if s.Status != from {
-		return s, failure{http.StatusForbidden, "InvalidOperation.InvalidEniState"}
+		return s, forbid("InvalidOperation.InvalidEniState")
 	}
 	s.Status, s.Instance = to, instance
 	c.putLocked(s)
 	return s, nil
 }
 
-func (c *Cloud) attach(_ context.Context, q query) (any, error) {
+func (c *Cloud) attach(q query) (s state, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	has := 0
+	has, index := 0, -1
+	if q["DeviceIndex"] != "" {
+		if index, err = strconv.Atoi(q["DeviceIndex"]); err != nil {
+			return s, fail("InvalidParameterValue")
+		}
+	}
 	for _, h := range c.nics {
-		if h.now().Instance == q["InstanceId"] {
-			has++
+		if h.now().Instance != q["InstanceId"] {
+			continue
+		}
+		has++
+		if h.now().Index == index {
+			return h.now(), failure{http.StatusBadRequest, "InvalidParameterValue", fmt.Sprintf("Instance '%s' already has an interface attached at device index '%d'.", q["InstanceId"], index)}
 		}
 	}
 	if has >= c.NICs {
-		return nil, fail("EniPerInstanceLimitExceeded")
+		return s, fail("EniPerInstanceLimitExceeded")
 	}
-	s, err := c.changeLocked(q, "Available", "Attaching", q["InstanceId"])
-	if err != nil {
-		return nil, err
+	if s, err = c.changeLocked(q, "Available", "Attaching", q["InstanceId"]); err != nil {
+		return s, err
 	}
+	s.Index = max(0, index)
+	c.putLocked(s)
 	c.become(s.ID, "InUse", s.Instance, c.faults.Delay, func(ctx context.Context) error {
 		if c.Machine == nil {
 			return nil
@@ -136,18 +131,18 @@ func (c *Cloud) attach(_ context.Context, q query) (any, error) {
 		open := func(queues int) ([]*os.File, error) { return c.Ports.Open(s.port, queues) }
 		return c.Machine.Plug(ctx, s.port.TAP, s.port.Card.MAC, s.port.Card.MTU, 1, false, open)
 	})
-	return map[string]any{}, nil
+	return s, nil
 }
 
-func (c *Cloud) detach(_ context.Context, q query) (any, error) {
+func (c *Cloud) detach(q query) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s, err := c.changeLocked(q, "InUse", "Detaching", q["InstanceId"])
 	if err != nil || c.faults.Stuck {
-		return map[string]any{}, err
+		return err
 	}
 	c.become(s.ID, "Available", "", c.faults.Delay, c.unplug(s))
-	return map[string]any{}, nil
+	return nil
 }
 
 // unplug takes a real NIC out, if there is one.
@@ -160,16 +155,16 @@ func (c *Cloud) unplug(s state) func(context.Context) error {
 	}
 }
 
-func (c *Cloud) delete(ctx context.Context, q query) (any, error) {
+func (c *Cloud) delete(ctx context.Context, q query) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s, err := c.changeLocked(q, "Available", "Deleting", "")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if c.Ports != nil {
 		if err := c.Ports.Remove(ctx, s.port); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	v := c.VSwitches[s.VSwitch]
@@ -178,22 +173,22 @@ func (c *Cloud) delete(ctx context.Context, q query) (any, error) {
 	s.Fours, s.Sixes = nil, nil
 	c.putLocked(s)
 	c.become(s.ID, "", "", c.faults.Delay, nil)
-	return map[string]any{}, nil
+	return nil
 }
 
 // pageSize is how many NICs an answer has at most, whatever was asked: so that callers ask for the next page.
 const pageSize = 3
 
-func (c *Cloud) describe(_ context.Context, q query) (any, error) {
+// list are the NICs that a request picks, as they are told now, and which come next.
+func (c *Cloud) list(q query) (found []state, next string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ids, tags := q.list("NetworkInterfaceId"), q.tags()
-	var found []any
 	skip, _ := strconv.Atoi(q["NextToken"])
-	next, seen := "", 0
+	seen := 0
 	for _, id := range slices.Sorted(maps.Keys(c.nics)) {
 		s := c.nics[id].before(time.Now().Add(-c.faults.Lag))
-		if s.Status == "" || !c.faults.Unfiltered && (len(ids) > 0 && !slices.Contains(ids, id) || q["InstanceId"] != "" && s.Instance != q["InstanceId"] ||
+		if s.Status == "" || slices.Contains(c.faults.Hidden, id) || !c.faults.Unfiltered && (len(ids) > 0 && !slices.Contains(ids, id) || q["InstanceId"] != "" && s.Instance != q["InstanceId"] ||
 			slices.ContainsFunc(tags, func(t [2]string) bool { return !slices.Contains(s.Tags, t) })) {
 			continue
 		}
@@ -203,30 +198,16 @@ func (c *Cloud) describe(_ context.Context, q query) (any, error) {
 		case len(found) == pageSize:
 			next = strconv.Itoa(skip + pageSize)
 		default:
-			found = append(found, c.told(s))
+			found = append(found, s)
 		}
 	}
-	return map[string]any{"NextToken": next, "NetworkInterfaceSets": map[string]any{"NetworkInterfaceSet": found}}, nil
+	return found, next
 }
 
-func (c *Cloud) describeTypes(_ context.Context, q query) (any, error) {
-	var all []any
-	if slices.Contains(q.list("InstanceTypes"), c.Type) {
-		all = append(all, map[string]any{"InstanceTypeId": c.Type, "EniQuantity": c.NICs, "EniPrivateIpAddressQuantity": c.IPv4s, "EniIpv6AddressQuantity": c.IPv6s})
-	}
-	return map[string]any{"InstanceTypes": map[string]any{"InstanceType": all}}, nil
-}
-
-func (c *Cloud) describeVSwitches(_ context.Context, q query) (any, error) {
+// vSwitch finds a subnet.
+func (c *Cloud) vSwitch(id string) (v VSwitch, is bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var all []any
-	if v, is := c.VSwitches[q["VSwitchId"]]; is {
-		text := map[string]any{"VSwitchId": q["VSwitchId"], "CidrBlock": v.V4.String(), "AvailableIpAddressCount": v.Free, "Ipv6CidrBlock": ""}
-		if v.V6.IsValid() {
-			text["Ipv6CidrBlock"] = v.V6.String()
-		}
-		all = append(all, text)
-	}
-	return map[string]any{"VSwitches": map[string]any{"VSwitch": all}, "TotalCount": len(all)}, nil
+	v, is = c.VSwitches[id]
+	return v, is
 }

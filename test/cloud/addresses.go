@@ -9,7 +9,7 @@ import (
 )
 
 // forbid is a failure of a call that is not allowed.
-func forbid(code string) error { return failure{http.StatusForbidden, code} }
+func forbid(code string) error { return failure{http.StatusForbidden, code, ""} }
 
 // ready finds a NIC whose addresses can be changed.
 func (c *Cloud) readyLocked(q query) (state, error) {
@@ -23,7 +23,7 @@ func (c *Cloud) readyLocked(q query) (state, error) {
 	return state{}, forbid("InvalidOperation.InvalidEniState")
 }
 
-func (c *Cloud) assignFours(ctx context.Context, q query) (any, error) {
+func (c *Cloud) assignFours(ctx context.Context, q query) (said []string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s, err := c.readyLocked(q)
@@ -54,10 +54,10 @@ func (c *Cloud) assignFours(ctx context.Context, q query) (any, error) {
 		}
 		c.given[q["ClientToken"]] = given
 	}
-	return map[string]any{"AssignedPrivateIpAddressesSet": map[string]any{"NetworkInterfaceId": s.ID, "PrivateIpSet": map[string]any{"PrivateIpAddress": c.saidLocked(given)}}}, nil
+	return c.saidLocked(given), nil
 }
 
-func (c *Cloud) assignSixes(ctx context.Context, q query) (any, error) {
+func (c *Cloud) assignSixes(ctx context.Context, q query) (said []string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s, err := c.readyLocked(q)
@@ -93,7 +93,7 @@ func (c *Cloud) assignSixes(ctx context.Context, q query) (any, error) {
 		}
 		c.given[q["ClientToken"]] = given
 	}
-	return map[string]any{"NetworkInterfaceId": s.ID, "Ipv6Sets": map[string]any{"Ipv6Address": c.saidLocked(given)}}, nil
+	return c.saidLocked(given), nil
 }
 
 // saidLocked is what is said to have been assigned.
@@ -150,33 +150,33 @@ func (c *Cloud) hasLocked(a netip.Addr) bool {
 	return false
 }
 
-func (c *Cloud) unassignFours(ctx context.Context, q query) (any, error) {
+func (c *Cloud) unassignFours(ctx context.Context, q query) error {
 	return c.unassign(ctx, q, "PrivateIpAddress", func(s *state) *[]netip.Addr { return &s.Fours })
 }
 
-func (c *Cloud) unassignSixes(ctx context.Context, q query) (any, error) {
+func (c *Cloud) unassignSixes(ctx context.Context, q query) error {
 	return c.unassign(ctx, q, "Ipv6Address", func(s *state) *[]netip.Addr { return &s.Sixes })
 }
 
-func (c *Cloud) unassign(ctx context.Context, q query, key string, of func(*state) *[]netip.Addr) (any, error) {
+func (c *Cloud) unassign(ctx context.Context, q query, key string, of func(*state) *[]netip.Addr) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s, err := c.readyLocked(q)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var all []netip.Addr
 	for _, text := range q.list(key) {
 		a, err := netip.ParseAddr(text)
 		if err != nil || !slices.Contains(*of(&s), a) {
-			return nil, fail("InvalidIp.IpUnassigned")
+			return fail("InvalidIp.IpUnassigned")
 		}
 		all = append(all, a)
 	}
 	for _, a := range all {
 		if c.Ports != nil {
 			if _, err := c.Ports.Unassign(ctx, s.port, a); err != nil {
-				return nil, err
+				return err
 			}
 		}
 		*of(&s) = slices.DeleteFunc(slices.Clone(*of(&s)), func(x netip.Addr) bool { return x == a })
@@ -187,5 +187,5 @@ func (c *Cloud) unassign(ctx context.Context, q query, key string, of func(*stat
 		}
 		c.putLocked(s)
 	}
-	return map[string]any{}, nil
+	return nil
 }

@@ -1,6 +1,6 @@
-// Package cloud is a local server of the part of Alibaba Cloud's API that NICs need: actions of ECS and VPC with signed requests, and the
-// metadata service with the credentials of a RAM role. States change some time after an answer, what is described lags behind, and
-// faults can be switched on. With a hypervisor it makes real switch ports, and plugs real NICs into real machines; without one
+// Package cloud is a local server of the part of a cloud's API that NICs need: Alibaba Cloud's (actions of ECS and VPC), or that of EC2 (the query form with answers in
+// XML), with signed requests, and the metadata service with sessions and the credentials of a role. Both are mouths of the same tables, whose words are Alibaba Cloud's.
+// States change some time after an answer, what is described lags behind, and faults can be switched on. With a hypervisor it makes real switch ports, and plugs real NICs into real machines; without one
 // its NICs are in its tables alone.
 package cloud
 
@@ -59,8 +59,13 @@ type Faults struct {
 	LostOf string
 	// Unfiltered has all NICs described, whatever was asked.
 	Unfiltered bool
+	// Empty has lists begin with a page that has no NIC, as EC2's may.
+	Empty bool
 	// Stuck has NICs stay in Detaching.
 	Stuck bool
+	// Unsaid has nothing said of NICs' attachments, and Hidden are NICs that are not described.
+	Unsaid bool
+	Hidden []string
 	// Refuse has an action answered with a code.
 	Refuse map[string]string
 	// Given is what is said to have been assigned, whatever was; nil is the truth. Listed are further IPv4 addresses with which each NIC is listed
@@ -101,6 +106,8 @@ type state struct {
 	Addrs                  []netip.Addr
 	Fours, Sixes           []netip.Addr // the further ones
 	Tags                   [][2]string
+	Index                  int  // of the device, where the caller chooses it
+	Tied                   bool // it goes with its instance
 	port                   service.Port
 }
 
@@ -131,6 +138,13 @@ func (c *Cloud) Set(f Faults) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.faults = f
+}
+
+// current are the faults that are switched on.
+func (c *Cloud) current() Faults {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.faults
 }
 
 // Calls is how often an action was called.
@@ -169,6 +183,36 @@ func (c *Cloud) Put(id, status, instance string, tags ...[2]string) {
 	c.putLocked(state{ID: id, Status: status, Instance: instance, VSwitch: c.anyVSwitch(), MAC: c.macLocked(), Tags: tags, Type: "Secondary", Created: time.Now().UTC().Format(time.RFC3339)})
 }
 
+// PutAt makes a NIC as somebody else would have: attached at a device index.
+func (c *Cloud) PutAt(id, instance string, index int, tags ...[2]string) {
+	c.Put(id, "InUse", instance, tags...)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.nics[id].now()
+	s.Index = index
+	c.putLocked(s)
+}
+
+// Indexes lists the device indexes of an instance's NICs.
+func (c *Cloud) Indexes(instance string) (all []int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, h := range c.nics {
+		if s := h.now(); s.Status != "" && s.Instance == instance {
+			all = append(all, s.Index)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Tied reports whether the cloud deletes a NIC with its instance.
+func (c *Cloud) Tied(id string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.nics[id].now().Tied
+}
+
 func (c *Cloud) anyVSwitch() string {
 	for id := range c.VSwitches {
 		return id
@@ -205,6 +249,9 @@ func (c *Cloud) become(id, status, instance string, delay time.Duration, do func
 		defer c.mu.Unlock()
 		s := c.nics[id].now()
 		s.Status, s.Instance = status, instance
+		if instance == "" {
+			s.Index, s.Tied = 0, false
+		}
 		c.putLocked(s)
 	}()
 }

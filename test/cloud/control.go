@@ -10,7 +10,9 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"iter"
 	"log"
+	"maps"
 	"math/big"
 	"net"
 	"net/http"
@@ -28,6 +30,8 @@ import (
 // Place is where a program serves a cloud whose NICs are real: a host that is a hypervisor.
 type Place struct {
 	Options
+	// EC2 has the cloud speak as EC2 does, and not as Alibaba Cloud.
+	EC2 bool
 	// Socket is the agent's, QMP that of the machine that is the instance.
 	Socket, QMP string
 	// API is the address at which the actions are; the metadata service is at its own.
@@ -73,16 +77,21 @@ func (p Place) serve() error {
 	if err != nil {
 		return err
 	}
-	meta, err := net.Listen("tcp", MetadataAddr+":80")
+	at, serve, tell := MetadataAddr, c.API, c.Metadata
+	if p.EC2 {
+		at, serve, tell = EC2MetadataAddr, c.EC2, c.EC2Metadata
+	}
+	meta, err := net.Listen("tcp", at+":80")
 	if err != nil {
 		return err
 	}
+	os.Remove(filepath.Join(p.Dir, "control")) // of a cloud before this one
 	control, err := net.Listen("unix", filepath.Join(p.Dir, "control"))
 	if err != nil {
 		return err
 	}
 	failed := make(chan error)
-	for l, h := range map[net.Listener]http.Handler{api: c.API(), meta: c.Metadata(), control: c.control()} {
+	for l, h := range map[net.Listener]http.Handler{api: serve(), meta: tell(), control: c.control()} {
 		go func() { failed <- http.Serve(l, h) }()
 	}
 	return <-failed
@@ -103,7 +112,7 @@ func (r realPorts) Further(ctx context.Context, p service.Port, has int, ips ...
 	return e.Further[len(e.Further)-1].Addrs, nil
 }
 
-// MetadataAddr is where the metadata service is in the real cloud.
+// MetadataAddr is where the metadata service of Alibaba Cloud is.
 const MetadataAddr = "100.100.100.200"
 
 // certificate makes a certificate for the API's address, and writes it down.
@@ -138,8 +147,10 @@ func (c *Cloud) control() http.Handler {
 		for _, id := range said.IDs {
 			said.Further += len(c.Further(id))
 		}
-		for name := range actions {
-			said.Calls[name] = c.Calls(name)
+		for _, all := range []iter.Seq[string]{maps.Keys(actions), maps.Keys(ec2Actions)} {
+			for name := range all {
+				said.Calls[name] = c.Calls(name)
+			}
 		}
 		json.NewEncoder(w).Encode(said)
 	})
@@ -161,7 +172,7 @@ func (c *Cloud) control() http.Handler {
 			http.Error(w, fmt.Sprint(err), http.StatusBadRequest)
 			return
 		}
-		json.NewEncoder(w).Encode(answer)
+		json.NewEncoder(w).Encode(describe(answer))
 	})
 	return mux
 }

@@ -36,6 +36,17 @@ func (c *Cloud) act(r *http.Request) (any, error) {
 	for name, values := range r.URL.Query() {
 		q[name] = values[0]
 	}
+	do := actions[action]
+	return c.serveAction(action, signed(r, q), func() (any, error) {
+		if do == nil || q["RegionId"] != Region {
+			return nil, fail("InvalidAction.NotFound")
+		}
+		return do(c, r.Context(), q)
+	})
+}
+
+// serveAction answers a call by do, unless the cloud misbehaves.
+func (c *Cloud) serveAction(action string, signed bool, do func() (any, error)) (any, error) {
 	c.mu.Lock()
 	f := c.faults
 	c.calls[action]++
@@ -43,22 +54,19 @@ func (c *Cloud) act(r *http.Request) (any, error) {
 		c.faults.Throttled--
 	}
 	c.mu.Unlock()
-	do := actions[action]
 	switch code := f.Refuse[action]; {
 	case f.Away:
-		return nil, failure{http.StatusServiceUnavailable, "ServiceUnavailable"}
-	case !signed(r, q):
-		return nil, failure{http.StatusForbidden, "SignatureDoesNotMatch"}
+		return nil, failure{http.StatusServiceUnavailable, "ServiceUnavailable", ""}
+	case !signed:
+		return nil, forbid("SignatureDoesNotMatch")
 	case f.Throttled > 0:
 		return nil, fail("Throttling.User")
 	case code != "":
-		return nil, failure{http.StatusForbidden, code}
-	case do == nil || q["RegionId"] != Region:
-		return nil, fail("InvalidAction.NotFound")
+		return nil, forbid(code)
 	}
-	answer, err := do(c, r.Context(), q)
+	answer, err := do()
 	if f.Lost || f.LostOf == action {
-		return nil, failure{http.StatusServiceUnavailable, "ServiceUnavailable"}
+		return nil, failure{http.StatusServiceUnavailable, "ServiceUnavailable", ""}
 	}
 	return answer, err
 }

@@ -2,12 +2,8 @@ package dhcp_test
 
 import (
 	"context"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
-	"net/http/httptest"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -51,22 +47,12 @@ func (i instance) Plug(ctx context.Context, id string, mac heddle.MAC, _, _ int,
 func (i instance) Unplug(ctx context.Context, id string) error { return i.plugger.Unplug(ctx, id) }
 
 // newInstance starts a cloud whose vSwitch is the plugger's LAN, and returns the provider of an instance of it.
-func newInstance(t *testing.T, p *plugger) *aliyun.Provider {
+func newInstance(t *testing.T, p *plugger) nic.Provider {
 	t.Helper()
 	c := cloud.New(cloud.Options{Instance: "i-me", Type: "ecs.local.large", NICs: 4, VSwitches: map[string]cloud.VSwitch{"vsw-1": {Network: "vsw", V4: netip.MustParsePrefix("192.0.2.0/24"), Free: 100}},
 		Ports: vpc{}, Machine: instance{plugger: p}})
-	cell.Sh(t, "ip address add %s/32 dev lo", cloud.MetadataAddr)
-	t.Cleanup(func() { cell.TrySh("ip address delete %s/32 dev lo", cloud.MetadataAddr) })
-	l, err := net.Listen("tcp", cloud.MetadataAddr+":80")
-	cell.Must(t, err)
-	meta := &http.Server{Handler: c.Metadata()}
-	go meta.Serve(l)
-	t.Cleanup(func() { meta.Close() })
-	api := httptest.NewTLSServer(c.API())
-	t.Cleanup(api.Close)
-	dir, host := t.TempDir(), strings.TrimPrefix(api.URL, "https://")
-	ca, file := filepath.Join(dir, "ca.pem"), filepath.Join(dir, "cloud.yaml")
-	cell.Must(t, os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: api.Certificate().Raw}), 0o600))
+	host, ca := cloud.Serve(t, c.API(), c.Metadata(), cloud.MetadataAddr)
+	file := filepath.Join(t.TempDir(), "cloud.yaml")
 	cell.Must(t, os.WriteFile(file, []byte("aliyun:\n  networks:\n    office: {vswitch: vsw-1, securityGroups: [sg-1]}\n  ecs: "+host+"\n  vpc: "+host+"\n  ca: "+ca+"\n"), 0o600))
 	provider, err := aliyun.Open(file)
 	cell.Must(t, err)

@@ -30,25 +30,35 @@ type localCloud struct {
 	stop func()
 }
 
-const cloudConfig = `aliyun:
+// spoken is how a cloud speaks, and what differs by that.
+type spoken struct {
+	ec2              bool
+	metadata, subnet string
+	config           string
+	// network are options of the hypervisor's network: where a cloud's gateways and further addresses are.
+	network []string
+}
+
+func asAliyun() spoken {
+	return spoken{metadata: cloud.MetadataAddr, subnet: "vsw-lan", config: `aliyun:
   networks:
     lan: {vswitch: vsw-lan, securityGroups: [sg-1]}
   ecs: 172.31.240.11:7443
   vpc: 172.31.240.11:7443
   ca: /run/cloud.pem
-`
+`, network: []string{"--gateway", "10.72.0.253", "--gateway", "fd72::ffff:ffff:ffff:fffd"}} // the third address from the end
+}
 
 // startCloud starts the cloud, in place of the hypervisor's service, and the first machine's agent as one that asks it.
-func (p *plugged) startCloud(t *testing.T) *localCloud {
+func (p *plugged) startCloud(t *testing.T, s spoken) *localCloud {
 	t.Helper()
 	p.stop()
 	p.vm.KillAgent(t)
-	place := cloud.Place{API: netip.MustParseAddrPort("172.31.240.11:7443"), Dir: "/run/heddle", Socket: "/run/heddle/heddle.sock", QMP: "/run/qmp/vm1",
-		Options: cloud.Options{Instance: "i-vm1", Type: "ecs.local.large", NICs: 4, VSwitches: map[string]cloud.VSwitch{"vsw-lan": {Network: "vsw", Free: 100,
+	place := cloud.Place{API: netip.MustParseAddrPort("172.31.240.11:7443"), Dir: "/run/heddle", Socket: "/run/heddle/heddle.sock", QMP: "/run/qmp/vm1", EC2: s.ec2,
+		Options: cloud.Options{Instance: "i-vm1", Type: "local.large", NICs: 4, VSwitches: map[string]cloud.VSwitch{s.subnet: {Network: "vsw", Free: 100,
 			V4: netip.MustParsePrefix("10.72.0.0/24"), V6: netip.MustParsePrefix("fd72::/64")}}, IPv4s: 3, IPv6s: 3}}
-	// a cloud's gateway is the third address from the end
-	p.hv.Heddle(t, "network", "create", "vsw", "--mode", "bridge", "--subnet", "10.72.0.0/24", "--gateway", "10.72.0.253", "--subnet", "fd72::/64", "--gateway", "fd72::ffff:ffff:ffff:fffd")
-	p.hv.Run(t, "ip", "address", "add", cloud.MetadataAddr+"/32", "dev", "lo")
+	p.hv.Heddle(t, append([]string{"network", "create", "vsw", "--mode", "bridge", "--subnet", "10.72.0.0/24", "--subnet", "fd72::/64"}, s.network...)...)
+	p.hv.Run(t, "ip", "address", "replace", s.metadata+"/32", "dev", "lo")
 	self, err := os.Executable()
 	cell.Must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -69,8 +79,8 @@ func (p *plugged) startCloud(t *testing.T) *localCloud {
 		return (&net.Dialer{}).DialContext(ctx, "unix", control)
 	}}
 	world.Soon(t, "the cloud answers", func() error { return c.call(http.MethodGet, "/", nil, nil) })
-	p.vm.Run(t, "ip", "route", "add", cloud.MetadataAddr+"/32", "via", "172.31.240.11")
-	for file, text := range map[string]string{"/run/cloud.pem": p.hv.Run(t, "cat", "/run/heddle/ca.pem"), "/run/cloud.yaml": cloudConfig} {
+	p.vm.Run(t, "ip", "route", "add", s.metadata+"/32", "via", "172.31.240.11")
+	for file, text := range map[string]string{"/run/cloud.pem": p.hv.Run(t, "cat", "/run/heddle/ca.pem"), "/run/cloud.yaml": s.config} {
 		p.vm.Run(t, "sh", "-c", "cat >"+file+" <<'E'\n"+text+"\nE\n")
 	}
 	p.vm.StartAgent(t, "--nic-cloud", "/run/cloud.yaml")
@@ -121,7 +131,7 @@ func (c *localCloud) is(count int) {
 
 // plugCloud: a machine's agent orders NICs of a cloud, which is slow, says what was true a moment ago, refuses, and is away.
 func plugCloud(t *testing.T, p *plugged) {
-	c := p.startCloud(t)
+	c := p.startCloud(t, asAliyun())
 	defer c.stop()
 	own := p.devices(t)
 	vm := p.vm

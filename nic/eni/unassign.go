@@ -1,4 +1,4 @@
-package aliyun
+package eni
 
 import (
 	"context"
@@ -17,24 +17,20 @@ func (p *Provider) Unassign(ctx context.Context, token string, a netip.Addr) err
 		return err
 	}
 	defer end()
-	k, err := p.kindOf(ctx)
+	l, err := p.limitsOf(ctx)
 	if err != nil {
 		return err
 	}
-	e, at, err := p.addressed(ctx, op, token)
+	n, at, err := p.addressed(ctx, op, token)
 	if err != nil {
 		return err
 	}
-	for _, set := range p.furtherOf(e, at, k).whole {
+	for _, set := range p.furtherOf(n, at, l).whole {
 		if !slices.ContainsFunc(set, func(x netip.Prefix) bool { return x.Addr() == a }) {
 			continue
 		}
 		for _, x := range slices.Backward(set) {
-			act := unassignFours
-			if x.Addr().Is6() {
-				act = unassignSixes
-			}
-			if err := p.release(ctx, act, e.ID, x.Addr()); err != nil {
+			if err := p.release(ctx, n.ID, x.Addr()); err != nil {
 				return err
 			}
 		}
@@ -43,16 +39,8 @@ func (p *Provider) Unassign(ctx context.Context, token string, a netip.Addr) err
 }
 
 // release takes an address from a NIC. One that it does not have is no error.
-func (p *Provider) release(ctx context.Context, act action, id string, a netip.Addr) error {
-	key := "PrivateIpAddress"
-	if act == unassignSixes {
-		key = "Ipv6Address"
-	}
-	err := p.api.call(ctx, act, id, map[string]any{"NetworkInterfaceId": id, key: []string{a.String()}}, &struct{}{})
-	if codeOf(err) == "InvalidIp.IpUnassigned" {
-		err = nil
-	}
-	if err != nil {
+func (p *Provider) release(ctx context.Context, id string, a netip.Addr) error {
+	if err := p.cloud.Unassign(ctx, id, a); err != nil {
 		p.doubt(id, a)
 		return err
 	}
@@ -76,16 +64,16 @@ func (p *Provider) readdress(ctx context.Context, token string) (end func(), err
 	}
 }
 
-// addressed finds the NIC of a token that this machine has, and its vSwitch.
-func (p *Provider) addressed(ctx context.Context, op, token string) (e eni, at vSwitch, err error) {
+// addressed finds the NIC of a token that this machine has, and its subnet.
+func (p *Provider) addressed(ctx context.Context, op, token string) (n NIC, at Subnet, err error) {
 	all, err := p.ours(ctx, token)
 	if err != nil {
-		return e, at, err
+		return n, at, err
 	}
-	e, found := byToken(all, p.me.id)[token]
-	if !found || !e.isWith(p.me.id) {
-		return e, at, heddle.Errorf(heddle.NICNotGranted, op, token, "this machine has no such NIC", "plug it in first")
+	n, found := byToken(all, p.me.ID)[token]
+	if !found || !n.isWith(p.me.ID) {
+		return n, at, heddle.Errorf(heddle.NICNotGranted, op, token, "this machine has no such NIC", "plug it in first")
 	}
-	at, err = p.vSwitch(ctx, e.VSwitchID)
-	return e, at, err
+	at, err = p.subnet(ctx, n.Subnet)
+	return n, at, err
 }

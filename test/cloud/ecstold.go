@@ -28,10 +28,10 @@ func describe(s state) map[string]any {
 // told is a NIC in the API's form, with what it is listed with besides.
 func (c *Cloud) told(s state) map[string]any {
 	text := describe(s)
-	if len(c.faults.Listed) > 0 {
+	if listed := c.current().Listed; len(listed) > 0 {
 		set := text["PrivateIpSets"].(map[string]any)
 		all, _ := set["PrivateIpSet"].([]any)
-		for _, a := range c.faults.Listed {
+		for _, a := range listed {
 			all = append(all, map[string]any{"PrivateIpAddress": a, "Primary": false})
 		}
 		set["PrivateIpSet"] = all

@@ -1,4 +1,4 @@
-package aliyun
+package eni
 
 import (
 	"fmt"
@@ -12,21 +12,23 @@ import (
 	"github.com/heddle-network/heddle/nic"
 )
 
-var dual = vSwitch{netip.MustParsePrefix(fourth), netip.MustParsePrefix("2001:db8::/64")}
+var dual = Subnet{V4: netip.MustParsePrefix("192.0.2.0/24"), V6: netip.MustParsePrefix("2001:db8::/64"), First: netip.MustParseAddr("192.0.2.1"), Last: netip.MustParseAddr("192.0.2.252")}
 
-// addressedENI is a NIC with these addresses. The first IPv4 address is its first one.
-func addressedENI(texts ...string) (e eni) {
+// addressed is a NIC with these addresses. The first IPv4 address is its first one.
+func addressed(texts ...string) (n NIC) {
 	for _, text := range texts {
-		if strings.Contains(text, ":") {
-			e.IPv6.Set = append(e.IPv6.Set, struct{ Ipv6Address string }{text})
-			continue
-		}
-		e.PrivateIPs.Set = append(e.PrivateIPs.Set, privateIP{text, e.PrimaryIP == ""})
-		if e.PrimaryIP == "" {
-			e.PrimaryIP = text
+		a, err := netip.ParseAddr(text)
+		switch {
+		case err != nil:
+		case a.Is6():
+			n.Sixes = append(n.Sixes, a)
+		case !n.First.IsValid():
+			n.First = a
+		default:
+			n.Fours = append(n.Fours, a)
 		}
 	}
-	return e
+	return n
 }
 
 const (
@@ -67,7 +69,7 @@ func TestFurtherOf(t *testing.T) {
 		"long ago":              {addrs: []string{"192.0.2.10", four20, six20}, lately: late(false, time.Minute, four20, six20), whole: four20 + "/24+" + six20 + "/64"},
 		"two":                   {addrs: []string{"192.0.2.10", four21, four20, "2001:db8::a", six20, six21}, whole: four20 + "/24+" + six20 + "/64 " + four21 + "/24+" + six21 + "/64"},
 	} {
-		f := furtherOf(addressedENI(x.addrs...), dual, !x.alone, x.lately, now)
+		f := furtherOf(addressed(x.addrs...), dual, !x.alone, x.lately, now)
 		var whole, half []string
 		for _, set := range f.whole {
 			var texts []string
@@ -87,14 +89,14 @@ func TestFurtherOf(t *testing.T) {
 
 // TestThousands: a NIC that is listed with thousands of addresses has as many as a NIC can have, and none twice.
 func TestThousands(t *testing.T) {
-	wide := vSwitch{netip.MustParsePrefix("10.0.0.0/16"), netip.Prefix{}}
+	wide := Subnet{V4: netip.MustParsePrefix("10.0.0.0/16"), First: netip.MustParseAddr("10.0.0.1"), Last: netip.MustParseAddr("10.0.255.252")}
 	texts := []string{"10.0.0.5"}
 	for i := range 20000 {
 		texts = append(texts, fmt.Sprintf("10.0.%d.%d", i/200, i%200))
 	}
-	e := addressedENI(texts...)
-	f := furtherOf(e, wide, false, nil, time.Now())
-	c := nic.Card{Token: "p-1", Network: "lan", MAC: "00:16:3e:00:00:01", MTU: mtu, Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.5/16")}, Further: f.whole}
+	n := addressed(texts...)
+	f := furtherOf(n, wide, false, nil, time.Now())
+	c := nic.Card{Token: "p-1", Network: "lan", MAC: "00:16:3e:00:00:01", MTU: 1500, Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.5/16")}, Further: f.whole}
 	if err := c.Check("p-1", "lan"); err != nil || len(f.whole) != heddle.MaxFurther {
 		t.Errorf("%d sets, %v", len(f.whole), err)
 	}
@@ -112,7 +114,7 @@ func TestFirst(t *testing.T) {
 		{"[192.0.2.10 2001:db8::b]", []string{"192.0.2.10", "2001:db8::b", "2001:db8::a"}},
 		{"[192.0.2.10 2001:db8::b]", []string{"192.0.2.10", six21, "2001:db8::b"}},
 	} {
-		if got := fmt.Sprint(addressedENI(x.texts...).addrs()); got != x.want {
+		if got := fmt.Sprint(addressed(x.texts...).addrs()); got != x.want {
 			t.Errorf("%v has %s first, want %s", x.texts, got, x.want)
 		}
 	}
@@ -120,19 +122,19 @@ func TestFirst(t *testing.T) {
 
 // TestQuota: how many sets a NIC may have.
 func TestQuota(t *testing.T) {
-	v4 := vSwitch{v4: dual.v4}
+	v4 := Subnet{V4: dual.V4}
 	for _, x := range []struct {
 		four, six    int
 		sets         int
 		paired, onV4 bool
 	}{{10, 10, 9, true, false}, {10, 1, 9, false, false}, {10, 0, 9, false, false}, {30, 10, 9, true, false}, {1, 1, 0, false, false}, {0, 0, 0, false, false}, {-1, -1, 0, false, false},
 		{5000, 5000, heddle.MaxFurther, true, false}} {
-		k := kind{EniPrivateIpAddressQuantity: x.four, EniIpv6AddressQuantity: x.six}
+		k := Limits{Fours: x.four, Sixes: x.six}
 		if k.sets() != x.sets || k.paired(dual) != x.paired || k.paired(v4) != x.onV4 {
 			t.Errorf("%+v: %d, %v, %v", k, k.sets(), k.paired(dual), k.paired(v4))
 		}
 	}
-	if long := (vSwitch{dual.v4, netip.MustParsePrefix("2001:db8::/80")}); (kind{EniPrivateIpAddressQuantity: 9, EniIpv6AddressQuantity: 9}).paired(long) {
+	if long := (Subnet{V4: dual.V4, V6: netip.MustParsePrefix("2001:db8::/80")}); (Limits{Fours: 9, Sixes: 9}).paired(long) {
 		t.Error("there is no room for the address that goes with another")
 	}
 }
@@ -141,10 +143,10 @@ func TestQuota(t *testing.T) {
 func TestPartner(t *testing.T) {
 	a := netip.MustParseAddr(four20)
 	six := dual.partner(a)
-	if six.String() != six20 || origin(six) != a || !dual.v6.Contains(six) || origin(netip.MustParseAddr("2001:db8::a")).IsValid() || origin(a).IsValid() {
+	if six.String() != six20 || origin(six) != a || !dual.V6.Contains(six) || origin(netip.MustParseAddr("2001:db8::a")).IsValid() || origin(a).IsValid() {
 		t.Errorf("%v, %v", six, origin(six))
 	}
-	if all := addressedENI("192.0.2.10", four20).fours(); !slices.Equal(all, []netip.Addr{a}) {
+	if all := addressed("192.0.2.10", four20).Fours; !slices.Equal(all, []netip.Addr{a}) {
 		t.Error(all)
 	}
 }

@@ -1,4 +1,4 @@
-package aliyun
+package eni
 
 import (
 	"maps"
@@ -17,10 +17,10 @@ type change struct {
 }
 
 // furtherOf are the further addresses of a NIC, with those that have come and gone lately.
-func (p *Provider) furtherOf(e eni, at vSwitch, k kind) further {
+func (p *Provider) furtherOf(n NIC, at Subnet, l Limits) further {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return furtherOf(e, at, k.paired(at), p.lately[e.ID], time.Now())
+	return furtherOf(n, at, l.paired(at), p.lately[n.ID], time.Now())
 }
 
 // note records that a NIC has got addresses, or has them no more, for the time in which the list may not say so.
@@ -52,7 +52,7 @@ func (p *Provider) sureOf(id string) bool {
 	defer p.mu.Unlock()
 	from, known := p.sureFrom[id]
 	if !known {
-		from = p.opened.Add(askAgain)
+		from = p.opened.Add(p.settings.Lag)
 	}
 	return !time.Now().Before(from)
 }
@@ -62,7 +62,7 @@ func (p *Provider) sureOf(id string) bool {
 func (p *Provider) doubt(id string, all ...netip.Addr) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.sureFrom[id] = time.Now().Add(askAgain)
+	p.sureFrom[id] = time.Now().Add(p.settings.Lag)
 	maps.DeleteFunc(p.lately[id], func(a netip.Addr, c change) bool { return !c.there || slices.Contains(all, a) })
 }
 
