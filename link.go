@@ -16,6 +16,9 @@ type Link struct {
 	// Peer.
 	Peer      string `json:"peer,omitempty"`
 	PeerInPod bool   `json:"peerInPod,omitempty"`
+	// PeerNetns is the file of a network namespace of another agent's, where the far end lies. Whichever agent is first makes the pair.
+	// Each has its own end alone in its plans.
+	PeerNetns string `json:"peerNetns,omitempty"`
 	// Parent is the host's interface that a macvlan or ipvlan device stands on,
 	// SubMode its behaviour towards others there: "bridge", "private", "vepa" or
 	// "passthru" of a macvlan device, "l2", "l3" or "l3s" of an ipvlan device

@@ -39,6 +39,11 @@ type HostNamespace interface {
 	NeedsNamespace() bool
 }
 
+// Endless is an optional interface of modes whose networks have no endpoints here. They are not tried out on a throw-away host.
+type Endless interface {
+	HasNoEndpoints()
+}
+
 // TAPWirer is an optional interface of modes that can give an endpoint a TAP device.
 type TAPWirer interface {
 	WiresTAPs() bool

@@ -32,6 +32,8 @@ const (
 	PrefixHand = "hc"
 	// PrefixSlave starts the names of the host's own devices beside ipvlan containers.
 	PrefixSlave = "hi"
+	// PrefixPeering starts the names of a VPC's ends of links to other VPCs.
+	PrefixPeering = "hp"
 	// PrefixLeaf starts the names of a network's second and later bridges. The
 	// first ones' go on with a digit of a hash, in which there is no l.
 	PrefixLeaf = PrefixBridge + "l"

@@ -26,6 +26,9 @@ func newTrials(m modes, untried bool) *trials {
 // the mode that comes closest. A success is remembered until the agent ends. A failure is not: a
 // kernel module may be loaded later.
 func (t *trials) probe(mode heddle.Mode, n heddle.Network) error {
+	if _, endless := mode.(heddle.Endless); endless {
+		return nil
+	}
 	wanted := trial.CaseOf(n)
 	err := t.try(mode, wanted)
 	if err == nil {
@@ -33,7 +36,8 @@ func (t *trials) probe(mode heddle.Mode, n heddle.Network) error {
 	}
 	best, found := trial.Best(wanted, t.modes.names(), func(c trial.Case) bool {
 		m, unknown := t.modes.find(c.Mode)
-		return unknown == nil && t.try(m, c) == nil
+		_, endless := m.(heddle.Endless)
+		return unknown == nil && !endless && t.try(m, c) == nil
 	})
 	return heddle.Errorf(heddle.NotOnKernel, "create network", n.Name, "mode "+n.Mode+" does not work here: "+heddle.SentenceOf(err),
 		heddle.FirstRemedy(err, trial.Advice(wanted, best, found)))

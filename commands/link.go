@@ -104,6 +104,9 @@ func linkFlags(l heddle.Link) string {
 
 // peerFlags returns the name and flags of the other end of a pair.
 func peerFlags(l heddle.Link, p heddle.Plan, pod string) string {
+	if l.PeerNetns != "" {
+		return l.Peer + " netns " + l.PeerNetns
+	}
 	side, netns := p.Host.Links, ""
 	if l.PeerInPod {
 		side, netns = p.Pod.Links, " netns "+pod

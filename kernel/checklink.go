@@ -15,6 +15,8 @@ func (a *attempt) explainExists(s *session, l heddle.Link, farSide string) error
 		return err
 	case farSide == "pod/":
 		return heddle.Errorf(heddle.IfNameTaken, "make interface", l.Peer, "the container has an interface of that name", "choose another name with --ifname")
+	case l.PeerNetns != "":
+		return heddle.Errorf(heddle.KernelRefused, "make interface", l.Peer, "an interface in "+l.PeerNetns+" has the name, and is not the other end", "remove it there")
 	case l.Kind == "vxlan":
 		return heddle.Errorf(heddle.KernelRefused, "make tunnel device", l.Name,
 			fmt.Sprintf("another VXLAN device has VNI %d on port %d", l.Tunnel.VNI, l.Tunnel.Port),
@@ -23,13 +25,14 @@ func (a *attempt) explainExists(s *session, l heddle.Link, farSide string) error
 	return heddle.Errorf(heddle.KernelRefused, "make interface", l.Peer, "an interface that is not heddle's has the name", "rename or remove it")
 }
 
-// checkOwned refuses a link that is not ours, or that cannot be changed to what is wanted.
+// checkOwned refuses a link that is not ours, or that cannot be changed to what is wanted. One that another agent has made, for
+// both, bears no mark yet.
 func (a *attempt) checkOwned(s *session, l heddle.Link, live *linkState) (linkState, error) {
 	if live == nil {
 		return linkState{}, heddle.Errorf(heddle.KernelRefused, "find interface", l.Name,
 			"the other end of its veth pair is there, but this end was moved or renamed", "detach and attach again")
 	}
-	mine := live.ours() || a.pairedWith(s, l, live)
+	mine := live.ours() || a.pairedWith(s, l, live) || l.PeerNetns != "" && live.kind == l.Kind && live.alias == ""
 	switch {
 	case live.alias != "" && !heddle.SameOwner(live.alias, l.Alias), !mine:
 		code := heddle.KernelRefused

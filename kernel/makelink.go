@@ -34,6 +34,14 @@ func (a *attempt) link(s *session, l heddle.Link) error {
 
 func (a *attempt) create(s *session, l heddle.Link) error {
 	far, peerNS, farSide := a.farEnd(l)
+	if l.PeerNetns != "" {
+		ns, err := OpenNetns(l.PeerNetns)
+		if err != nil {
+			return heddle.Errorf(heddle.BadNamespace, "make interface", l.Peer, heddle.CauseOf(err), "start the agent whose namespace "+l.PeerNetns+" is")
+		}
+		defer ns.Close()
+		far, peerNS, farSide = heddle.Link{Name: l.Peer}, ns, "elsewhere/"
+	}
 	master, err := s.master(l)
 	if err != nil {
 		return err

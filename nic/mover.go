@@ -38,7 +38,7 @@ func (p Permitted) Check() error {
 		err = CheckToken(p.Token)
 	}
 	if err == nil {
-		err = heddle.CheckNetworkName(p.Network)
+		err = heddle.CheckNICNetwork(p.Network)
 	}
 	if err == nil {
 		err = checkMAC(p.MAC)

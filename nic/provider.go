@@ -122,7 +122,7 @@ func (o Order) Check() error {
 	if err := CheckToken(o.Token); err != nil {
 		return err
 	}
-	if err := heddle.CheckNetworkName(o.Network); err != nil {
+	if err := heddle.CheckNICNetwork(o.Network); err != nil {
 		return err
 	}
 	if o.MAC != "" {
@@ -159,7 +159,7 @@ func (c Card) Check(token, network string) error {
 	if err := CheckToken(c.Token); err != nil {
 		return err
 	}
-	if err := heddle.CheckNetworkName(c.Network); err != nil {
+	if err := heddle.CheckNICNetwork(c.Network); err != nil {
 		return err
 	}
 	if err := checkMAC(c.MAC); err != nil {

@@ -93,8 +93,10 @@ put 0755 "$PREFIX/lib/cni/heddle-cni" <"$bin/heddle-cni"
 link "$PREFIX/lib/cni/heddle-cni" /opt/cni/bin/heddle-cni
 link ../../lib/cni/heddle-cni "$PREFIX/libexec/netavark/heddle"
 put 0755 "$PREFIX/lib/heddle/purge" <"$here/purge.sh"
-prefixed "$here/systemd/heddled.service" >"$work/unit"
-put 0644 "$etc/systemd/system/heddled.service" <"$work/unit"
+for f in heddled heddled-vpc@; do
+	prefixed "$here/systemd/$f.service" >"$work/unit"
+	put 0644 "$etc/systemd/system/$f.service" <"$work/unit"
+done
 for f in network link; do put 0644 "$PREFIX/lib/systemd/network/00-heddle.$f" <"$here/links/00-heddle.$f"; done
 put 0644 "$PREFIX/lib/udev/rules.d/00-heddle.rules" <"$here/links/00-heddle.rules"
 put 0644 "$etc/NetworkManager/conf.d/90-heddle.conf" <"$here/links/90-heddle.conf"

@@ -100,6 +100,13 @@ fi
 for dir in "$folder" "$state"; do
 	case $dir in
 	*/heddle)
+		# VPCs, with all that is in their namespaces
+		for name in $(ls "$dir/vpc" 2>/dev/null); do
+			if [ -e "/run/netns/heddle-vpc-$name" ]; then
+				umount -l "/run/netns/heddle-vpc-$name" 2>/dev/null
+				rm -f "/run/netns/heddle-vpc-$name"
+			fi
+		done
 		# namespaces held below the run folder
 		sed -n "s|^[^ ]* \($dir/[^ ]*\) nsfs .*|\1|p" /proc/self/mounts 2>/dev/null | while read -r mount; do umount -l "$mount"; done
 		# a mount point is emptied, and stays

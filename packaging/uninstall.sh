@@ -26,7 +26,11 @@ fi
 
 systemd=
 if [ -z "$DESTDIR" ] && [ -d /run/systemd/system ]; then systemd=yes; fi
-if [ -n "$systemd" ] && [ -e "$list" ]; then systemctl disable --quiet heddled || true; fi
+if [ -n "$systemd" ] && [ -e "$list" ]; then
+	systemctl disable --quiet heddled || true
+	systemctl stop 'heddled-vpc@*.service' || true
+	systemctl disable --quiet heddled-vpc@.service || true # all of them
+fi
 if [ "${PURGE:-}" = 1 ]; then
 	if [ -z "$DESTDIR" ] && [ -x "$PREFIX/lib/heddle/purge" ]; then "$PREFIX/lib/heddle/purge"; fi
 	rm -f "$DESTDIR/etc/heddle/heddled.yaml"

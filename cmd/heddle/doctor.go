@@ -96,6 +96,9 @@ func (s *session) runDoctor(ctx context.Context, f doctorFlags) error {
 		return heddle.Errorf(heddle.NoPermission, "check host", "",
 			"the doctor reads other programs' settings and tries modes in namespaces", "run 'heddle doctor' as root")
 	}
+	if s.vpc != "" {
+		return heddle.Errorf(heddle.BadArgument, "check VPC", s.vpc, "the doctor looks at the host", "leave --vpc out; 'heddle --vpc "+s.vpc+" audit' looks at the VPC")
+	}
 	f.paths.Socket = s.socket
 	if f.paths.RunDir == "" {
 		f.paths.RunDir = filepath.Dir(s.socket)

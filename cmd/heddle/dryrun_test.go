@@ -22,6 +22,7 @@ var withoutDryRun = map[string]string{
 	"heddle host authority export": "it writes a file that the user names",
 	"heddle nic grant":             "it writes a file that the user names, and ends the machine's older grant",
 	"heddle nic list":              showsOnly,
+	"heddle vpc list":              showsOnly,
 	"heddle nic serve":             "it does what machines ask for, until it is interrupted",
 	"heddle lab exec":              "the command is the user's",
 	"heddle lab fault *":           "faults are of a lab, and 'lab fault clear' mends them",

@@ -13,6 +13,7 @@ import (
 	"github.com/heddle-network/heddle/bench"
 	"github.com/heddle-network/heddle/crowd/engine"
 	"github.com/heddle-network/heddle/lab"
+	"github.com/heddle-network/heddle/vpc"
 )
 
 func main() {
@@ -50,6 +51,9 @@ func run(ctx context.Context, e processEnv) int {
 	case ctx.Err() != nil:
 		s.note("interrupted")
 		return exitInterrupted
+	}
+	if s.vpc != "" {
+		err = vpc.Away(s.vpc, err, "")
 	}
 	s.printError(err)
 	return max(int(heddle.KindOf(err)), int(heddle.Failed))

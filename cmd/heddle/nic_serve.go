@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net"
@@ -8,10 +9,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/door/client"
 	"github.com/heddle-network/heddle/nic/libvirt"
 	"github.com/heddle-network/heddle/nic/ports"
 	"github.com/heddle-network/heddle/nic/qmp"
 	"github.com/heddle-network/heddle/nic/service"
+	"github.com/heddle-network/heddle/vpc"
 )
 
 func newNICServe(s *session) *cobra.Command {
@@ -29,10 +32,14 @@ FILE says where machines reach the service, and what each may have:
 
   listen: 192.0.2.1:7950   # an address of this host, for the machines
   libvirt: /run/virt-sock  # libvirtd's socket; the usual one
+  vpcs:
+    red: {}                # a VPC of this host ('heddle vpc --help')
   machines:
     web1:
       qmp: /run/web1.qmp   # -qmp unix:PATH,server=on,wait=off
-      networks: [lan]      # networks of this host
+      networks:            # of this host, and of its VPCs
+      - lan
+      - red/lan
       nics: 8              # at most; 16
       addresses: 16        # further ones a NIC, for mode ipvlan; 0
       queues: 4            # pairs of queues of a NIC, at most; 1
@@ -47,9 +54,12 @@ root port: start machines with as many as they shall have NICs. QEMU's option is
 <controller type='pci' model='pcie-root-port'/>. With queues, a NIC has as many pairs of
 queues as its machine has processors, and interrupts for. The service keeps no record of NICs; ended
 and started again, it goes on. It runs until it is interrupted, and libvirtd like the
-service in the agent's network namespace.`,
+service in the agent's network namespace. A domain can have no NICs of VPCs.`,
 		Example: "  heddle nic serve nics.yaml",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if s.vpc != "" {
+				return heddle.Errorf(heddle.BadArgument, "serve NICs of VPC", s.vpc, "the service is the host's, for all VPCs", "leave --vpc out, and name the VPC in the file (vpcs)")
+			}
 			c, err := service.ReadConfig(args[0])
 			if err != nil {
 				return err
@@ -78,11 +88,20 @@ func (s *session) serveNICs(ctx context.Context, c service.Config, dir string) e
 	}
 	log := slog.New(slog.NewTextHandler(s.stderr, nil))
 	machine := func(name string) (service.Machine, error) { return machines[name], nil }
-	server := service.NewServer(service.New(c, ports.New(s.client()), machine, log), state, log)
+	server := service.NewServer(service.New(c, s.portsOf(c), machine, log), state, log)
 	l, err := net.Listen("tcp", c.Listen)
 	if err != nil {
 		return heddle.Wrap(heddle.BadArgument, "listen on", c.Listen, err, "name an address of this host and a free port in the file (listen)")
 	}
 	log.Info("plugging NICs into machines", "address", c.Listen, "machines", len(c.Machines))
 	return server.Serve(ctx, l)
+}
+
+// portsOf are the ports of the host's agent and of those of the configuration's VPCs.
+func (s *session) portsOf(c service.Config) ports.OfVPCs {
+	all := ports.OfVPCs{"": ports.New(s.client())}
+	for name, v := range c.VPCs {
+		all[name] = ports.NewVPC(client.New(cmp.Or(v.Agent, vpc.Socket(name))), name, cmp.Or(v.Netns, vpc.Netns(name)))
+	}
+	return all
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/door/client"
+	"github.com/heddle-network/heddle/vpc"
 )
 
 // The groups in which the help lists the commands.
@@ -29,7 +30,7 @@ done. An error bears an id; 'heddle explain ID' has its story.`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
-		PersistentPreRunE: s.checkFormat,
+		PersistentPreRunE: s.checkGlobal,
 	})
 	root.SetOut(s.stdout)
 	root.SetErr(s.stderr)
@@ -38,7 +39,7 @@ done. An error bears an id; 'heddle explain ID' has its story.`,
 	root.AddGroup(&cobra.Group{ID: groupNetworks, Title: "Networks and endpoints:"},
 		&cobra.Group{ID: groupHealth, Title: "Health:"}, &cobra.Group{ID: groupLabs, Title: "Labs:"})
 	for _, makeCommand := range []func(*session) *cobra.Command{
-		newNetwork, newAttach, newDetach, newEndpoint, newName, newPolicy, newHost, newPeer, newPath, newNIC,
+		newNetwork, newAttach, newDetach, newEndpoint, newName, newPolicy, newHost, newPeer, newPath, newNIC, newVPC,
 		newStatus, newEvents, newCheck, newAudit, newGC, newDoctor, newExplain,
 		newLab, newBench, newCrowd,
 		newVersion, newCompletion, newDocs,
@@ -52,6 +53,13 @@ func (s *session) globalFlags(root *cobra.Command) {
 	f := root.PersistentFlags()
 	f.StringVar(&s.socket, "socket", s.socket, "`path` of the agent's socket (environment: HEDDLE_SOCKET)")
 	f.Lookup("socket").DefValue = client.DefaultSocket // the same text in every environment
+	f.Func("vpc", "ask the agent of this `VPC` of the hypervisor, and not the host's", func(name string) error {
+		s.socket, s.vpc = vpc.Socket(name), name
+		return heddle.CheckVPCName(name)
+	})
+	root.RegisterFlagCompletionFunc("vpc", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return s.vpcNames(), cobra.ShellCompDirectiveNoFileComp
+	})
 	f.StringVarP(&s.format, "output", "o", s.format, "output `format`: table, wide (a table with all columns), json or yaml")
 	f.Lookup("output").DefValue = formatTable
 	root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{formatTable, formatWide, formatJSON, formatYAML}, cobra.ShellCompDirectiveNoFileComp))

@@ -26,6 +26,8 @@ type processEnv struct {
 type session struct {
 	processEnv
 	socket string
+	// vpc is the VPC whose agent is asked; "" for the host's.
+	vpc    string
 	format string
 	// argsAccepted says that cobra has accepted the arguments: errors from then on are not errors
 	// of usage.
@@ -47,8 +49,11 @@ func newSession(e processEnv) *session {
 	return s
 }
 
-// checkFormat checks --output. Cobra calls it after it has parsed the arguments.
-func (s *session) checkFormat(*cobra.Command, []string) error {
+// checkGlobal checks --output, and that one agent is named. Cobra calls it after it has parsed the arguments.
+func (s *session) checkGlobal(cmd *cobra.Command, _ []string) error {
+	if s.vpc != "" && cmd.Flags().Changed("socket") {
+		return heddle.Errorf(heddle.BadArgument, "read flags", "--vpc and --socket", "each names an agent", "leave one of them out")
+	}
 	switch s.format {
 	case formatTable, formatWide, formatJSON, formatYAML:
 		s.argsAccepted = true

@@ -55,6 +55,8 @@ type config struct {
 	NICGrant string `json:"nicGrant,omitempty"`
 	// NICCloud is a file by which the agent orders NICs of a cloud.
 	NICCloud string `json:"nicCloud,omitempty"`
+	// VPC is the VPC whose agent this is; "" for the host's own.
+	VPC string `json:"vpc,omitempty"`
 	// ForceNewStore is for one start, so the file cannot have it.
 	ForceNewStore bool `json:"-"`
 	// TokenFD is a descriptor that the token is read from, or -1.
@@ -94,7 +96,11 @@ hosts and networks. The dropped must not start again before that.
 The configuration file is YAML with the keys name, stateDir, runDir, socketGroup,
 dockerSocket, dockerHost, dockerDriver, metrics, logLevel, logFormat, fastPath, resolver, resolverForward,
 store, storeCA, storeCert, storeKey, join, token, tokenFile, underlay, tunnelPort,
-clusterRanges, nicGrant and nicCloud; flags win over it.`,
+clusterRanges, nicGrant, nicCloud and vpc; flags win over it.
+
+With --vpc it is the agent of a VPC, and not of the host: it works in a network
+namespace of the VPC's own, which it makes, with folders of its own. Networks of
+different VPCs may have the same addresses ('heddle nic serve --help').`,
 		Example: "  heddled --metrics 127.0.0.1:9468\n  heddled --config /etc/heddle/heddled.yaml\n" +
 			"  heddled --store embedded --underlay eth0\n  heddled --join 192.0.2.1 --token-file join.token\n" +
 			"  heddled --store embedded --force-new-store",
@@ -115,7 +121,7 @@ clusterRanges, nicGrant and nicCloud; flags win over it.`,
 				"store-key": {&c.StoreKey, &flags.StoreKey}, "join": {&c.Join, &flags.Join}, "token-file": {&c.TokenFile, &flags.TokenFile},
 				"underlay": {&c.Underlay, &flags.Underlay}, "fast-path": {&c.FastPath, &flags.FastPath}, "resolver": {&c.Resolver, &flags.Resolver},
 				"cluster-ranges": {&c.ClusterRanges, &flags.ClusterRanges}, "nic-grant": {&c.NICGrant, &flags.NICGrant},
-				"nic-cloud": {&c.NICCloud, &flags.NICCloud},
+				"nic-cloud": {&c.NICCloud, &flags.NICCloud}, "vpc": {&c.VPC, &flags.VPC},
 			} {
 				if cmd.Flags().Changed(name) {
 					*value[0] = *value[1]
@@ -137,6 +143,9 @@ clusterRanges, nicGrant and nicCloud; flags win over it.`,
 			}
 			if cmd.Flags().Changed("token-fd") && !cmd.Flags().Changed("token-file") {
 				c.TokenFile = ""
+			}
+			if err := c.forVPC(); err != nil {
+				return err
 			}
 			if err := c.checkStore(); err != nil {
 				return err
@@ -193,6 +202,7 @@ clusterRanges, nicGrant and nicCloud; flags win over it.`,
 	f.StringVar(&flags.ClusterRanges, "cluster-ranges", "", "`prefixes`, separated by commas, in which the shared networks of a cluster that this host founds lie (default: private and unique local addresses)")
 	f.StringVar(&flags.NICCloud, "nic-cloud", "", "`file` that says which NICs of a cloud (Alibaba Cloud or EC2) the agent may order for containers of this instance; docs/guides/cloud-nics.md")
 	f.StringVar(&flags.NICGrant, "nic-grant", "", "`file` of 'heddle nic grant', by which NICs are plugged into this virtual machine for containers")
+	f.StringVar(&flags.VPC, "vpc", "", "be the agent of this VPC of the hypervisor, in a network namespace of its own")
 	cmd.AddCommand(newResolveCommand())
 	cmd.CompletionOptions.DisableDefaultCmd = true // its only command is for the agent
 	cmd.SetHelpCommand(&cobra.Command{Hidden: true})

@@ -24,7 +24,6 @@ import (
 	"github.com/heddle-network/heddle/door/api"
 	"github.com/heddle-network/heddle/door/cni"
 	"github.com/heddle-network/heddle/door/netavark"
-	"github.com/heddle-network/heddle/mode"
 )
 
 func main() {
@@ -49,6 +48,9 @@ func main() {
 // run opens the cluster, serves until the context ends, and leaves all networks in place.
 func run(ctx context.Context, c config) error {
 	log, err := c.logger(os.Stderr)
+	if err == nil {
+		err = enterVPC(c.VPC)
+	}
 	if err != nil {
 		return err
 	}
@@ -70,7 +72,7 @@ func serve(ctx context.Context, c config, member *membership, log *slog.Logger) 
 	if err != nil {
 		return err
 	}
-	a, err := agent.New(agent.Options{Name: c.Name, StateDir: c.StateDir, RunDir: c.RunDir, Modes: mode.All(), Cluster: member.api(), Alone: c.Store == "none", NoFastPath: c.FastPath == "off", Resolver: resolver, Forwards: c.forwards, NICs: provider, Log: log, Patrol: patrol(), Tripwire: tripwire()})
+	a, err := agent.New(agent.Options{Name: c.Name, StateDir: c.StateDir, RunDir: c.RunDir, Modes: c.modes(), Cluster: member.api(), Alone: c.Store == "none", NoFastPath: c.FastPath == "off", Resolver: resolver, Forwards: c.forwards, NICs: provider, Log: log, Patrol: patrol(), Tripwire: tripwire()})
 	if err != nil {
 		return err
 	}

@@ -116,4 +116,4 @@ func (l *link) isOurs() bool {
 }
 
 // prefixes start the names of our links.
-var prefixes = []string{heddle.PrefixBridge, heddle.PrefixPort, heddle.PrefixTrunk, heddle.PrefixShim, heddle.PrefixTunnel, heddle.PrefixHand, heddle.PrefixSlave}
+var prefixes = []string{heddle.PrefixBridge, heddle.PrefixPort, heddle.PrefixTrunk, heddle.PrefixShim, heddle.PrefixTunnel, heddle.PrefixHand, heddle.PrefixSlave, heddle.PrefixPeering}

@@ -59,7 +59,7 @@ func (m Mode) checkPlugs(n heddle.Network) error {
 		return parts.BadOption(n, "warm="+heddle.Clip(warm), fmt.Sprintf("it is neither a number from 0 to %d nor two such as 2-8, beside --opt plug", maxWarm),
 			"say how many NICs are to wait for endpoints, or the least and the most")
 	}
-	return heddle.CheckNetworkName(plug)
+	return heddle.CheckNICNetwork(plug)
 }
 
 // checkLeased refuses NICs that are plugged in on which no address can be leased, or kept.

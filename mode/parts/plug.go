@@ -55,5 +55,5 @@ func CheckPlug(n heddle.Network) error {
 			return BadOption(n, Warm.Name+"="+heddle.Clip(warm), fmt.Sprintf("it is no number from 0 to %d", maxWarm), "say how many addresses are to wait for endpoints")
 		}
 	}
-	return heddle.CheckNetworkName(on)
+	return heddle.CheckNICNetwork(on)
 }

@@ -18,13 +18,29 @@ import (
 	"github.com/heddle-network/heddle/frames"
 	"github.com/heddle-network/heddle/nic"
 	"github.com/heddle-network/heddle/nic/service"
+	"github.com/heddle-network/heddle/vpc"
 )
 
 // Ports implements service.Ports.
-type Ports struct{ agent *client.Client }
+type Ports struct {
+	agent *client.Client
+	// vpc is whose agent it is, netns the file of its network namespace; both are "" for the host's own.
+	vpc, netns string
+}
 
-// New returns the ports of an agent.
-func New(agent *client.Client) Ports { return Ports{agent} }
+// New returns the ports of the host's agent.
+func New(agent *client.Client) Ports { return Ports{agent: agent} }
+
+// NewVPC returns the ports of the agent of a VPC, whose network namespace has that file. In their cards networks are named VPC/NETWORK.
+func NewVPC(agent *client.Client, vpc, netns string) Ports { return Ports{agent, vpc, netns} }
+
+// inside calls a function in the agent's network namespace.
+func (p Ports) inside(f func() error) error {
+	if p.netns == "" {
+		return f()
+	}
+	return vpc.Do(p.netns, f)
+}
 
 // undoTime limits the removal of a port that could not be made.
 const undoTime = 10 * time.Second
@@ -51,16 +67,17 @@ func (p Ports) Make(ctx context.Context, machine string, o nic.Order, multiQueue
 		p.agent.Detach(undo, id)
 		return service.Port{}, forMachine(err)
 	}
-	return portOf(r.Endpoint, n), nil
+	return p.portOf(r.Endpoint, n), nil
 }
 
 // There implements service.Ports.
 func (p Ports) There(tap string) (bool, error) {
-	all, err := net.Interfaces()
-	if err != nil {
-		return false, err
-	}
-	return slices.ContainsFunc(all, func(i net.Interface) bool { return i.Name == tap }), nil
+	var all []net.Interface
+	err := p.inside(func() (err error) {
+		all, err = net.Interfaces()
+		return err
+	})
+	return slices.ContainsFunc(all, func(i net.Interface) bool { return i.Name == tap }), err
 }
 
 // forMachine is an error of the agent as a machine may see it: who else has an address is not told.
@@ -80,7 +97,11 @@ func forMachine(err error) error {
 
 // Open implements service.Ports.
 func (p Ports) Open(port service.Port, queues int) ([]*os.File, error) {
-	all, err := frames.OpenQueues(port.TAP, queues)
+	var all []*os.File
+	err := p.inside(func() (err error) {
+		all, err = frames.OpenQueues(port.TAP, queues)
+		return err
+	})
 	if err != nil {
 		return nil, heddle.Wrap(heddle.KernelRefused, "open TAP device", port.TAP, err, "look with 'heddle audit' whether the port is there, and whether another program has it open")
 	}
@@ -136,17 +157,17 @@ func (p Ports) List(ctx context.Context) (all []service.Port, err error) {
 	}
 	for _, e := range found {
 		if e.TAP {
-			all = append(all, portOf(e, byID[e.Network]))
+			all = append(all, p.portOf(e, byID[e.Network]))
 		}
 	}
 	return all, nil
 }
 
-func portOf(e heddle.Endpoint, n heddle.Network) service.Port {
+func (p Ports) portOf(e heddle.Endpoint, n heddle.Network) service.Port {
 	var gateways []netip.Addr
 	if !n.Internal {
 		gateways = n.Gateways
 	}
 	return service.Port{ID: e.ID, Machine: e.Labels[LabelMachine], TAP: e.Port, MultiQueue: e.MultiQueue, Move: moveOf(e.Labels), Card: nic.Card{Token: e.Labels[labelToken],
-		Network: e.NetworkName, MAC: e.MAC, Addrs: e.Addrs, Further: furtherOf(e), Gateways: gateways, MTU: e.MTU}}
+		Network: heddle.InVPC(p.vpc, e.NetworkName), MAC: e.MAC, Addrs: e.Addrs, Further: furtherOf(e), Gateways: gateways, MTU: e.MTU}}
 }

@@ -158,7 +158,7 @@ func (c *Client) Describe(ctx context.Context) (o nic.Offer, err error) {
 	}
 	for _, n := range o.Networks {
 		if err == nil {
-			err = heddle.CheckNetworkName(n)
+			err = heddle.CheckNICNetwork(n)
 		}
 	}
 	for _, p := range o.Permitted {

@@ -40,6 +40,8 @@ type Config struct {
 	Listen string `yaml:"listen"`
 	// Libvirt is the path of the socket of this host's libvirtd; "" is the usual one.
 	Libvirt string `yaml:"libvirt"`
+	// VPCs are those of this host of which machines may have NICs, by name.
+	VPCs map[string]VPC `yaml:"vpcs"`
 	// Machines are those that may ask, by name.
 	Machines map[string]Guest `yaml:"machines"`
 }
@@ -50,7 +52,7 @@ type Guest struct {
 	// has one of them.
 	QMP     string `yaml:"qmp"`
 	Libvirt string `yaml:"libvirt"`
-	// Networks are those of this host on which it may have NICs.
+	// Networks are those of this host on which it may have NICs; VPC/NETWORK is one of a VPC.
 	Networks []string `yaml:"networks"`
 	// Most is how many NICs it may have at a time; nil is DefaultNICs.
 	Most *int `yaml:"nics"`
@@ -58,6 +60,13 @@ type Guest struct {
 	Addresses int `yaml:"addresses"`
 	// Pairs is how many pairs of queues each of its NICs has at most; nil is DefaultQueues. It has no more than the machine has processors.
 	Pairs *int `yaml:"queues"`
+}
+
+// VPC is where a VPC of the configuration is found.
+type VPC struct {
+	// Agent is the path of its agent's socket, Netns that of its network namespace. Without them they are the usual ones.
+	Agent string `yaml:"agent"`
+	Netns string `yaml:"netns"`
 }
 
 // NICs is how many NICs the machine may have at a time.
@@ -132,13 +141,22 @@ func (c Config) check() (keys []string, why string) {
 	if n := len(c.Machines); n == 0 || n > maxMachines {
 		return []string{"machines"}, fmt.Sprintf("it has %s; give 1 to %d", heddle.Count(n, "machine"), maxMachines)
 	}
+	for _, name := range slices.Sorted(maps.Keys(c.VPCs)) {
+		if below, why := checkVPC(name, c.VPCs[name]); why != "" {
+			return append([]string{"vpcs", name}, below...), why
+		}
+	}
 	owner := map[[2]string]string{}
 	for _, name := range slices.Sorted(maps.Keys(c.Machines)) {
 		g, at := c.Machines[name], []string{"machines", name}
 		if err := nic.CheckMachine(name); err != nil {
 			return at, heddle.CauseOf(err) + "; " + heddle.RemedyOf(err)
 		}
-		if below, why := g.check(); why != "" {
+		below, why := g.check()
+		if why == "" {
+			below, why = c.checkVPCs(g)
+		}
+		if why != "" {
 			return append(at, below...), why
 		}
 		kind, what := "qmp", "socket"
@@ -175,7 +193,7 @@ func (g Guest) check() (keys []string, why string) {
 	}
 	for i, n := range g.Networks {
 		at := []string{"networks", strconv.Itoa(i + 1)}
-		if err := heddle.CheckNetworkName(n); err != nil {
+		if err := heddle.CheckNICNetwork(n); err != nil {
 			return at, fmt.Sprintf("%q is no name of a network; %s", heddle.Clip(n), heddle.RemedyOf(err))
 		}
 		if slices.Contains(g.Networks[:i], n) {
@@ -185,8 +203,10 @@ func (g Guest) check() (keys []string, why string) {
 	return nil, ""
 }
 
-func isSocket(path string) bool {
-	return filepath.IsAbs(path) && filepath.Clean(path) == path && len(path) <= maxSocket
+func isSocket(path string) bool { return len(path) <= maxSocket && isPath(path) }
+
+func isPath(path string) bool {
+	return filepath.IsAbs(path) && filepath.Clean(path) == path && !strings.ContainsRune(path, 0)
 }
 
 func notSocket(path string) string {

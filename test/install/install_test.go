@@ -131,7 +131,7 @@ func installed(prefix, etc string) []string {
 		"/etc/heddle/heddled.yaml -rw-------", // it may hold a token
 	}
 	for _, f := range []string{
-		etc + "/systemd/system/heddled.service", etc + "/NetworkManager/conf.d/90-heddle.conf",
+		etc + "/systemd/system/heddled.service", etc + "/systemd/system/heddled-vpc@.service", etc + "/NetworkManager/conf.d/90-heddle.conf",
 		prefix + "/lib/systemd/network/00-heddle.network", prefix + "/lib/systemd/network/00-heddle.link", prefix + "/lib/udev/rules.d/00-heddle.rules",
 		prefix + "/share/heddle/cni/10-heddle.conflist", prefix + "/share/heddle/cni/examples/heddle-routed.conflist",
 		prefix + "/share/heddle/networkd/heddle.conf",

@@ -45,8 +45,8 @@ func TestUnit(t *testing.T) {
 	dest := t.TempDir()
 	must(t, binaries(t), "packaging/install.sh", dest, "/usr")
 	must(t, nil, "sh", "-c", "mkdir -p "+dest+"/usr/share/man/man8 && cp -rL /lib/systemd/system/sysinit.target "+dest+"/usr/lib/systemd/system/ 2>/dev/null || true")
-	out, err := run(t, nil, "systemd-analyze", "verify", "--root="+dest, "--man=no", "--recursive-errors=no", "heddled.service")
-	if err != nil || strings.Contains(out, "heddled.service:") {
+	out, err := run(t, nil, "systemd-analyze", "verify", "--root="+dest, "--man=no", "--recursive-errors=no", "heddled.service", "heddled-vpc@red.service")
+	if err != nil || strings.Contains(out, "heddled.service:") || strings.Contains(out, "heddled-vpc@red.service:") {
 		t.Errorf("systemd-analyze verify: %v\n%s", err, out)
 	}
 }
@@ -54,9 +54,13 @@ func TestUnit(t *testing.T) {
 // TestUnitHasNoMounts: the mounts by which the agent holds namespaces must be
 // the host's (docs/adr/0009-holds.md).
 func TestUnitHasNoMounts(t *testing.T) {
-	text, err := os.ReadFile("../../packaging/systemd/heddled.service")
-	if err != nil {
-		t.Fatal(err)
+	var text []byte
+	for _, unit := range []string{"heddled", "heddled-vpc@"} {
+		one, err := os.ReadFile("../../packaging/systemd/" + unit + ".service")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = append(text, one...)
 	}
 	for _, line := range strings.Split(string(text), "\n") {
 		for _, option := range []string{"Protect", "Private", "ReadOnlyPaths", "ReadWritePaths", "InaccessiblePaths", "NoExecPaths", "ExecPaths",

@@ -209,6 +209,7 @@ func TestPlug(t *testing.T) {
 	t.Run("moves", func(t *testing.T) { plugMoves(t, p) })
 	t.Run("process", func(t *testing.T) { plugProcess(t, p) })
 	t.Run("cloud", func(t *testing.T) { plugCloud(t, p) })
+	t.Run("vpc", func(t *testing.T) { plugVPC(t, p) })
 	t.Run("ec2", func(t *testing.T) { plugEC2(t, p) })
 	t.Run("cycles", func(t *testing.T) { plugCycles(t, p, own) })
 	p.clean(t)

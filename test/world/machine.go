@@ -56,8 +56,8 @@ func (n Netns) Plug(t testing.TB, r heddle.AttachReply) {
 	for _, g := range r.Gateways {
 		script += "ip route add " + heddle.FamilyOf(g).Any().String() + " via " + g.String() + "\n"
 	}
-	go carry(port, own)
-	go carry(own, port)
+	go Carry(port, own)
+	go Carry(own, port)
 	t.Cleanup(func() {
 		port.Close()
 		own.Close()
@@ -65,8 +65,8 @@ func (n Netns) Plug(t testing.TB, r heddle.AttachReply) {
 	n.Sh(t, "%s", script)
 }
 
-// carry copies frames, with their virtio-net headers, until one of the devices is closed or deleted.
-func carry(from, to *os.File) {
+// Carry copies frames, with their virtio-net headers, until one of the devices is closed or deleted.
+func Carry(from, to *os.File) {
 	frame := make([]byte, 70000)
 	for {
 		n, err := from.Read(frame)

@@ -69,13 +69,18 @@ func NoTrace(t testing.TB) {
 // tables and rules of the firewall by name and comment.
 func Traces(t testing.TB) []string {
 	t.Helper()
-	host := Netns{Name: "host"}
+	return Netns{Name: "host"}.Traces(t)
+}
+
+// Traces is Traces for a namespace.
+func (n Netns) Traces(t testing.TB) []string {
+	t.Helper()
 	protocol := fmt.Sprintf("proto %d", heddle.RouteProtocol)
 	looks := []struct {
 		command string
 		marks   []string
 	}{
-		{"ip -o link", []string{": " + heddle.PrefixBridge, ": " + heddle.PrefixPort, ": " + heddle.PrefixTrunk, ": " + heddle.PrefixTunnel, ": " + heddle.PrefixShim}},
+		{"ip -o link", []string{": " + heddle.PrefixBridge, ": " + heddle.PrefixPort, ": " + heddle.PrefixTrunk, ": " + heddle.PrefixTunnel, ": " + heddle.PrefixShim, ": " + heddle.PrefixPeering}},
 		{"ip -4 route show table all", []string{protocol}},
 		{"ip -6 route show table all", []string{protocol}},
 		{"ip -4 rule", []string{protocol}},
@@ -84,7 +89,7 @@ func Traces(t testing.TB) []string {
 	}
 	var found []string
 	for _, look := range looks {
-		for line := range strings.Lines(host.Sh(t, "%s", look.command)) {
+		for line := range strings.Lines(n.Sh(t, "%s", look.command)) {
 			for _, mark := range look.marks {
 				if strings.Contains(line, mark) {
 					found = append(found, strings.TrimSpace(line))

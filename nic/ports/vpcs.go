@@ -1,0 +1,140 @@
+package ports
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/nic"
+	"github.com/heddle-network/heddle/nic/service"
+)
+
+// OfVPCs implements service.Ports with several agents: the host's own, which is that of VPC "", and those of VPCs. The name of a port's
+// network says whose it is.
+type OfVPCs map[string]Ports
+
+// of returns the ports of the network's VPC, and its name there.
+func (all OfVPCs) of(network string) (p Ports, name string, err error) {
+	vpc, name := heddle.SplitVPC(network)
+	p, known := all[vpc]
+	if !known {
+		return p, "", heddle.Errorf(heddle.NICNotGranted, "make port of NIC", network, "the configuration of the NIC service has no VPC "+heddle.Clip(vpc), "add it to the file of 'heddle nic serve'")
+	}
+	return p, name, nil
+}
+
+// Make implements service.Ports.
+func (all OfVPCs) Make(ctx context.Context, machine string, o nic.Order, multiQueue bool) (service.Port, error) {
+	p, name, err := all.of(o.Network)
+	if err != nil {
+		return service.Port{}, err
+	}
+	o.Network = name
+	return p.Make(ctx, machine, o, multiQueue)
+}
+
+// Open implements service.Ports.
+func (all OfVPCs) Open(port service.Port, queues int) ([]*os.File, error) {
+	p, _, err := all.of(port.Card.Network)
+	if err != nil {
+		return nil, err
+	}
+	return p.Open(port, queues)
+}
+
+// Keep implements service.Ports.
+func (all OfVPCs) Keep(ctx context.Context, port service.Port) error {
+	p, _, err := all.of(port.Card.Network)
+	if err != nil {
+		return err
+	}
+	return p.Keep(ctx, port)
+}
+
+// Assign implements service.Ports.
+func (all OfVPCs) Assign(ctx context.Context, port service.Port, sets int) (service.Port, error) {
+	p, _, err := all.of(port.Card.Network)
+	if err != nil {
+		return service.Port{}, err
+	}
+	return p.Assign(ctx, port, sets)
+}
+
+// Unassign implements service.Ports.
+func (all OfVPCs) Unassign(ctx context.Context, port service.Port, a netip.Addr) (service.Port, error) {
+	p, _, err := all.of(port.Card.Network)
+	if err != nil {
+		return service.Port{}, err
+	}
+	return p.Unassign(ctx, port, a)
+}
+
+// Remove implements service.Ports.
+func (all OfVPCs) Remove(ctx context.Context, port service.Port) error {
+	p, _, err := all.of(port.Card.Network)
+	if err != nil {
+		return err
+	}
+	return p.Remove(ctx, port)
+}
+
+// List implements service.Ports.
+func (all OfVPCs) List(ctx context.Context) (found []service.Port, err error) {
+	for _, vpc := range all.names() {
+		some, err := all[vpc].List(ctx)
+		if err != nil {
+			return nil, ofVPC(vpc, err)
+		}
+		found = append(found, some...)
+	}
+	return found, nil
+}
+
+// Watch implements service.Ports. All agents are watched, or none.
+func (all OfVPCs) Watch(ctx context.Context, begun func(), changed func(machine string, gone bool)) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var watching, begin sync.WaitGroup
+	begin.Add(len(all))
+	for vpc, p := range all {
+		watching.Go(func() {
+			met := sync.OnceFunc(begin.Done)
+			err := p.Watch(ctx, met, changed)
+			cancel(ofVPC(vpc, err)) // the first cause counts
+			met()
+		})
+	}
+	begin.Wait()
+	if ctx.Err() == nil {
+		begun()
+	}
+	watching.Wait()
+	return context.Cause(ctx)
+}
+
+// There implements service.Ports.
+func (all OfVPCs) There(tap string) (bool, error) {
+	for _, vpc := range all.names() {
+		if there, err := all[vpc].There(tap); there || err != nil {
+			return there, ofVPC(vpc, err)
+		}
+	}
+	return false, nil
+}
+
+func (all OfVPCs) names() []string { return slices.Sorted(maps.Keys(all)) }
+
+// ofVPC says which VPC an error is about.
+func ofVPC(vpc string, err error) error {
+	var known *heddle.Error
+	if vpc == "" || err == nil || errors.As(err, &known) {
+		return err
+	}
+	return fmt.Errorf("VPC %s: %w", vpc, err)
+}

@@ -1,0 +1,58 @@
+package heddle
+
+import (
+	"regexp"
+	"strings"
+)
+
+// ModePeering is the mode of a VPC's networks that are those of another VPC.
+const ModePeering = "peering"
+
+var vpcName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,31}$`)
+
+// CheckVPCName reports whether s can name a VPC: a virtual private cloud, whose networks have addresses of their own.
+func CheckVPCName(s string) error {
+	if !vpcName.MatchString(s) {
+		return Errorf(BadName, "check name of VPC", Visible(Clip(s), false), "the name is malformed",
+			"give a name of at most 32 bytes that has only letters, digits, '_', '.', '-' and starts with a letter or digit")
+	}
+	return nil
+}
+
+// VPCNetns is the file of a VPC's network namespace, as ip-netns(8) has them. Its beginning is our mark.
+func VPCNetns(vpc string) string { return "/run/netns/" + PrefixVPCNetns + vpc }
+
+// PrefixVPCNetns starts the names of VPCs' network namespaces.
+const PrefixVPCNetns = "heddle-vpc-"
+
+// PeeringLink is the end, in VPC own, of the link to VPC peer: a name and a MAC address that both VPCs know.
+func PeeringLink(own, peer string) (name string, mac MAC) {
+	return PrefixPeering + short("peering", own, peer), macFrom(0x0e, digest("peering", own, peer))
+}
+
+// InVPC names a network of a VPC: VPC/NETWORK. A network that is in none (vpc "") has its own name.
+func InVPC(vpc, network string) string {
+	if vpc == "" {
+		return network
+	}
+	return vpc + "/" + network
+}
+
+// SplitVPC returns the VPC of a network and its name there; the VPC is "" for a network that is in none.
+func SplitVPC(s string) (vpc, network string) {
+	if vpc, network, in := strings.Cut(s, "/"); in {
+		return vpc, network
+	}
+	return "", s
+}
+
+// CheckNICNetwork reports whether s can name a network on which NICs are plugged in: a network's name, or VPC/NETWORK.
+func CheckNICNetwork(s string) error {
+	vpc, network := SplitVPC(s)
+	if vpc != "" || network != s {
+		if err := CheckVPCName(vpc); err != nil {
+			return err
+		}
+	}
+	return CheckNetworkName(network)
+}
