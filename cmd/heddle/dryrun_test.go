@@ -22,6 +22,12 @@ var withoutDryRun = map[string]string{
 	"heddle host authority export": "it writes a file that the user names",
 	"heddle nic grant":             "it writes a file that the user names, and ends the machine's older grant",
 	"heddle nic list":              showsOnly,
+	"heddle policy apply":          policiesBack,
+	"heddle policy create":         policiesBack,
+	"heddle policy delete":         policiesBack,
+	"heddle policy list":           showsOnly,
+	"heddle policy show":           showsOnly,
+	"heddle policy test":           showsOnly,
 	"heddle vpc list":              showsOnly,
 	"heddle nic serve":             "it does what machines ask for, until it is interrupted",
 	"heddle lab exec":              "the command is the user's",
@@ -29,7 +35,10 @@ var withoutDryRun = map[string]string{
 	"heddle bench *":               "it works in labs of its own, which it removes, and bad flags fail before one is made",
 }
 
-const showsOnly = "it changes nothing"
+const (
+	showsOnly    = "it changes nothing"
+	policiesBack = "it changes who may send what, and the former policies bring that back"
+)
 
 // TestDryRuns: whatever changes something has --dry-run, or a reason why not.
 func TestDryRuns(t *testing.T) {
