@@ -224,7 +224,7 @@ func TestMake(t *testing.T) {
 	}
 	need(t, "make")
 	dest, blocks := t.TempDir(), guide(t)
-	env := []string{"DESTDIR=" + dest}
+	env := []string{"DESTDIR=" + dest, "PREFIX=/usr/local"} // not what the tests were started with
 	must(t, env, "sh", "-ec", blocks["source"])
 	if out := must(t, nil, dest+"/usr/local/bin/heddle", "version"); !strings.HasPrefix(out, "heddle ") {
 		t.Errorf("heddle version: %s", out)
