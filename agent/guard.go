@@ -45,14 +45,17 @@ func (a *Agent) fitGuard(n *network, old record) (record, error) {
 	if err := a.ledger.putRecord(next); err != nil {
 		return old, err
 	}
-	a.records.replace(old, next)
+	changing := next
+	changing.Endpoint.Guarded = false // nobody is told so while a packet can still pass on the fast path
+	a.records.replace(old, changing)
 	add, gone := heddle.Delta(old.Plan.Host, next.Plan.Host)
 	_, err := a.kernel.Apply(heddle.Plan{Host: add}, nil)
 	if err = errors.Join(err, a.kernel.Remove(heddle.Plan{Host: gone}, nil, a.wanted.has)); err != nil {
 		a.policies.unsettled.Store(true)
-		a.records.replace(next, old)
+		a.records.replace(changing, old)
 		return old, errors.Join(err, a.ledger.putRecord(old))
 	}
+	a.records.replace(changing, next)
 	return next, nil
 }
 

@@ -164,13 +164,22 @@ func TestFastPathLeft(t *testing.T) {
 	if e := endpoint(t, w, db); e.Guarded || e.Fast == nil {
 		t.Error("an endpoint that is on the fast path is shown as guarded")
 	}
-	w.TripAt(nil)
+	var early atomic.Bool
+	w.TripAt(func(step string) error {
+		if e, err := w.Endpoint(db.Endpoint.ID); strings.Contains(step, "shortcut") && (err != nil || e.Guarded) {
+			early.Store(true)
+		}
+		return nil
+	})
 	world.Soon(t, "it is off the fast path", func() error {
 		if e := endpoint(t, w, db); !e.Guarded || e.Fast != nil {
 			return errDiffers
 		}
 		return nil
 	})
+	if early.Load() {
+		t.Error("it is shown as guarded before it is off the fast path")
+	}
 	other.GetsNothing(t, 7002, db.Addrs()...)
 	w.AuditEmpty(t)
 }
