@@ -19,6 +19,22 @@ const QEMU = "qemu-system-x86_64"
 // twelfth, as each change of smap's flag ends what the emulator translates at once.
 const Processor = "max,-cx16,-erms,-avx,-avx2,-smap,-smep,-umip,-la57,-pku"
 
+// Parameters are kernel parameters of every guest. norandmaps: the emulator translates a program once if
+// it always has the same addresses; otherwise half of a guest's time goes into translating the thousands
+// of small programs that tests start. no_timer_check: on a busy machine the timer may seem to stand still
+// during the kernel's check, which would panic.
+const Parameters = "console=ttyS0 quiet panic=-1 oops=panic mitigations=off net.ifnames=0 norandmaps no_timer_check"
+
+// Emulated are further parameters where the processor is emulated: what they leave out takes a third of
+// the boot, and a fifth of all that comes after it. highres=off: a program's short sleep lasts until the
+// next tick. Otherwise each one of Go's (runtime.usleep, 20 µs) sets the timer and interrupts the
+// processor, which are its dearest instructions. tsc=reliable: on a busy machine the kernel distrusts the
+// clock that programs read without it. The rest are the kernel's tests of its own ciphers and random
+// numbers, certificates of modules (which are unsigned here, see cutSignature), names for tracers, and
+// memory that is cleared before it is written.
+const Emulated = "highres=off tsc=reliable cryptomgr.notests init_on_alloc=0" +
+	" initcall_blacklist=jent_mod_init,load_system_certificate_list,trace_eval_init"
+
 // Self is the running program, which boots as the guest's first process.
 const Self = "/proc/self/exe"
 
