@@ -62,7 +62,7 @@ func Open(atWork []ebpf.ProgramID, recast func(*ebpf.CollectionSpec)) (*Fast, er
 	if err = spec.LoadAndAssign(&f.objects, &ebpf.CollectionOptions{MapReplacements: maps}); err != nil {
 		return nil, fmt.Errorf("load the programs of the fast path: %w", err)
 	}
-	if f.cpus, err = ebpf.PossibleCPU(); err == nil {
+	if f.cpus, err = ebpf.PossibleCPU(); err == nil && len(maps) > 0 { // new maps hold nothing
 		err = errors.Join(f.readRemotes(), f.readSlots())
 	}
 	if err != nil {
@@ -71,6 +71,16 @@ func Open(atWork []ebpf.ProgramID, recast func(*ebpf.CollectionSpec)) (*Fast, er
 	}
 	return f, nil
 }
+
+// Trial is a recast for programs that are tried and taken away again: maps with little room, which
+// the kernel makes in no time.
+func Trial(spec *ebpf.CollectionSpec) {
+	for _, m := range spec.Maps {
+		m.MaxEntries = min(m.MaxEntries, trialEntries)
+	}
+}
+
+const trialEntries = 64
 
 // Close lets go of the maps and programs; what is attached stays at work.
 func (f *Fast) Close() error { return f.objects.Close() }
