@@ -62,8 +62,8 @@ func Open(atWork []ebpf.ProgramID, recast func(*ebpf.CollectionSpec)) (*Fast, er
 	if err = spec.LoadAndAssign(&f.objects, &ebpf.CollectionOptions{MapReplacements: maps}); err != nil {
 		return nil, fmt.Errorf("load the programs of the fast path: %w", err)
 	}
-	if f.cpus, err = ebpf.PossibleCPU(); err == nil && len(maps) > 0 { // new maps hold nothing
-		err = errors.Join(f.readRemotes(), f.readSlots())
+	if f.cpus, err = ebpf.PossibleCPU(); err == nil {
+		err = f.readAtWork(maps)
 	}
 	if err != nil {
 		f.Close()
@@ -81,6 +81,15 @@ func Trial(spec *ebpf.CollectionSpec) {
 }
 
 const trialEntries = 64
+
+// readAtWork reads what is in the maps that were taken over. New ones are empty: to read each of their entries would take
+// longer than to make them.
+func (f *Fast) readAtWork(maps map[string]*ebpf.Map) error {
+	if len(maps) == 0 {
+		return nil
+	}
+	return errors.Join(f.readRemotes(), f.readSlots())
+}
 
 // Close lets go of the maps and programs; what is attached stays at work.
 func (f *Fast) Close() error { return f.objects.Close() }
