@@ -51,6 +51,7 @@ func (a *Agent) Label(ctx context.Context, id heddle.EndpointID, change heddle.L
 		a.records.put(old)
 		return heddle.Endpoint{}, errors.Join(err, a.ledger.putRecord(old))
 	}
+	a.havips.refresh()
 	if next, err = a.fitGuard(n, next); err != nil {
 		return heddle.Endpoint{}, err
 	}

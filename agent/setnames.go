@@ -39,6 +39,7 @@ func (a *Agent) SetNames(id heddle.EndpointID, name string, aliases []string) er
 	}
 	a.records.put(next)
 	a.networks.endpointEvent(events.Updated, next.Endpoint)
+	a.havips.refresh()
 	if err := a.policies.refresh(); err != nil {
 		return err
 	}
