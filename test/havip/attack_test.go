@@ -97,9 +97,16 @@ func TestFight(t *testing.T) {
 	serve(t, two)
 	end := client.Stream(t, 10*time.Millisecond, one.V4(), two.V6())
 	began := time.Now()
-	for range 500 {
-		announce(t, one, both...)
-		announce(t, two, both...)
+	shout := func(p *world.Pod) {
+		var frames [][]byte
+		for range 50 {
+			frames = append(frames, arp(1, p.Endpoint.MAC, p.Endpoint.MAC, vip4, vip4), advertisement(p.Endpoint.MAC, p.Endpoint.MAC, vip6, vip6))
+		}
+		p.Send(t, "eth0", frames...)
+	}
+	for range 10 {
+		shout(one)
+		shout(two)
 	}
 	// the buffer of the agent's socket may have been full when the last came
 	world.Soon(t, "the last one has the addresses", func() error {

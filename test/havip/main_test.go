@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/havip"
@@ -131,4 +132,14 @@ func dropped(list, reason string) bool {
 	_, rest, found := strings.Cut(list, "counter "+reason+" {")
 	counted, _, _ := strings.Cut(rest, "}")
 	return found && !strings.Contains(counted, "packets 0 ")
+}
+
+// silent fails the test if a server answers the caller.
+func silent(t *testing.T, caller world.Netns, port uint16, to ...netip.Addr) {
+	t.Helper()
+	for _, a := range to {
+		if got, err := caller.AskFrom("tcp", netip.AddrPort{}, netip.AddrPortFrom(a, port), 100*time.Millisecond); err == nil {
+			t.Errorf("%s at %s: %s answers", caller.Name, a, got.Server)
+		}
+	}
 }
