@@ -110,6 +110,20 @@ func held(t *testing.T, w *world.World, by *world.Pod) {
 // changes counts how often an address has got another holder.
 func changes(w *world.World) int { return strings.Count(w.Logged(), "an address has another holder") }
 
+// changed waits until addresses have got another holder so often, and fails the test if it was more often.
+func changed(t *testing.T, w *world.World, times int) {
+	t.Helper()
+	world.Soon(t, "the log tells the holders", func() error {
+		if changes(w) < times {
+			return errNotYet
+		}
+		return nil
+	})
+	if n := changes(w); n != times {
+		t.Errorf("addresses have got another holder %d times, not %d", n, times)
+	}
+}
+
 // answers fails the test if not server answers at the addresses, to each of the callers.
 func answers(t *testing.T, server string, port uint16, to []netip.Addr, callers ...world.Netns) {
 	t.Helper()
