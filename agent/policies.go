@@ -114,19 +114,12 @@ func more(n int) string {
 }
 
 // replace changes the policies, all or none.
-func (p *policies) replace(op, object string, change func(policy.Policies) (policy.Policies, error)) error {
+func (p *policies) replace(c policyChange) error {
 	p.updating.Lock()
 	defer p.updating.Unlock()
-	old := p.all()
-	next, err := change(old)
+	old, members := p.all(), p.members()
+	next, err := c.checked(old, members)
 	if err != nil || next == nil {
-		return err
-	}
-	if len(next) > policy.MaxPolicies {
-		return heddle.Errorf(heddle.TooMuch, op, object, fmt.Sprintf("the host would have %d policies", len(next)), fmt.Sprintf("have at most %d", policy.MaxPolicies))
-	}
-	members := p.members()
-	if err := refuseUnguarded(op, object, next, members); err != nil {
 		return err
 	}
 	if err := p.trip.step("ledger policies"); err != nil {
@@ -140,6 +133,18 @@ func (p *policies) replace(op, object string, change func(policy.Policies) (poli
 	}
 	p.doneErr = nil
 	return nil
+}
+
+// checked are the policies after a change, or nil if nothing changes. It refuses what this host cannot enforce.
+func (c policyChange) checked(old policy.Policies, members []policy.Member) (policy.Policies, error) {
+	next, err := c.to(old)
+	if err != nil || next == nil {
+		return nil, err
+	}
+	if len(next) > policy.MaxPolicies {
+		return nil, heddle.Errorf(heddle.TooMuch, c.op, c.object, fmt.Sprintf("the host would have %d policies", len(next)), fmt.Sprintf("have at most %d", policy.MaxPolicies))
+	}
+	return next, refuseUnguarded(c.op, c.object, next, members)
 }
 
 // refresh brings the firewall in line with endpoints that have come, changed or gone. Calls that wait for another one are heeded together.

@@ -38,17 +38,32 @@ func noPolicy(name string) error {
 // CreatePolicies makes policies, all or none. Those that are there and say the same are left as they are. Those that say something else
 // are replaced, or without replace refused.
 func (a *Agent) CreatePolicies(some []policy.Policy, replace bool) error {
+	c, err := creation(some, replace)
+	if err != nil {
+		return err
+	}
+	return a.changePolicies(c)
+}
+
+// policyChange is a change of the policies: to returns those that shall be instead of the old ones, or nil if nothing changes.
+type policyChange struct {
+	op, object string
+	to         func(old policy.Policies) (policy.Policies, error)
+}
+
+// creation is the change that makes policies.
+func creation(some []policy.Policy, replace bool) (policyChange, error) {
 	const op = "create policies"
 	names := make([]string, len(some))
 	for i, p := range some {
 		if err := p.Check(); err != nil {
-			return err
+			return policyChange{}, err
 		}
 		if names[i] = p.Name; slices.Contains(names[:i], p.Name) {
-			return heddle.Errorf(heddle.BadPolicy, op, p.Name, "the call has two of that name", "give each policy a name of its own")
+			return policyChange{}, heddle.Errorf(heddle.BadPolicy, op, p.Name, "the call has two of that name", "give each policy a name of its own")
 		}
 	}
-	return a.changePolicies(op, heddle.List(names), func(old policy.Policies) (policy.Policies, error) {
+	return policyChange{op, heddle.List(names), func(old policy.Policies) (policy.Policies, error) {
 		next := policy.Policies{}
 		maps.Copy(next, old)
 		for _, p := range some {
@@ -61,7 +76,7 @@ func (a *Agent) CreatePolicies(some []policy.Policy, replace bool) error {
 			return nil, nil
 		}
 		return next, nil
-	})
+	}}, nil
 }
 
 // same reports whether two values are the same as they are recorded.
@@ -72,28 +87,39 @@ func same(a, b any) bool {
 }
 
 // DeletePolicy removes a policy.
-func (a *Agent) DeletePolicy(name string) error {
-	return a.changePolicies("delete policy", heddle.Clip(name), func(old policy.Policies) (policy.Policies, error) {
+func (a *Agent) DeletePolicy(name string) error { return a.changePolicies(deletion(name)) }
+
+// deletion is the change that removes a policy.
+func deletion(name string) policyChange {
+	return policyChange{"delete policy", heddle.Clip(name), func(old policy.Policies) (policy.Policies, error) {
 		if _, known := old[name]; !known {
 			return nil, noPolicy(name)
 		}
 		next := maps.Clone(old)
 		delete(next, name)
 		return next, nil
-	})
+	}}
 }
 
-// changePolicies replaces the policies by what change returns; nil leaves them as they are.
-func (a *Agent) changePolicies(op, object string, change func(policy.Policies) (policy.Policies, error)) error {
-	if !a.ready.Load() {
-		return heddle.Errorf(heddle.Stopping, op, object, "", "call again when the agent is back")
+// changePolicies makes a change.
+func (a *Agent) changePolicies(c policyChange) error {
+	if err := a.takesPolicies(c); err != nil {
+		return err
 	}
-	t := a.tasks.begin(work{what: op}, "the kernel")
+	t := a.tasks.begin(work{what: c.op}, "the kernel")
 	defer t.end()
-	if err := a.policies.replace(op, object, change); err != nil {
+	if err := a.policies.replace(c); err != nil {
 		return err
 	}
 	return a.fitGuards()
+}
+
+// takesPolicies refuses a change while the agent begins or ends.
+func (a *Agent) takesPolicies(c policyChange) error {
+	if !a.ready.Load() {
+		return heddle.Errorf(heddle.Stopping, c.op, c.object, "", "call again when the agent is back")
+	}
+	return nil
 }
 
 // TestPolicies answers whether a connection would be allowed, and by which rule.

@@ -63,13 +63,32 @@ func Open(atWork []ebpf.ProgramID, recast func(*ebpf.CollectionSpec)) (*Fast, er
 		return nil, fmt.Errorf("load the programs of the fast path: %w", err)
 	}
 	if f.cpus, err = ebpf.PossibleCPU(); err == nil {
-		err = errors.Join(f.readRemotes(), f.readSlots())
+		err = f.readAtWork(maps)
 	}
 	if err != nil {
 		f.Close()
 		return nil, fmt.Errorf("read the maps of the fast path: %w", err)
 	}
 	return f, nil
+}
+
+// Trial is a recast for programs that are tried and taken away again: maps with little room, which
+// the kernel makes in no time.
+func Trial(spec *ebpf.CollectionSpec) {
+	for _, m := range spec.Maps {
+		m.MaxEntries = min(m.MaxEntries, trialEntries)
+	}
+}
+
+const trialEntries = 64
+
+// readAtWork reads what is in the maps that were taken over. New ones are empty: to read each of their entries would take
+// longer than to make them.
+func (f *Fast) readAtWork(maps map[string]*ebpf.Map) error {
+	if len(maps) == 0 {
+		return nil
+	}
+	return errors.Join(f.readRemotes(), f.readSlots())
 }
 
 // Close lets go of the maps and programs; what is attached stays at work.

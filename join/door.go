@@ -90,7 +90,10 @@ func (d *door) close() error {
 			errs = append(errs, err)
 		}
 	}
-	return errors.Join(append(errs, d.http.Close())...)
+	if err := d.http.Close(); !errors.Is(err, net.ErrClosed) { // a listener that is closed, and still known to the server
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }
 
 // handler serves one call of the door in JSON, and bounds its size, time and number.

@@ -94,6 +94,15 @@ func (h *hosts) operator(by int) *Operator {
 	return h.closing(must(h.nodes[by].Operator(h.ctx(), nil)))
 }
 
+// asOperator has an operator do something, and closes his access: one that stays open asks the store for its state
+// every second, and connects again whenever a host restarts.
+func (h *hosts) asOperator(by int, do func(*Operator) error) error {
+	h.Helper()
+	o := must(h.nodes[by].Operator(h.ctx(), nil))
+	defer o.Close()
+	return do(o)
+}
+
 func (h *hosts) closing(o *Operator) *Operator {
 	h.Cleanup(func() { o.Close() })
 	return o
@@ -101,8 +110,11 @@ func (h *hosts) closing(o *Operator) *Operator {
 
 func (h *hosts) token(uses int) string {
 	h.Helper()
-	o := h.operator(1)
-	text, _, _, err := o.Token(h.ctx(), time.Hour, uses)
+	var text string
+	err := h.asOperator(1, func(o *Operator) (err error) {
+		text, _, _, err = o.Token(h.ctx(), time.Hour, uses)
+		return err
+	})
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -118,14 +130,14 @@ func (h *hosts) ctx() context.Context {
 // promote has hosts named as keepers, by one that is.
 func (h *hosts) promote(by int, names ...string) {
 	h.Helper()
-	if err := h.operator(by).Promote(h.ctx(), names); err != nil {
+	if err := h.asOperator(by, func(o *Operator) error { return o.Promote(h.ctx(), names) }); err != nil {
 		h.Fatal(err)
 	}
 }
 
 func (h *hosts) demote(by int, names ...string) {
 	h.Helper()
-	if err := h.operator(by).Demote(h.ctx(), names); err != nil {
+	if err := h.asOperator(by, func(o *Operator) error { return o.Demote(h.ctx(), names) }); err != nil {
 		h.Fatal(err)
 	}
 }

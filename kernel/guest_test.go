@@ -21,18 +21,13 @@ func TestSoakInGuests(t *testing.T) {
 	vm.RunInGuests(t, "^Test(Apply|Commands|Diff|Drift|Remove|Ours|Facts|Watch|Elements|SetOf|Strangers).*")
 }
 
-// TestRedirectsInGuests makes redirects, and all objects that ipvlan needs with them; and it looks for
-// sockets of SCTP, which not every kernel has. Each object is taken away only with make soak.
-func TestRedirectsInGuests(t *testing.T) {
-	const pattern = "^(TestSCTPListeners|TestRedirects|TestTaggedPassRedirects|TestApplyTwice|TestCommandsEqualApply%s)$/^(u32|ebpf|ipvlan)$"
-	g := vm.Guest{Modules: append(vm.DefaultModules(), "8021q", "sctp"), Small: map[string]string{"6.12": fmt.Sprintf(pattern, "")}}
-	g.RunEverywhere(t, fmt.Sprintf(pattern, "|TestDiffFindsEachObject"))
-}
-
-// TestTunnelsInGuests runs the tests of tunnels between hosts in guests; a thousand ranges, what they
-// cost, each drift and each change of a tunnel only with make soak.
-func TestTunnelsInGuests(t *testing.T) {
-	const pattern = "^(TestApplyTwice|TestRouteMTU|TestRangesOverlap|TestTunnelTaken%s)$/^overlay$"
-	g := vm.Guest{Small: map[string]string{"6.12": fmt.Sprintf(pattern, "")}}
-	g.RunEverywhere(t, fmt.Sprintf(pattern, "|TestRangesMany|TestTunnel(Cost|Drift|MadeAnew)|TestRouteSwap"))
+// TestWaysInGuests makes redirects, and all objects that ipvlan needs with them; it looks for sockets of
+// SCTP, which not every kernel has; and it runs the tests of tunnels between hosts. With make soak alone
+// each object is taken away, and there are a thousand ranges, what they cost, each drift and each change
+// of a tunnel.
+func TestWaysInGuests(t *testing.T) {
+	const redirects = "^(TestSCTPListeners|TestRedirects|TestTaggedPassRedirects|TestApplyTwice|TestCommandsEqualApply%s)$/^(u32|ebpf|ipvlan)$"
+	const tunnels = "^(TestApplyTwice|TestRouteMTU|TestRangesOverlap|TestTunnelTaken%s)$/^overlay$"
+	g := vm.Guest{Modules: append(vm.DefaultModules(), "8021q", "sctp"), Small: map[string]string{"6.12": fmt.Sprintf(redirects+"|"+tunnels, "", "")}}
+	g.RunEverywhere(t, fmt.Sprintf(redirects+"|"+tunnels, "|TestDiffFindsEachObject", "|TestRangesMany|TestTunnel(Cost|Drift|MadeAnew)|TestRouteSwap"))
 }

@@ -70,15 +70,17 @@ type room struct {
 	t         testing.TB
 	host, pod string
 	k         *Kernel
+	hostNS    *Netns
 	podNS     *Netns
 	monitors  []monitor
+	lasting   map[string]string // lines without what is volatile in them
 }
 
 func newRoom(t testing.TB) *room {
 	t.Helper()
-	r := &room{t: t, host: newNetns(t, "host"), pod: newNetns(t, "pod")}
-	r.podNS = openNetns(t, r.pod)
-	cell.Must(t, openNetns(t, r.host).Do(func() (err error) {
+	r := &room{t: t, host: newNetns(t, "host"), pod: newNetns(t, "pod"), lasting: map[string]string{}}
+	r.hostNS, r.podNS = openNetns(t, r.host), openNetns(t, r.pod)
+	cell.Must(t, r.hostNS.Do(func() (err error) {
 		r.k, err = Open()
 		return err
 	}))
@@ -89,38 +91,64 @@ func newRoom(t testing.TB) *room {
 // sh runs a script in the host's namespace and returns what it prints.
 func (r *room) sh(script string) string {
 	r.t.Helper()
-	cmd := exec.Command("ip", "netns", "exec", r.host, "sh", "-e")
-	cmd.Stdin = strings.NewReader(script)
+	return r.output(script, "ip", "netns", "exec", r.host, "sh", "-e")
+}
+
+// output has a program read the input, and returns what it prints.
+func (r *room) output(input string, program ...string) string {
+	r.t.Helper()
+	cmd := exec.Command(program[0], program[1:]...)
+	cmd.Stdin = strings.NewReader(input)
 	// complaints of ip(8), such as about a namespace of another test that is gone meanwhile, are
 	// not part of its output
 	var complaints strings.Builder
 	cmd.Stderr = &complaints
 	out, err := cmd.Output()
 	if err != nil {
-		r.t.Fatalf("%s\n%s%s%v", script, out, complaints.String(), err)
+		r.t.Fatalf("%v: %s\n%s%s%v", program, input, out, complaints.String(), err)
 	}
 	return string(out)
 }
 
-// dump is the state of both namespaces as the tools show it, with volatile parts. It calls each
-// tool once for all that it shows of a namespace: starting programs takes most of the time.
+// dump is the state of both namespaces as the tools show it, with volatile parts.
 func (r *room) dump(sysctls ...string) string {
 	r.t.Helper()
-	var script strings.Builder
+	return r.moving() + r.still(sysctls...)
+}
+
+// moving is the part of the state that the kernel changes by itself. It calls each tool once for all that it shows of a namespace:
+// starting programs takes most of the time.
+func (r *room) moving() string {
+	r.t.Helper()
+	var all strings.Builder
 	for _, ns := range []string{r.host, r.pod} {
-		for _, tool := range []struct{ options, shows string }{
-			{"ip -d", "addr\nroute show table all\nrule\nneigh show nud permanent"},
-			{"ip -6", "route show table all\nrule"},
-			{"bridge -d", "fdb\nlink"},
+		for _, tool := range []struct{ call, shows string }{
+			{"ip -d", "addr\nroute show table all\nrule\nneigh show nud permanent\n"},
+			{"ip -6", "route show table all\nrule\n"},
+			{"bridge -d", "fdb\nlink\n"},
 		} {
-			fmt.Fprintf(&script, "%s -n %s -batch - <<'E'\n%s\nE\n", tool.options, ns, tool.shows)
+			all.WriteString(r.output(tool.shows, append(strings.Fields(tool.call), "-n", ns, "-batch", "-")...))
 		}
 	}
-	script.WriteString("nft -s list ruleset\n")
-	for _, name := range sysctls {
-		fmt.Fprintf(&script, "cat /proc/sys/%s 2>/dev/null || echo none\n", name)
-	}
-	return r.sh(script.String())
+	return all.String()
+}
+
+// still is the part of the state that only programs change: the host's firewall, and settings.
+func (r *room) still(sysctls ...string) (all string) {
+	r.t.Helper()
+	cell.Must(r.t, r.hostNS.Do(func() error {
+		out, err := exec.Command("nft", "-s", "list", "ruleset").Output()
+		all = string(out)
+		for _, name := range sysctls {
+			value, err := os.ReadFile("/proc/sys/" + name)
+			if err != nil {
+				value = []byte("none\n")
+			}
+			all += string(value)
+		}
+		return err
+	}))
+	return all
 }
 
 // steady is the state when it no longer changes: the kernel adds the local route of an IPv6 address
@@ -129,8 +157,8 @@ func (r *room) steady(sysctls ...string) string {
 	r.t.Helper()
 	last, same := "", 0
 	_, err := poll.Until(30*time.Second, 100*time.Millisecond, poll.True(func() bool {
-		raw := r.dump(sysctls...)
-		now := volatile.ReplaceAllString(raw, "")
+		raw := r.moving()
+		now := r.lasts(raw)
 		if same++; now != last || unnoticed(raw) {
 			same = 0
 		}
@@ -140,7 +168,21 @@ func (r *room) steady(sysctls ...string) string {
 	if err != nil {
 		r.t.Log("the state moves still")
 	}
-	return last
+	return last + r.lasts(r.still(sysctls...))
+}
+
+// lasts is a text without what is volatile.
+func (r *room) lasts(raw string) string {
+	var all strings.Builder
+	for l := range strings.Lines(raw) {
+		lasting, known := r.lasting[l]
+		if !known {
+			lasting = volatile.ReplaceAllString(l, "")
+			r.lasting[l] = lasting
+		}
+		all.WriteString(lasting)
+	}
+	return all.String()
 }
 
 // becomes reads the state until it is the wanted one, and otherwise fails the test: restored
@@ -149,7 +191,7 @@ func (r *room) becomes(what, want string, sysctls ...string) {
 	r.t.Helper()
 	have := ""
 	poll.Until(30*time.Second, 50*time.Millisecond, poll.True(func() bool {
-		have = volatile.ReplaceAllString(r.dump(sysctls...), "")
+		have = r.lasts(r.dump(sysctls...))
 		return len(changes(want, have)) == 0
 	}))
 	sameText(r.t, what, want, have)
@@ -158,7 +200,11 @@ func (r *room) becomes(what, want string, sysctls ...string) {
 // unnoticed reports whether the kernel has not yet told its users about the carrier of a link that
 // is up, or about its loss (linkwatch_event), or whether an address is still tentative.
 func unnoticed(raw string) bool {
-	for _, m := range flags.FindAllStringSubmatch(raw, -1) {
+	for l := range strings.Lines(raw) {
+		m := flags.FindStringSubmatch(l)
+		if m == nil {
+			continue
+		}
 		all := strings.Split(m[1], ",")
 		if slices.Contains(all, "UP") && slices.Contains(all, "LOWER_UP") == slices.Contains(all, "NO-CARRIER") {
 			return true
@@ -168,7 +214,7 @@ func unnoticed(raw string) bool {
 }
 
 // flags matches the flags of a link, as ip-link(8) shows them.
-var flags = regexp.MustCompile(`(?m)^\d+: \S+: <([A-Z0-9_,-]*)>`)
+var flags = regexp.MustCompile(`^\d+: \S+: <([A-Z0-9_,-]*)>`)
 
 // volatile matches what changes by itself meanwhile: timers, carriers (noticed up to a second
 // late), and the multicast addresses that an interface listens to for good once it was up.

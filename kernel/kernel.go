@@ -27,7 +27,7 @@ type Kernel struct {
 	// to reach every half-done state.
 	Tripwire func(step string) error
 	// Recast, if set, changes the programs and maps of the fast path before they are loaded. Tests
-	// use it to make other versions of them.
+	// use it to make other versions of them, and a Stage to try them with small maps.
 	Recast func(*ebpf.CollectionSpec)
 
 	// Wanted, if set, returns how many plans want an object, including the plan that is being

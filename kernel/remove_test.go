@@ -94,7 +94,7 @@ func TestRemoveAbsent(t *testing.T) {
 // newRoomOn is another container on the same host.
 func newRoomOn(r *room) *room {
 	r.t.Helper()
-	o := &room{t: r.t, host: r.host, pod: newNetns(r.t, "pod"), k: r.k}
+	o := &room{t: r.t, host: r.host, pod: newNetns(r.t, "pod"), k: r.k, hostNS: r.hostNS, lasting: r.lasting}
 	o.podNS = openNetns(r.t, o.pod)
 	return o
 }

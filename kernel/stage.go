@@ -7,6 +7,7 @@ import (
 	"runtime"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/bpf"
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 )
@@ -38,7 +39,9 @@ func (s *Stage) open() (err error) {
 		return err
 	}
 	return s.host.Do(func() error {
-		s.k, err = Open()
+		if s.k, err = Open(); err == nil {
+			s.k.Recast = bpf.Trial
+		}
 		return err
 	})
 }

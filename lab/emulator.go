@@ -116,28 +116,26 @@ func emulator(k boot.Kernel, m *machineSpec, n *Node, more []string) []program {
 		{Name: qemuProgram, Argv: slices.Concat([]string{"/proc/self/exe", argEmulate, filesSocket}, qemu(k, m, n), more), Starts: 1}}
 }
 
-// kernelParameters of a machine. norandmaps: the emulator translates a program once if it
-// always has the same addresses. no_timer_check: on a busy processor the guest's timer may
-// seem to stand still, and the kernel must not panic.
-const kernelParameters = "console=ttyS0 quiet panic=-1 oops=panic mitigations=off net.ifnames=0 norandmaps no_timer_check"
-
 // iommuParameters have the kernel use the machine's IOMMU, for programs alone: its own drivers go past it, which costs them nothing.
 const iommuParameters = " intel_iommu=on iommu=pt"
 
 func qemu(k boot.Kernel, m *machineSpec, n *Node) []string {
 	size := strconv.Itoa(memory) + "M"
 	args := []string{boot.QEMU, "-M", "q35", "-m", size, "-smp", strconv.Itoa(max(1, n.CPUs))}
+	parameters := boot.Parameters
 	if accelerator() == "kvm" {
 		args = append(args, "-accel", "kvm"+splitChip(n), "-cpu", "host")
 	} else {
 		// Without a limit the translations take more than 1 GiB.
 		args = append(args, "-accel", "tcg,thread=single,tb-size=192", "-cpu", boot.Processor)
+		if !n.ICount { // whose kernel is measured
+			parameters += " " + boot.Emulated
+		}
 	}
 	args = append(args, n.icountArguments()...)
 	args = append(args, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
 		"-serial", "file:"+filepath.Join(sharedFolder, consoleName),
 		"-object", "memory-backend-memfd,id=memory,size="+size+",share=on", "-numa", "node,memdev=memory")
-	parameters := kernelParameters
 	if n.IOMMU {
 		// before all devices: they ask for it when they are made
 		args = append(args, "-device", "intel-iommu,intremap=on", "-global", "virtio-net-pci.iommu_platform=on", "-global", "virtio-net-pci.disable-legacy=on")

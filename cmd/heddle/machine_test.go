@@ -9,11 +9,12 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle/test/cell"
 )
 
 // inside names the folder of the real programs, in a process that has the
@@ -45,10 +46,7 @@ func alone(t *testing.T) bool {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, for network namespaces")
 	}
-	dir, err := programs()
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := programs(t)
 	var pattern []string
 	for _, part := range strings.Split(t.Name(), "/") {
 		pattern = append(pattern, "^"+regexp.QuoteMeta(part)+"$")
@@ -72,20 +70,22 @@ func alone(t *testing.T) bool {
 	return false
 }
 
-// programsDir holds the real programs, once they are built.
+// programsDir is that folder, which ends with the process.
 var programsDir string
 
-// programs builds the real programs, once.
-var programs = sync.OnceValues(func() (dir string, err error) {
-	if programsDir, err = os.MkdirTemp("", "heddle-programs"); err != nil {
-		return "", err
+// programs builds the real programs: where those of all packages lie, or else in a folder of this process.
+func programs(t *testing.T) (dir string) {
+	t.Helper()
+	if os.Getenv(cell.Programs) == "" {
+		var err error
+		if programsDir, err = os.MkdirTemp("", "heddle-programs"); err != nil {
+			t.Fatal(err)
+		}
+		os.Setenv(cell.Programs, programsDir)
 	}
-	out, err := exec.Command("go", "build", "-o", programsDir, ".", "../heddled").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("%w: %s", err, out)
-	}
-	return programsDir, nil
-})
+	cell.Build(t, "heddled")
+	return filepath.Dir(cell.Build(t, "heddle"))
+}
 
 // furnish makes the namespaces look like a machine: an own /run, an interface
 // with a default route.

@@ -79,18 +79,28 @@ func newPolicyShow(s *session) *cobra.Command {
 }
 
 func newPolicyDelete(s *session) *cobra.Command {
-	return &cobra.Command{
+	dryRun := false
+	cmd := &cobra.Command{
 		Use: "delete NAME", Aliases: []string{"rm"}, Args: withArgs("NAME"), ValidArgsFunction: s.completeFrom(s.policyWords),
 		Short:   "Delete a policy",
 		Long:    "delete removes a policy. Endpoints that no other policy selects are open then.",
-		Example: "  heddle policy delete database",
+		Example: "  heddle policy delete database --dry-run\n  heddle policy delete database",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if dryRun {
+				commands, err := s.client().DeletePolicyCommands(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				return s.emitCommands(commands)
+			}
 			if err := s.client().DeletePolicy(cmd.Context(), args[0]); err != nil {
 				return err
 			}
 			return s.emitDone("PolicyNames", policyNames{args}, "policy %s deleted", args[0])
 		},
 	}
+	dryRunFlag(cmd, &dryRun)
+	return cmd
 }
 
 func (s *session) policyWords() (names []string) {

@@ -23,7 +23,7 @@ docs/guides/policies.md shows what a policy has.
 
 A policy that selects an endpoint which cannot be guarded is refused: one on a network
 of another mode than bridge.`,
-		Example: "  heddle policy create database.yaml",
+		Example: "  heddle policy create database.yaml --dry-run\n  heddle policy create database.yaml",
 	}, false, "made:")
 }
 
@@ -33,7 +33,7 @@ func newPolicyApply(s *session) *cobra.Command {
 		Short: "Make or replace the policies of a file",
 		Long: `apply makes the policies of a YAML file (- is standard input) as create does, and
 replaces those of the same names, all or none. Other policies stay.`,
-		Example: "  heddle policy apply database.yaml",
+		Example: "  heddle policy apply database.yaml --dry-run\n  heddle policy apply database.yaml",
 	}, true, "applied:")
 }
 
@@ -44,6 +44,7 @@ type policyNames struct {
 
 // policyFileCommand completes a command that makes the policies of a file.
 func (s *session) policyFileCommand(cmd *cobra.Command, replace bool, outcome string) *cobra.Command {
+	dryRun := false
 	cmd.Args = withArgs("FILE")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var from io.Reader = cmd.InOrStdin()
@@ -59,6 +60,13 @@ func (s *session) policyFileCommand(cmd *cobra.Command, replace bool, outcome st
 		if err != nil {
 			return err
 		}
+		if dryRun {
+			commands, err := s.client().PolicyCommands(cmd.Context(), all, replace)
+			if err != nil {
+				return err
+			}
+			return s.emitCommands(commands)
+		}
 		if err := s.client().CreatePolicies(cmd.Context(), all, replace); err != nil {
 			return err
 		}
@@ -68,5 +76,6 @@ func (s *session) policyFileCommand(cmd *cobra.Command, replace bool, outcome st
 		}
 		return s.emitDone("PolicyNames", done, "%s %s", outcome, strings.Join(done.Names, ", "))
 	}
+	dryRunFlag(cmd, &dryRun)
 	return cmd
 }

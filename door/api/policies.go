@@ -16,8 +16,16 @@ func (s *Server) handlePolicies() {
 	s.mux.HandleFunc("DELETE "+client.PathPolicies+"/{name}", withoutBody(func(r *http.Request) (any, error) {
 		return struct{}{}, a.DeletePolicy(r.PathValue("name"))
 	}))
+	s.mux.HandleFunc("GET "+client.PathPolicies+"/{name}/deletion", withoutBody(func(r *http.Request) (any, error) {
+		commands, err := a.DeletePolicyCommands(r.PathValue("name"))
+		return client.CommandsReply{Commands: commands}, err
+	}))
 	s.mux.HandleFunc("POST "+client.PathPolicies, withBody(func(_ context.Context, q client.PoliciesRequest) (any, error) {
-		return struct{}{}, a.CreatePolicies(q.Policies, q.Replace)
+		if q.DryRun {
+			commands, err := a.PolicyCommands(q.Policies, q.Replace)
+			return client.CommandsReply{Commands: commands}, err
+		}
+		return client.CommandsReply{}, a.CreatePolicies(q.Policies, q.Replace)
 	}))
 	s.mux.HandleFunc("POST "+client.PathPolicyTest, withBody(func(_ context.Context, q policy.Question) (any, error) { return a.TestPolicies(q) }))
 }

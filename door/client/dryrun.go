@@ -5,6 +5,7 @@ import (
 	"net/url"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/policy"
 )
 
 // The dry runs of calls that change something: they return the commands by which a person could do the
@@ -21,6 +22,20 @@ func (c *Client) DeleteCommands(ctx context.Context, name string) ([]string, err
 func (c *Client) PermissionCommands(ctx context.Context, first, second string, on bool) ([]string, error) {
 	var r CommandsReply
 	err := c.call(ctx, "POST", PathAllow, AllowRequest{First: first, Second: second, Off: !on, DryRun: true}, &r)
+	return r.Commands, err
+}
+
+// PolicyCommands is the dry run of CreatePolicies.
+func (c *Client) PolicyCommands(ctx context.Context, some []policy.Policy, replace bool) ([]string, error) {
+	var r CommandsReply
+	err := c.call(ctx, "POST", PathPolicies, PoliciesRequest{some, replace, true}, &r)
+	return r.Commands, err
+}
+
+// DeletePolicyCommands is the dry run of DeletePolicy.
+func (c *Client) DeletePolicyCommands(ctx context.Context, name string) ([]string, error) {
+	var r CommandsReply
+	err := c.call(ctx, "GET", PathPolicies+"/"+url.PathEscape(name)+"/deletion", nil, &r)
 	return r.Commands, err
 }
 

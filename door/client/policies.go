@@ -17,6 +17,7 @@ const (
 type PoliciesRequest struct {
 	Policies []policy.Policy `json:"policies"`
 	Replace  bool            `json:"replace,omitempty"`
+	DryRun   bool            `json:"dryRun,omitempty"`
 }
 
 // Policies lists the policies of this host.
@@ -31,7 +32,7 @@ func (c *Client) Policy(ctx context.Context, name string) (p policy.Shown, err e
 
 // CreatePolicies makes policies, all or none.
 func (c *Client) CreatePolicies(ctx context.Context, some []policy.Policy, replace bool) error {
-	return c.call(ctx, "POST", PathPolicies, PoliciesRequest{some, replace}, &struct{}{})
+	return c.call(ctx, "POST", PathPolicies, PoliciesRequest{Policies: some, Replace: replace}, &struct{}{})
 }
 
 // DeletePolicy removes a policy.

@@ -165,9 +165,11 @@ func TestFaults(t *testing.T) {
 	s := newScene(t)
 	s.quiet(t)
 	kinds := map[string]bool{}
+	tried := tries{}
 	for _, f := range faults {
 		kinds[f.id] = true
-		t.Run(f.id, func(t *testing.T) { f.play(t, s) })
+		checks := tried.among(t, f)
+		t.Run(f.id, func(t *testing.T) { f.play(t, s, checks...) })
 	}
 	if len(kinds) < 25 {
 		t.Errorf("%d kinds of faults only", len(kinds))
@@ -198,7 +200,8 @@ func (s *scene) quiet(t *testing.T) {
 	t.Logf("%d checks in %.2f s", len(v.Items), v.Seconds)
 }
 
-func (f fault) play(t *testing.T, s *scene) {
+// play makes one visit to the fault, by these checks; none means all.
+func (f fault) play(t *testing.T, s *scene, checks ...string) {
 	s.until(t, f.id, false)
 	repair := f.begin(t, s)
 	defer repair()
@@ -211,7 +214,11 @@ func (f fault) play(t *testing.T, s *scene) {
 			t.Errorf("the evidence is %q, without %q", found.Evidence, words)
 		}
 	}
-	v := s.visit(t)
+	var only []string
+	if len(checks) > 0 {
+		only = []string{"--only", strings.Join(checks, ",")}
+	}
+	v := s.visit(t, only...)
 	fails := false
 	for id, x := range v.loud() {
 		fails = fails || x.State == "fail"

@@ -57,6 +57,10 @@ func echo(from world.Netns, to netip.AddrPort, size int) error {
 
 func random() io.Reader { return rand.NewChaCha8([32]byte{1}) }
 
+// breath is between two rounds of a stream: hundreds of rounds a second see every gap, and leave the processor to
+// what the stream outlives.
+const breath = 3 * time.Millisecond
+
 // stream is a connection that carries a bit of data to and fro, all the time.
 type stream struct {
 	name   string
@@ -86,8 +90,8 @@ func (s *stream) run(c net.Conn, back *bufio.Reader) error {
 		return err
 	}
 	out, in := make([]byte, 20000), make([]byte, 20000)
+	random().Read(out)
 	for i := 0; !s.ending.Load(); i++ {
-		random().Read(out)
 		out[0] = byte(i)
 		if _, err := c.Write(out); err != nil {
 			return err
@@ -99,6 +103,7 @@ func (s *stream) run(c net.Conn, back *bufio.Reader) error {
 			return errors.New("other bytes came back")
 		}
 		s.rounds.Add(1)
+		time.Sleep(breath)
 	}
 	return nil
 }

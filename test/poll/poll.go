@@ -9,9 +9,11 @@ import (
 )
 
 // Until tries until try succeeds or the limit is over, with a pause after each failure. It
-// returns how long that took, and the last failure if try has not succeeded.
+// returns how long that took, and the last failure if try has not succeeded. After a longer wait a
+// shorter pause than one of 50 ms grows: most tries start programs, and nobody waits for long for
+// what would be seen 50 ms earlier.
 func Until(limit, pause time.Duration, try func() error) (took time.Duration, err error) {
-	for begin := time.Now(); ; time.Sleep(pause) {
+	for begin := time.Now(); ; time.Sleep(max(pause, min(took/16, 50*time.Millisecond))) {
 		err = try()
 		took = time.Since(begin)
 		if last, ok := err.(final); ok {

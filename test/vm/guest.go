@@ -82,12 +82,6 @@ func (g Guest) withDefaults() Guest {
 	return g
 }
 
-// kernelParameters of every guest. norandmaps: the emulator translates a program once if it always has
-// the same addresses; otherwise half of a guest's time goes into translating the thousands of small
-// programs that tests start. no_timer_check: on a busy machine the timer may seem to stand still during
-// the kernel's check, which would panic.
-const kernelParameters = "console=ttyS0 quiet panic=-1 oops=panic mitigations=off net.ifnames=0 norandmaps no_timer_check"
-
 // qemu runs the emulator in the folder until the guest powers off or the context ends.
 func (g Guest) qemu(ctx context.Context, dir string) error {
 	args := []string{
@@ -96,7 +90,7 @@ func (g Guest) qemu(ctx context.Context, dir string) error {
 		"-cpu", boot.Processor,
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-serial", "file:console",
 		"-kernel", g.Kernel.Vmlinux, "-initrd", "initramfs",
-		"-append", strings.Join(append([]string{kernelParameters}, g.Boot...), " ")}
+		"-append", strings.Join(append([]string{boot.Parameters, boot.Emulated}, g.Boot...), " ")}
 	cmd := exec.CommandContext(ctx, boot.QEMU, append(args, g.wire()...)...)
 	var stderr bytes.Buffer
 	cmd.Dir, cmd.Stderr = dir, &stderr

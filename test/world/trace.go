@@ -2,7 +2,9 @@ package world
 
 import (
 	"fmt"
+	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,18 +14,16 @@ import (
 
 // The state of the host as the system's own tools show it, without the agent.
 
-// neighbours sorts the neighbours: all namespaces share one table, and the kernel lists it in
-// another order once it has grown (neigh_hash_grow in net/core/neighbour.c).
-const neighbours = " neigh show nud permanent | sort"
+// listing is a call of one of the system's tools. Each lists as much as it can: starting programs takes most of a dump's time.
+type listing struct{ call, input string }
 
-// dumpCommands list all kinds of objects that plans have.
-var dumpCommands = []string{
-	"ip -o link", "ip -o address", "ip -4 route show table all", "ip -6 route show table all",
-	"ip -4 rule", "ip -6 rule", "ip -4" + neighbours, "ip -6" + neighbours,
-}
+const routesAndRules = "route show table all\nrule\n"
 
-// hostCommands list objects that only the host has.
-var hostCommands = []string{"bridge fdb", "bridge -d link", "nft -s list ruleset"}
+// listings are of all kinds of objects that plans have, but neighbours.
+var listings = []listing{{"ip -o -batch -", "link\naddress\n"}, {"ip -4 -batch -", routesAndRules}, {"ip -6 -batch -", routesAndRules}}
+
+// hostListings are of objects that only the host has.
+var hostListings = []listing{{"bridge fdb", ""}, {"bridge -d link", ""}, {"nft -s list ruleset", ""}}
 
 // changing matches what differs between two dumps of the same state.
 var changing = regexp.MustCompile(`\b(packets|bytes|expires|\w+_lft) \S+|\bqlen \d+`)
@@ -46,15 +46,36 @@ func (n Netns) Dump(t testing.TB) string {
 
 func (n Netns) dump(t testing.TB) string {
 	t.Helper()
-	commands := dumpCommands
+	all := listings
 	if n.Path == "" {
-		commands = append(append([]string{}, commands...), hostCommands...)
+		all = slices.Concat(listings, hostListings)
 	}
-	var all strings.Builder
-	for _, c := range commands {
-		fmt.Fprintf(&all, "# %s: %s\n%s\n", n.Name, c, n.Sh(t, "%s", c))
+	var text strings.Builder
+	for _, l := range all {
+		fmt.Fprintf(&text, "# %s: %s\n%s\n", n.Name, l.call, n.list(t, l))
 	}
-	return changing.ReplaceAllString(all.String(), "")
+	// All namespaces share one table of neighbours, and the kernel lists it in another order once it
+	// has grown (neigh_hash_grow in net/core/neighbour.c).
+	neighbours := slices.Sorted(strings.Lines(n.list(t, listing{call: "ip neigh show nud permanent"})))
+	fmt.Fprintf(&text, "# %s: neighbours\n%s\n", n.Name, strings.Join(neighbours, ""))
+	return changing.ReplaceAllString(text.String(), "")
+}
+
+// list is what the tool prints in the namespace.
+func (n Netns) list(t testing.TB, l listing) string {
+	t.Helper()
+	words := strings.Fields(l.call)
+	cmd := exec.Command(words[0], words[1:]...)
+	cmd.Stdin = strings.NewReader(l.input)
+	var out []byte
+	err := n.Do(func() (err error) {
+		out, err = cmd.CombinedOutput()
+		return err
+	})
+	if err != nil {
+		t.Fatalf("in %s: %s: %v\n%s", n.Name, l.call, err, out)
+	}
+	return string(out)
 }
 
 // NoTrace fails the test if the host has any object with our mark.
@@ -77,19 +98,17 @@ func (n Netns) Traces(t testing.TB) []string {
 	t.Helper()
 	protocol := fmt.Sprintf("proto %d", heddle.RouteProtocol)
 	looks := []struct {
-		command string
-		marks   []string
+		listing
+		marks []string
 	}{
-		{"ip -o link", []string{": " + heddle.PrefixBridge, ": " + heddle.PrefixPort, ": " + heddle.PrefixTrunk, ": " + heddle.PrefixTunnel, ": " + heddle.PrefixShim, ": " + heddle.PrefixPeering}},
-		{"ip -4 route show table all", []string{protocol}},
-		{"ip -6 route show table all", []string{protocol}},
-		{"ip -4 rule", []string{protocol}},
-		{"ip -6 rule", []string{protocol}},
-		{"nft list ruleset", []string{" " + heddle.Mark + " {", heddle.Mark + ":"}},
+		{listing{call: "ip -o link"}, []string{": " + heddle.PrefixBridge, ": " + heddle.PrefixPort, ": " + heddle.PrefixTrunk, ": " + heddle.PrefixTunnel, ": " + heddle.PrefixShim, ": " + heddle.PrefixPeering}},
+		{listing{"ip -4 -batch -", routesAndRules}, []string{protocol}},
+		{listing{"ip -6 -batch -", routesAndRules}, []string{protocol}},
+		{listing{call: "nft list ruleset"}, []string{" " + heddle.Mark + " {", heddle.Mark + ":"}},
 	}
 	var found []string
 	for _, look := range looks {
-		for line := range strings.Lines(n.Sh(t, "%s", look.command)) {
+		for line := range strings.Lines(n.list(t, look.listing)) {
 			for _, mark := range look.marks {
 				if strings.Contains(line, mark) {
 					found = append(found, strings.TrimSpace(line))

@@ -52,6 +52,9 @@ func New(t testing.TB, options ...func(*agent.Options)) *World {
 	cell.Need(t)
 	w := &World{Host: Netns{Name: "host"}, Outside: NewNetns(t, "outside")}
 	w.Host.setUp(t)
+	// Connections of former worlds would last for days, and an agent whose host tracks any lists all of them
+	// at each detach. Where none can be tracked there is nothing to forget.
+	w.Host.forgetFlows()
 	w.wire(t)
 	w.options = agent.Options{Name: "host", StateDir: t.TempDir(), RunDir: t.TempDir(),
 		Modes: mode.All(), Root: t.TempDir(), Untried: true,
