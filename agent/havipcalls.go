@@ -1,9 +1,8 @@
 package agent
 
 import (
-	"cmp"
+	"errors"
 	"maps"
-	"net/netip"
 	"slices"
 	"time"
 
@@ -11,52 +10,6 @@ import (
 	"github.com/heddle-network/heddle/commands"
 	"github.com/heddle-network/heddle/havip"
 )
-
-// HAVIPs lists the addresses of this host that one of several endpoints holds, by name.
-func (a *Agent) HAVIPs() []havip.Shown {
-	all, holders := a.havips.now()
-	members := a.havips.members()
-	shown := make([]havip.Shown, 0, len(all))
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		shown = append(shown, a.havips.shown(all[name], holders, members))
-	}
-	return shown
-}
-
-// HAVIP returns one.
-func (a *Agent) HAVIP(name string) (havip.Shown, error) {
-	all, holders := a.havips.now()
-	h, known := all[name]
-	if !known {
-		return havip.Shown{}, noHAVIP(name)
-	}
-	return a.havips.shown(h, holders, a.havips.members()), nil
-}
-
-func noHAVIP(name string) error {
-	return heddle.Errorf(heddle.NoHAVIP, "find HAVIP", heddle.Clip(name), "", "'heddle havip list' shows those there are")
-}
-
-func (v *havips) shown(h havip.HAVIP, holders havip.Holders, members []havip.Member) havip.Shown {
-	s := havip.Shown{HAVIP: h, Endpoints: []heddle.EndpointID{}}
-	if n := v.networks.byID(h.Network); n != nil {
-		s.NetworkName = n.Name
-	}
-	for _, m := range h.Of(members) {
-		s.Endpoints = append(s.Endpoints, m.ID)
-	}
-	slices.SortFunc(s.Endpoints, heddle.EndpointID.Compare)
-	if id, held := holders[h.Name]; held {
-		s.Holder = &id
-	}
-	return s
-}
-
-// on are the addresses of a network.
-func (v *havips) on(network string) []havip.HAVIP {
-	all, _ := v.now()
-	return all.On(network)
-}
 
 // CreateHAVIP makes an address that one of several endpoints holds; nobody does yet. One that is there and says the same is left as it
 // is. A dry run changes nothing, and returns the commands.
@@ -195,108 +148,17 @@ func (a *Agent) DeleteHAVIP(name string, dryRun bool) (lines []string, err error
 	if err := a.trip.step("ledger havip delete"); err != nil {
 		return nil, err
 	}
-	if err := cmp.Or(a.ledger.putHolders(v.holders, holders), a.ledger.dropHAVIP(name)); err != nil {
+	if err := a.ledger.dropHAVIP(name); err != nil {
 		return nil, err
 	}
 	if err := v.apply(next, holders, members); err != nil {
-		return nil, cmp.Or(err, a.ledger.putHAVIP(h))
+		return nil, errors.Join(err, a.ledger.putHAVIP(h))
+	}
+	if err := a.ledger.putHolders(holders); err != nil { // the HAVIP is gone all the same, and the patrol writes again
+		v.tell(err)
 	}
 	if n := a.networks.byID(h.Network); n != nil {
 		a.releaseHAVIP(n, h)
 	}
 	return nil, nil
-}
-
-// claimHAVIP leases the address, and reserves the ports.
-func (a *Agent) claimHAVIP(n *network, h *havip.HAVIP, dryRun bool) error {
-	if err := checkMappings(h.HolderID(), h.Ports); err != nil {
-		return err
-	}
-	for _, p := range h.Ports {
-		if p.IsOpen() || p.HostPortEnd != 0 {
-			return heddle.Errorf(heddle.BadPort, "publish port", p.String()+" of HAVIP "+h.Name, "the host's port is left open", "name the host's port: HOST:CONTAINER")
-		}
-	}
-	if err := checkPorts(n, heddle.AttachRequest{Ports: h.Ports}, a.kernel.Listen); err != nil {
-		return err
-	}
-	subnet := n.Subnets[0]
-	if h.Address.IsValid() {
-		i := slices.IndexFunc(n.Subnets, func(p netip.Prefix) bool { return p.Contains(h.Address) })
-		if i < 0 {
-			return heddle.Errorf(heddle.OutsidePool, "create HAVIP", h.Name, h.Address.String()+" is in no subnet of network "+n.Name, "choose an address of the network, or leave it out")
-		}
-		subnet = n.Subnets[i]
-	}
-	if dryRun {
-		return a.previewHAVIP(n, subnet, h)
-	}
-	leased, err := n.pool.TakeOne(subnet, h.Address, func(netip.Addr) heddle.EndpointID { return h.HolderID() })
-	if err != nil {
-		return err
-	}
-	h.Address = leased.Addr()
-	if _, err = a.ports.reserve(h.HolderID(), h.Ports, nil); err != nil {
-		n.pool.Give(h.HolderID())
-	}
-	return err
-}
-
-// previewHAVIP is claimHAVIP that takes nothing.
-func (a *Agent) previewHAVIP(n *network, subnet netip.Prefix, h *havip.HAVIP) error {
-	var asked []netip.Addr
-	if h.Address.IsValid() {
-		asked = append(asked, h.Address)
-	}
-	free, err := n.pool.Preview(h.HolderID(), asked)
-	if err != nil {
-		return err
-	}
-	for _, p := range free {
-		if subnet.Contains(p.Addr()) {
-			h.Address = p.Addr()
-		}
-	}
-	if _, err := a.ports.reserve(h.HolderID(), h.Ports, nil); err != nil {
-		return err
-	}
-	a.ports.free(h.HolderID(), h.Ports)
-	return nil
-}
-
-// releaseHAVIP gives back what claimHAVIP took. Nobody gets the address for a while, and no connection to it is left then.
-func (a *Agent) releaseHAVIP(n *network, h havip.HAVIP) {
-	a.ports.free(h.HolderID(), h.Ports)
-	n.pool.Give(h.HolderID())
-	a.flows.forgetAddresses(h.Address)
-	if err := a.ledger.noteFreed(n.ID, []netip.Prefix{netip.PrefixFrom(h.Address, h.Address.BitLen())}, time.Now()); err != nil {
-		a.log.Warn("a freed address is not recorded; an agent that starts may give it again at once", "havip", h.Name, "error", err)
-	}
-}
-
-// restoreHAVIPClaims claims again, at start, what recorded addresses hold, before anybody else can.
-func (a *Agent) restoreHAVIPClaims(all havip.All) {
-	for _, h := range all {
-		n := a.networks.byID(h.Network)
-		if n == nil {
-			a.log.Error("a HAVIP's network is not in the ledger", "havip", h.Name)
-			continue
-		}
-		err := n.pool.Restore(h.HolderID(), []netip.Prefix{netip.PrefixFrom(h.Address, subnetOf(n, h.Address).Bits())})
-		if err == nil {
-			_, err = a.ports.reserve(h.HolderID(), h.Ports, nil)
-		}
-		if err != nil {
-			a.log.Error("a HAVIP's address or ports are not claimed", "havip", h.Name, "error", err)
-		}
-	}
-}
-
-func subnetOf(n *network, a netip.Addr) netip.Prefix {
-	for _, p := range n.Subnets {
-		if p.Contains(a) {
-			return p
-		}
-	}
-	return netip.PrefixFrom(a, a.BitLen())
 }

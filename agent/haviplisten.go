@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"maps"
 	"net/netip"
 	"slices"
 	"time"
@@ -72,20 +73,21 @@ func (v *havips) hear(network string, heard kernel.Announcements) {
 func (v *havips) heed(network string, heard []kernel.Announcement) {
 	v.updating.Lock()
 	defer v.updating.Unlock()
+	addrs := map[netip.Addr]havip.HAVIP{}
+	for _, h := range v.all.On(network) {
+		addrs[h.Address] = h
+	}
 	next, members := havip.Holders{}, v.members()
-	for _, one := range heard {
-		for _, h := range v.all.On(network) {
-			i := slices.IndexFunc(members, func(m havip.Member) bool { return m.MAC == one.MAC && h.Has(m) })
-			if h.Address == one.Addr && i >= 0 {
-				next[h.Name] = members[i].ID
-			}
+	for _, one := range slices.Backward(heard) {
+		h, known := addrs[one.Addr]
+		if _, decided := next[h.Name]; !known || decided {
+			continue
+		}
+		if i := slices.IndexFunc(members, func(m havip.Member) bool { return m.MAC == one.MAC && h.Has(m) }); i >= 0 {
+			next[h.Name] = members[i].ID
 		}
 	}
-	for name, id := range next {
-		if v.holders[name] == id {
-			delete(next, name)
-		}
-	}
+	maps.DeleteFunc(next, func(name string, id heddle.EndpointID) bool { return v.holders[name] == id })
 	if len(next) > 0 {
 		if err := v.hold(next, members); err != nil {
 			v.tell(err)

@@ -140,7 +140,7 @@ func (v *havips) refresh() {
 	}
 	members := v.members()
 	holders := v.all.Valid(v.holders, members)
-	if err := errors.Join(v.ledger.putHolders(v.holders, holders), v.apply(v.all, holders, members)); err != nil {
+	if err := errors.Join(v.ledger.putHolders(holders), v.apply(v.all, holders, members)); err != nil {
 		v.tell(err)
 	}
 }
@@ -155,43 +155,6 @@ func (v *havips) tell(err error) {
 	}
 }
 
-// look is the patrol's: it tries again what has failed, and hears on a bridge that has been made anew.
-func (v *havips) look() {
-	if v.unsettled.Load() {
-		v.refresh()
-	}
-	v.updating.Lock()
-	defer v.updating.Unlock()
-	v.listen()
-}
-
-// restore brings the kernel in line with the ledger. What fails must not prevent the start.
-func (v *havips) restore(all havip.All, holders havip.Holders) {
-	v.updating.Lock()
-	defer v.updating.Unlock()
-	members := v.members()
-	valid := all.Valid(holders, members)
-	state := v.compile(all, valid, members)
-	v.wanted.add(state)
-	v.set(all, valid, state)
-	err := v.ledger.putHolders(holders, valid)
-	if !state.Empty() {
-		if _, failed := v.kernel.Apply(heddle.Plan{Host: state}, nil); failed != nil {
-			v.kernel.Mend(state)
-			err = errors.Join(err, failed)
-		}
-	}
-	v.tell(err)
-	v.listen()
-}
-
-// repair puts back what somebody has removed or changed.
-func (v *havips) repair() ([]string, error) {
-	v.updating.Lock()
-	defer v.updating.Unlock()
-	return v.kernel.Mend(v.state)
-}
-
 // hold makes endpoints the holders of addresses, by the addresses' names.
 func (v *havips) hold(next havip.Holders, members []havip.Member) error {
 	holders := maps.Clone(v.holders)
@@ -202,11 +165,11 @@ func (v *havips) hold(next havip.Holders, members []havip.Member) error {
 	if err := v.trip.step("ledger holders"); err != nil {
 		return err
 	}
-	if err := v.ledger.putHolders(v.holders, holders); err != nil {
+	if err := v.ledger.putHolders(holders); err != nil {
 		return err
 	}
 	if err := v.apply(v.all, holders, members); err != nil {
-		return errors.Join(err, v.ledger.putHolders(holders, v.holders))
+		return errors.Join(err, v.ledger.putHolders(v.holders))
 	}
 	for name, id := range next {
 		v.log.Info("an address has another holder", "havip", name, "endpoint", id)

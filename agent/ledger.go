@@ -64,7 +64,7 @@ var (
 	bucketNetworks   = []byte("networks")   // disk: id -> Network
 	bucketPolicies   = []byte("policies")   // disk: name -> Policy
 	bucketHAVIPs     = []byte("havips")     // disk: name -> HAVIP
-	bucketHolders    = []byte("holders")    // boot: HAVIP's name -> endpoint id
+	bucketHolders    = []byte("holders")    // boot: "all" -> HAVIP's name -> endpoint id
 	bucketCursors    = []byte("cursors")    // disk: network/family -> next address
 	bucketMeta       = []byte("meta")       // boot: "boot-id"
 	bucketEndpoints  = []byte("endpoints")  // boot: endpoint id -> record

@@ -3,11 +3,13 @@ package agent
 import (
 	"go.etcd.io/bbolt"
 
-	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/havip"
 )
 
 // The part of the ledger about HAVIPs. Who holds one is not known after a boot.
+
+// keyHolders is the key of the one record of all holders.
+var keyHolders = []byte("all")
 
 func (l *ledger) havips() (havip.All, havip.Holders, error) {
 	all, holders := havip.All{}, havip.Holders{}
@@ -26,12 +28,11 @@ func (l *ledger) havips() (havip.All, havip.Holders, error) {
 		return nil, nil, err
 	}
 	return all, holders, l.boot.View(func(tx *bbolt.Tx) error {
-		return tx.Bucket(bucketHolders).ForEach(func(k, v []byte) error {
-			var id heddle.EndpointID
-			err := read(k, v, &id)
-			holders[string(k)] = id
-			return err
-		})
+		v := tx.Bucket(bucketHolders).Get(keyHolders)
+		if v == nil {
+			return nil
+		}
+		return read(keyHolders, v, &holders)
 	})
 }
 
@@ -43,21 +44,7 @@ func (l *ledger) dropHAVIP(name string) error {
 	return forget(l.disk, bucketHAVIPs, name, "HAVIP "+name)
 }
 
-// putHolders replaces what is recorded of who holds which address.
-func (l *ledger) putHolders(old, next havip.Holders) error {
-	for name := range old {
-		if _, held := next[name]; !held {
-			if err := forget(l.boot, bucketHolders, name, "the holder of HAVIP "+name); err != nil {
-				return err
-			}
-		}
-	}
-	for name, id := range next {
-		if id != old[name] {
-			if err := put(l.boot, bucketHolders, name, id, "the holder of HAVIP "+name); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+// putHolders replaces what is recorded of who holds which address, all at once.
+func (l *ledger) putHolders(all havip.Holders) error {
+	return put(l.boot, bucketHolders, string(keyHolders), all, "the holders of HAVIPs")
 }

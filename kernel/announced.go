@@ -38,9 +38,9 @@ type announcements struct {
 	index int
 }
 
-// announcedBytes bounds what waits to be read, in the kernel's memory, and announcedMost how many frames are read at once. Who
-// announces without end fills this, and no more.
-const announcedBytes, announcedMost = 64 << 10, 128
+// announcedBytes bounds what waits to be read, in the kernel's memory, announcedMost how many frames are read at once, and announcedSize how
+// much of each. Who announces without end fills this, and no more.
+const announcedBytes, announcedMost, announcedSize = 64 << 10, 128, 128
 
 // HearAnnouncements opens a socket for announcements of the addresses that come to a bridge of the host.
 func (k *Kernel) HearAnnouncements(link string, addrs []netip.Addr) (Announcements, error) {
@@ -92,7 +92,7 @@ func (a *announcements) Next() (all []Announcement, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var buf [128]byte
+	var buf [announcedSize]byte
 	err = raw.Read(func(fd uintptr) bool {
 		for range announcedMost {
 			n, _, err := unix.Recvfrom(int(fd), buf[:], unix.MSG_DONTWAIT)
@@ -118,29 +118,33 @@ const (
 	ndSize                                      = 78
 )
 
-// announcing is the filter for frames that may announce one of the addresses; readAnnouncement looks closer. Jumps skip one instruction or a few.
+// advertises is the type of a neighbour advertisement (RFC 4861, 4.4).
+const advertises = 136
+
+// holds is that so many bytes of a frame have a value.
+type holds struct {
+	at    uint32
+	size  int
+	value uint32
+}
+
+// announcing is the filter for frames that may announce one of the addresses; readAnnouncement looks closer. All that it takes the guards of
+// the ports let pass from members only: nobody else can fill the socket's buffer.
 func announcing(addrs []netip.Addr) (all []bpf.Instruction) {
-	const take = 128
-	load := func(at uint32, size int) { all = append(all, bpf.LoadAbsolute{Off: at, Size: size}) }
-	word := func(b []byte) uint32 { return binary.BigEndian.Uint32(b) }
 	for _, a := range addrs {
-		b := a.AsSlice()
-		if a.Is4() {
-			load(atKind, 2)
-			all = append(all, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.ETH_P_ARP, SkipTrue: 3})
-			load(atSender, 4)
-			all = append(all, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: word(b), SkipTrue: 1}, bpf.RetConstant{Val: take})
-			continue
+		kind, about := []holds{{atKind, 2, unix.ETH_P_ARP}}, uint32(atSender)
+		if a.Is6() {
+			kind, about = []holds{{atKind, 2, unix.ETH_P_IPV6}, {atNext, 1, unix.IPPROTO_ICMPV6}, {atType, 1, advertises}}, atNDTarget
 		}
-		load(atKind, 2)
-		all = append(all, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.ETH_P_IPV6, SkipTrue: 11})
-		load(atType, 1)
-		all = append(all, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: 136, SkipTrue: 9})
-		for i := range 4 {
-			load(uint32(atNDTarget+4*i), 4)
-			all = append(all, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: word(b[4*i:]), SkipTrue: uint8(7 - 2*i)})
+		for b := a.AsSlice(); len(b) > 0; b = b[4:] {
+			kind = append(kind, holds{about, 4, binary.BigEndian.Uint32(b)})
+			about += 4
 		}
-		all = append(all, bpf.RetConstant{Val: take})
+		for i, k := range kind { // what does not hold leads behind the last, and what comes there is taken
+			all = append(all, bpf.LoadAbsolute{Off: k.at, Size: k.size},
+				bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: k.value, SkipTrue: uint8(2*(len(kind)-i) - 1)})
+		}
+		all = append(all, bpf.RetConstant{Val: announcedSize})
 	}
 	return append(all, bpf.RetConstant{Val: 0})
 }
@@ -166,7 +170,7 @@ func readAnnouncement(b []byte) (a Announcement, is bool) {
 			return a, false
 		}
 		a.Addr, _ = netip.AddrFromSlice(b[atNDTarget : atNDTarget+16])
-		return a, b[atNext] == unix.IPPROTO_ICMPV6 && b[atHops] == 255 && b[atTo] == 0xff && b[atType] == 136 && b[atFlags]&0x40 == 0
+		return a, b[atNext] == unix.IPPROTO_ICMPV6 && b[atHops] == 255 && b[atTo] == 0xff && b[atType] == advertises && b[atFlags]&0x40 == 0
 	}
 	return a, false
 }

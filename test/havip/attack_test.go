@@ -2,6 +2,7 @@ package havip_test
 
 import (
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -19,7 +20,17 @@ func claims(p *world.Pod, a netip.Addr, hardware heddle.MAC) (all [][]byte) {
 	return [][]byte{arp(1, own, hardware, a, a), arp(2, own, hardware, a, a), arp(2, own, hardware, a, p.V4())}
 }
 
-// TestAttacks: who is no member announces the addresses and sends from them, in every way, from a container and from a machine; so does an endpoint of another network with a
+// tagged are frames with an 802.1Q tag of VLAN 0, of which most look at what is behind it, and of VLAN 7.
+func tagged(frames [][]byte) (all [][]byte) {
+	for _, f := range frames {
+		for _, id := range []byte{0, 7} {
+			all = append(all, slices.Concat(f[:12], []byte{0x81, 0, 0, id}, f[12:]))
+		}
+	}
+	return all
+}
+
+// TestAttacks: who is no member announces the addresses and sends from them, in every way, tagged or not, from a container and from a machine; so does an endpoint of another network with a
 // member's labels; a member announces what is another's, and has another MAC address in its announcement. Nothing of it comes to a neighbour, nor changes the holder. What is
 // refused is the member's right: labelled as one, the same frames take the addresses.
 func TestAttacks(t *testing.T) {
@@ -38,6 +49,7 @@ func TestAttacks(t *testing.T) {
 		for _, a := range both {
 			p.Send(t, "eth0", claims(p, a, p.Endpoint.MAC)...)
 			p.Send(t, "eth0", claims(p, a, one.Endpoint.MAC)...)
+			p.Send(t, "eth0", tagged(claims(p, a, p.Endpoint.MAC))...)
 		}
 		p.Sh(t, "ip address add %s/32 dev eth0; ip address add %s/128 dev eth0 nodad", vip4, vip6)
 		for _, a := range both {
