@@ -20,6 +20,7 @@ func (a *Agent) CreateHAVIP(want havip.HAVIP, dryRun bool) (shown havip.Shown, l
 		return shown, nil, err
 	}
 	defer end()
+	defer a.policies.refresh() // what denies members denies what they send from the address; what fails is told, and tried again
 	if err := want.Check(); err != nil {
 		return shown, nil, err
 	}
@@ -132,6 +133,7 @@ func (a *Agent) DeleteHAVIP(name string, dryRun bool) (lines []string, err error
 		return nil, err
 	}
 	defer end()
+	defer a.policies.refresh() // what fails is told, and tried again
 	v := a.havips
 	v.updating.Lock()
 	defer v.updating.Unlock()

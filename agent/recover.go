@@ -57,8 +57,8 @@ func (a *Agent) recover() error {
 	for _, b := range was.networkStates {
 		a.flows.forgetAddresses(slices.Collect(maps.Keys(b.freed))...)
 	}
-	a.policies.restore(was.policies)
 	a.havips.restore(was.havips, was.holders)
+	a.policies.restore(was.policies) // which know the HAVIPs
 	if a.opt.Cluster != nil {
 		a.blocks.returnUnused()
 	}

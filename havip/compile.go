@@ -7,6 +7,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/firewall"
+	"github.com/heddle-network/heddle/policy"
 )
 
 // All are the addresses of a host, by name.
@@ -34,6 +35,25 @@ func (all All) Valid(holders Holders, members []Member) Holders {
 		}
 	}
 	return valid
+}
+
+// Sharing returns what adds to an endpoint of a network the addresses that it may send from, and those that it holds, for policies.
+func (all All) Sharing(holders Holders) func(network string, m policy.Member) policy.Member {
+	on := map[string][]HAVIP{}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		on[all[name].Network] = append(on[all[name].Network], all[name])
+	}
+	return func(network string, m policy.Member) policy.Member {
+		for _, h := range on[network] {
+			if h.Has(Member{Member: m, NetworkID: network}) {
+				m.Shared = append(m.Shared, h.Address)
+				if holders[h.Name] == m.ID {
+					m.Held = append(m.Held, h.Address)
+				}
+			}
+		}
+		return m
+	}
 }
 
 // Compile computes what the host has to have for the addresses. Networks are by ID; of one that is not known nothing is computed.

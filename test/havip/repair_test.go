@@ -3,8 +3,6 @@ package havip_test
 import (
 	"testing"
 
-	"github.com/heddle-network/heddle/policy"
-	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -39,23 +37,4 @@ func TestRepaired(t *testing.T) {
 	})
 	held(t, w, two)
 	answers(t, "two", port, both, client.Netns, w.Host)
-}
-
-// TestWithPolicy: a policy of a member guards its HAVIP, too: what no rule allows does not come, and what one allows does, with the answers.
-func TestWithPolicy(t *testing.T) {
-	w := world.New(t)
-	w.Network(t, "net", "bridge")
-	one, friend, stranger := w.Pod(t, "one", "net", balancer), w.Pod(t, "friend", "net"), w.Pod(t, "stranger", "net")
-	create(t, w, "net")
-	serve(t, one)
-	one.Serve(t, 9, vip4, vip6)
-	announce(t, one, both...)
-	held(t, w, one)
-	cell.Must(t, w.CreatePolicies([]policy.Policy{{Name: "closed", Endpoints: policy.Selector{Labels: map[string]string{"role": "lb"}}, Rules: []policy.Rule{
-		{Direction: policy.Ingress, Action: policy.Allow, Protocol: "tcp", Ports: []string{"7000"}, Peers: []policy.Peer{{CIDR: friend.V4().String() + "/32"}, {CIDR: friend.V6().String() + "/128"}}}}}}, false))
-	answers(t, "one", port, both, friend.Netns)
-	silent(t, stranger.Netns, port, both...)
-	silent(t, friend.Netns, 9, both...)
-	cell.Must(t, w.DeletePolicy("closed"))
-	answers(t, "one", port, both, stranger.Netns)
 }
