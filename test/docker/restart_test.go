@@ -1,7 +1,6 @@
 package docker_test
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -29,9 +28,9 @@ func (r resident) run(t *testing.T, h *docker.Host) {
 func (r resident) back(t *testing.T, h *docker.Host, after string) {
 	t.Helper()
 	world.Within(t, backTime, r.name+" is back after "+after, func() error {
-		out, err := h.TryDocker("inspect", "--format", "{{.State.Running}} {{(index .NetworkSettings.Networks \""+r.network+"\").IPAddress}}", r.name)
-		if err == nil && out != "true "+r.ip {
-			err = errors.New(out)
+		out, err := h.TryDocker("inspect", "--format", "{{.State.Running}} {{(index .NetworkSettings.Networks \""+r.network+"\").IPAddress}} {{.State.Error}}", r.name)
+		if running := "true " + r.ip; err == nil && strings.TrimSpace(out) != running {
+			err = fmt.Errorf("it is %q and not %q", out, running)
 		}
 		if err != nil {
 			return err

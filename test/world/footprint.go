@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle/test/cell"
@@ -26,7 +27,31 @@ type Footprint map[string]int // line -> how often
 func NewFootprint(t testing.TB) Footprint {
 	t.Helper()
 	cell.Sh(t, "sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1")
+	Soon(t, "the kernel has the routes of all IPv6 addresses", routed)
 	return look(t)
+}
+
+// routed returns an error if a link that has a carrier lacks the local route of one of its IPv6 addresses: the kernel makes it up to a
+// second later, when it has noticed the carrier (linkwatch_event and addrconf_notify).
+func routed() error {
+	addrs, err := netlink.AddrList(nil, unix.AF_INET6)
+	if err != nil {
+		return err
+	}
+	routes, err := netlink.RouteListFiltered(unix.AF_INET6, &netlink.Route{Table: unix.RT_TABLE_LOCAL}, netlink.RT_FILTER_TABLE)
+	if err != nil {
+		return err
+	}
+	for _, a := range addrs {
+		l, err := netlink.LinkByIndex(a.LinkIndex)
+		if err != nil || l.Attrs().RawFlags&unix.IFF_LOWER_UP == 0 {
+			continue
+		}
+		if !slices.ContainsFunc(routes, func(r netlink.Route) bool { return r.Dst != nil && r.Dst.IP.Equal(a.IP) }) {
+			return fmt.Errorf("%s of %s has none", a.IP, l.Attrs().Name)
+		}
+	}
+	return nil
 }
 
 // Unchanged fails the test if the host is not as it was. It waits for what the kernel removes
