@@ -126,6 +126,10 @@ func (w *World) end(t testing.TB) {
 		_, err := w.Detach(context.Background(), e.ID)
 		errs = append(errs, err)
 	}
+	for _, h := range w.HAVIPs() {
+		_, err := w.DeleteHAVIP(h.Name, false)
+		errs = append(errs, err)
+	}
 	for _, n := range w.Networks() {
 		errs = append(errs, w.DeleteNetwork(n.Name))
 	}
