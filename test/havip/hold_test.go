@@ -36,6 +36,7 @@ func TestHolder(t *testing.T) {
 				held(t, w, p)
 				answers(t, p.Name, port, both, client.Netns, w.Host)
 				answers(t, p.Name, published, []netip.Addr{world.Host4, world.Host6}, w.Outside)
+				closed(t, client.Netns, both...)
 				w.AuditEmpty(t)
 			}
 			// a neighbour that never learns

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/havip"
 	"github.com/heddle-network/heddle/policy"
@@ -133,6 +135,17 @@ func answers(t *testing.T, server string, port uint16, to []netip.Addr, callers 
 			if err != nil || got.Server != server {
 				t.Errorf("%s at %s: %q, %v, want %s", c.Name, a, got.Server, err, server)
 			}
+		}
+	}
+}
+
+// closed fails the test if the caller does not hear that nobody listens at a port of the addresses: the holder's errors (RFC 792, RFC 4443) quote
+// packets to an address that is not its own.
+func closed(t *testing.T, caller world.Netns, to ...netip.Addr) {
+	t.Helper()
+	for _, a := range to {
+		if got, err := caller.Ask("udp", netip.AddrPortFrom(a, port+1)); !errors.Is(err, unix.ECONNREFUSED) {
+			t.Errorf("%s at a closed port of %s: %+v, %v", caller.Name, a, got, err)
 		}
 	}
 }
