@@ -145,7 +145,7 @@ func closed(t *testing.T, caller world.Netns, to ...netip.Addr) {
 	t.Helper()
 	for _, a := range to {
 		if got, err := caller.Ask("udp", netip.AddrPortFrom(a, port+1)); !errors.Is(err, unix.ECONNREFUSED) {
-			t.Errorf("%s at a closed port of %s: %+v, %v", caller.Name, a, got, err)
+			t.Fatalf("%s at a closed port of %s: %+v, %v", caller.Name, a, got, err)
 		}
 	}
 }
