@@ -87,6 +87,11 @@ type FastPath interface {
 	SwitchOffFastPath() error
 }
 
+// PacketLogger tells of packets that rules have logged.
+type PacketLogger interface {
+	LogPackets(group uint16, size int, tell func(kernel.LoggedPacket)) (*kernel.PacketLog, error)
+}
+
 // Watcher reports changes that somebody else has made.
 type Watcher interface {
 	Watch(context.Context) (<-chan kernel.Change, error)
@@ -111,6 +116,7 @@ type Machine struct {
 	LAN
 	Connections
 	FastPath
+	PacketLogger
 	Watcher
 	Firewalls Firewalls
 	// Listen fails if a program of the host listens on the port.
@@ -133,7 +139,7 @@ func openMachine(h Hooks) (m Machine, err error) {
 		return m, err
 	}
 	k.Tripwire, k.Wanted, k.GivenAway, k.Lost = h.Tripwire, h.Wanted, h.GivenAway, h.Lost
-	m = Machine{k, k, k, k, k, k, k, k, k, k, nil, portFree, k.Close}
+	m = Machine{k, k, k, k, k, k, k, k, k, k, k, nil, portFree, k.Close}
 	others, err := coexist.Open()
 	if err == nil {
 		m.Firewalls = others

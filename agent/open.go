@@ -10,6 +10,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/dhcp"
+	"github.com/heddle-network/heddle/events"
 )
 
 func (a *Agent) open() (err error) {
@@ -35,7 +36,7 @@ func (a *Agent) open() (err error) {
 		return err
 	}
 	a.policies = &policies{kernel: a.kernel, log: a.log, trip: a.trip, ledger: a.ledger, networks: a.networks, records: a.records,
-		wanted: a.wanted, problems: a.problems}
+		wanted: a.wanted, problems: a.problems, refused: &refused{kernel: a.kernel, log: events.NewLog()}}
 	a.blocks = &blocks{cluster: a.opt.Cluster, ledger: a.ledger, log: a.log, host: a.host, networks: a.networks,
 		records: a.records, ready: &a.ready, viewAgain: a.viewAgain,
 		lent: map[heddle.Pin]bool{}, moving: map[heddle.Pin]bool{}, yielding: map[heddle.Block]bool{},
@@ -134,6 +135,9 @@ func (a *Agent) Close() error {
 	a.removals.startAll()
 	a.finished.Wait()
 	var errs []error
+	if a.policies != nil {
+		errs = append(errs, a.policies.refused.close())
+	}
 	if a.peerPaths != nil {
 		a.peerPaths.Close()
 	}

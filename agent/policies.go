@@ -22,6 +22,7 @@ type policies struct {
 	records  *records
 	wanted   *wantedObjects
 	problems *problems
+	refused  *refused
 
 	// unsettled says that something has failed, and that the patrol has to try it again.
 	unsettled atomic.Bool

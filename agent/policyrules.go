@@ -14,6 +14,9 @@ import (
 // and then removes what they need no more, in the reverse order. After an error all is as before.
 func (p *policies) apply(next policy.Policies, members []policy.Member) error {
 	old, guard := p.guard, next.Compile(members)
+	if len(next) > 0 {
+		p.listen() // before anything is refused
+	}
 	p.wanted.add(guard.All())
 	for i, part := range guard.Parts() {
 		add, _ := heddle.Delta(old.Parts()[i], part)
@@ -25,7 +28,7 @@ func (p *policies) apply(next policy.Policies, members []policy.Member) error {
 			return errors.Join(err, p.undo(guard, old))
 		}
 	}
-	p.set(next, guard)
+	p.set(next, guard, members)
 	p.wanted.drop(old.All())
 	for i, part := range slices.Backward(old.Parts()) {
 		_, gone := heddle.Delta(part, guard.Parts()[i])
@@ -55,9 +58,13 @@ func (p *policies) undo(failed, old policy.Guard) error {
 func (p *policies) restore(list policy.Policies) {
 	p.updating.Lock()
 	defer p.updating.Unlock()
-	guard := list.Compile(p.members())
+	members := p.members()
+	guard := list.Compile(members)
 	p.wanted.add(guard.All())
-	p.set(list, guard)
+	p.set(list, guard, members)
+	if len(list) > 0 {
+		p.listen()
+	}
 	for _, part := range guard.Parts() {
 		if part.Empty() {
 			continue
@@ -69,7 +76,8 @@ func (p *policies) restore(list policy.Policies) {
 	}
 }
 
-func (p *policies) set(list policy.Policies, guard policy.Guard) {
+func (p *policies) set(list policy.Policies, guard policy.Guard, members []policy.Member) {
+	p.refused.set(list, members)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.list, p.guard = list, guard

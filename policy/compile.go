@@ -75,7 +75,7 @@ func (c *compiler) chain(name, way string, d Direction, closing []string) heddle
 	for _, r := range c.all.rulesFor(closing, d) {
 		verdict := "goto flow-" + way
 		if r.deny {
-			verdict = firewall.Drop("denied")
+			verdict = firewall.Refuse(way)
 		}
 		for _, match := range c.matches(r) {
 			rules = append(rules, match+verdict)
@@ -84,7 +84,7 @@ func (c *compiler) chain(name, way string, d Direction, closing []string) heddle
 	if len(closing) == 0 {
 		rules = append(rules, "goto flow-"+way)
 	} else {
-		rules = append(rules, firewall.Drop("denied"))
+		rules = append(rules, firewall.Refuse(way))
 	}
 	return heddle.Firewall{Family: "bridge", Kind: "chain", Name: name, Rules: rules}
 }

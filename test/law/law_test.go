@@ -49,7 +49,7 @@ var rules = []rule{
 	{"dhcp", []string{module, "github.com/insomniacslk/dhcp", "github.com/mdlayher/ndp"}, "what a lease means is decided without a LAN: that is passed in"},
 	{"bpf", []string{module, "github.com/cilium/ebpf"}, "the fast path is given what it knows; who wants it, and where it hangs, is the interpreter's"},
 	{"ethtool", []string{"golang.org/x/sys"}, "an interface's offloads are asked for by interpreter, lab and crowd, which know nothing of each other"},
-	{"kernel", []string{module, module + "/bpf", module + "/ethtool", module + "/firewall", module + "/frames", module + "/kernel", "github.com/cilium/ebpf", "github.com/vishvananda", "github.com/google/nftables", "github.com/coreos/go-iptables", "github.com/mdlayher", "golang.org/x/sys"},
+	{"kernel", []string{module, module + "/bpf", module + "/ethtool", module + "/firewall", module + "/frames", module + "/kernel", "github.com/cilium/ebpf", "github.com/vishvananda", "github.com/google/nftables", "github.com/coreos/go-iptables", "github.com/mdlayher", "github.com/florianl/go-nflog", "golang.org/x/sys"},
 		"the interpreter knows plans, not who made them"},
 	{"kernel/coexist", []string{module, "github.com/vishvananda", "github.com/google/nftables", "github.com/coreos/go-iptables", "golang.org/x/sys"},
 		"other firewalls are met without plans"},
