@@ -14,8 +14,10 @@ import (
 // and then removes what they need no more, in the reverse order. After an error all is as before.
 func (p *policies) apply(next policy.Policies, members []policy.Member) error {
 	old, guard := p.guard, next.Compile(members)
+	was := p.refused.view.Load()
+	p.refused.set(next, members) // before anything is refused by the new rules
 	if len(next) > 0 {
-		p.listen() // before anything is refused
+		p.listen()
 	}
 	p.wanted.add(guard.All())
 	for i, part := range guard.Parts() {
@@ -25,10 +27,11 @@ func (p *policies) apply(next policy.Policies, members []policy.Member) error {
 		}
 		if _, err := p.kernel.Apply(heddle.Plan{Host: add}, nil); err != nil {
 			p.wanted.drop(guard.All())
+			p.refused.view.Store(was)
 			return errors.Join(err, p.undo(guard, old))
 		}
 	}
-	p.set(next, guard, members)
+	p.set(next, guard)
 	p.wanted.drop(old.All())
 	for i, part := range slices.Backward(old.Parts()) {
 		_, gone := heddle.Delta(part, guard.Parts()[i])
@@ -61,7 +64,8 @@ func (p *policies) restore(list policy.Policies) {
 	members := p.members()
 	guard := list.Compile(members)
 	p.wanted.add(guard.All())
-	p.set(list, guard, members)
+	p.set(list, guard)
+	p.refused.set(list, members)
 	if len(list) > 0 {
 		p.listen()
 	}
@@ -76,8 +80,7 @@ func (p *policies) restore(list policy.Policies) {
 	}
 }
 
-func (p *policies) set(list policy.Policies, guard policy.Guard, members []policy.Member) {
-	p.refused.set(list, members)
+func (p *policies) set(list policy.Policies, guard policy.Guard) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.list, p.guard = list, guard

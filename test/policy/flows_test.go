@@ -154,6 +154,32 @@ func (l flowLog) last(t *testing.T, from *world.Pod, frame []byte) events.Event 
 	return all[len(all)-1]
 }
 
+// TestFlowsOfTheFirstPolicy: what is refused while the first policy is made is told, with the policy: here the test itself leads the port to
+// the end of the rules, before the agent leads it to the policy's.
+func TestFlowsOfTheFirstPolicy(t *testing.T) {
+	w := world.New(t)
+	w.BridgeNF(t, false)
+	w.Network(t, "net", "bridge")
+	db, other := w.Pod(t, "db", "net", named("db")), w.Pod(t, "other", "net")
+	log := flowsOf(t, w)
+	var told []events.Event
+	w.TripAt(func(step string) error {
+		if strings.HasPrefix(step, "make element/bridge/policed-") {
+			w.Host.Sh(t, "nft add element bridge heddle policed-in '{ \"%s\" : goto refused-in }'", db.Port())
+			other.Send(t, "eth0", frame(other.Endpoint.MAC, db.Endpoint.MAC, ip4(other.V4(), db.V4(), udp, 0x2000, 1, nil, datagram(1, 7, nil)))) // a fragment, for the fast path would lead past the rules
+			told = log.until(toPort(7))
+			w.Host.Sh(t, "nft delete element bridge heddle policed-in '{ \"%s\" }'", db.Port())
+		}
+		return nil
+	})
+	enforce(t, w, twoWays)
+	w.TripAt(nil)
+	if len(told) != 1 || told[0].Flow.Why != "no rule of closed allows it" {
+		t.Errorf("told is %v", texts(told))
+	}
+	w.AuditEmpty(t)
+}
+
 // TestFlowFlood: who floods a port with what is refused, or its own, does not hide what is refused to others, at the same port and at others; of the flood a
 // bounded part is told.
 func TestFlowFlood(t *testing.T) {
