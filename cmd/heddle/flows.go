@@ -29,7 +29,7 @@ of 'heddle status' has all. The agent keeps the last 4096 until it ends. --since
 those after a cursor, or of a duration before now; --follow goes on with what is to
 come. Policies are of mode bridge. In a VPC of the hypervisor, give --vpc.`,
 		Example: "  heddle flows\n  heddle flows --since 10m --filter policy=database --filter direction=ingress\n" +
-			"  heddle flows --follow --filter label=app=web -o json",
+			"  heddle flows --filter label=app=web -o json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if q.Once = !follow; q.Since == "" {
 				q.Since = events.SinceAll
