@@ -46,6 +46,8 @@ const (
 	NoPolicy        Code = "HDL-2027"
 	PolicyExists    Code = "HDL-2028"
 	Unguarded       Code = "HDL-2029"
+	NoHAVIP         Code = "HDL-2036"
+	HAVIPExists     Code = "HDL-2037"
 	IfNameTaken     Code = "HDL-3001"
 	KernelRefused   Code = "HDL-3002"
 	NotOnKernel     Code = "HDL-3003"
@@ -144,6 +146,8 @@ var explanations = map[Code]Explanation{
 	NoPolicy:        {Failed, "no such policy", "No policy has that name on this host.", "'heddle policy list' shows those there are."},
 	PolicyExists:    {Conflict, "policy exists", "A policy of that name exists, and says something else.", "Choose another name, or replace it with 'heddle policy apply FILE'."},
 	Unguarded:       {Conflict, "not guarded", "A policy selects the endpoint, and nothing on this host sees all that it sends and receives: only networks of mode bridge have a port at which a policy is enforced.", "Attach it to a network of mode bridge, or change its labels or the policy so that the policy does not select it."},
+	NoHAVIP:         {Failed, "no such HAVIP", "No high-availability virtual IP address has that name on this host.", "'heddle havip list' shows those there are."},
+	HAVIPExists:     {Conflict, "HAVIP exists", "A high-availability virtual IP address of that name exists, with another network, address, members or ports.", "Choose another name, or delete it first."},
 	IfNameTaken:     {Conflict, "interface name taken", "The container has an interface of that name already, and it is not ours.", "Choose another name with --ifname."},
 	KernelRefused:   {Failed, "kernel refused", "The kernel did not take a request; the message holds its own words. Everything done before was undone.", "The kernel's message names the cause; 'heddle audit' shows whether anything is left."},
 	NotOnKernel:     {Unavailable, "not on this kernel", "This kernel lacks a feature that the mode, or the link of a crowd's persona, needs.", "Choose another mode, or a kernel with the feature; take link out of the personas."},

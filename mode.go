@@ -127,6 +127,11 @@ func FitsSpan(modes []Mode) func(Network) error {
 	}
 }
 
+// HAVIPHolder is an optional interface of modes whose networks can have addresses that one of several endpoints holds at a time.
+type HAVIPHolder interface {
+	HoldsHAVIPs() bool
+}
+
 // Sizer is an optional interface of modes whose containers' MTU is not that of
 // the interface their network stands on.
 type Sizer interface {

@@ -42,6 +42,7 @@ type Agent struct {
 	plugs          *plugs
 	hostPaths      *hostPaths
 	policies       *policies
+	havips         *havips
 	problems       *problems
 	trials         *trials
 	modes          modes

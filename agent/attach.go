@@ -272,6 +272,7 @@ func (a *Agent) makeEndpoint(ctx context.Context, r record, pod kernel.Pod, conf
 	}
 	a.records.add(r, intentAttach)
 	r, err := a.guard(r)
+	a.havips.refresh()
 	if err == nil {
 		err = a.ledger.putIntent(r, intentAttach)
 	}

@@ -11,9 +11,10 @@ import (
 // each that wants it.
 func (a *Agent) checkAll() ([]heddle.Finding, error) {
 	networks, records := a.networks.copies(), a.records.filter(notPending)
-	policies := a.policies.state()
+	policies, havips := a.policies.state(), a.havips.wants()
 	var wanted unionBuilder
 	wanted.add(policies)
+	wanted.add(havips)
 	for _, n := range networks {
 		wanted.add(n.plan.Host)
 	}
@@ -25,7 +26,7 @@ func (a *Agent) checkAll() ([]heddle.Finding, error) {
 		return nil, err
 	}
 	differs := byKey(drift)
-	all := findings(policyOwner, remedyRepair, differs.among(policies))
+	all := append(findings(policyOwner, remedyRepair, differs.among(policies)), findings(havipOwner, remedyRepair, differs.among(havips))...)
 	for _, n := range networks {
 		all = append(all, findings("network "+n.Name, remedyRepair, differs.among(n.plan.Host))...)
 	}

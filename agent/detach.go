@@ -143,4 +143,5 @@ func (a *Agent) forgetInMemory(r record) {
 	a.records.remove(r)
 	a.quarantine.forget(r.Endpoint.ID)
 	a.policies.refresh() // what fails is told, and tried again
+	a.havips.refresh()
 }

@@ -49,8 +49,10 @@ func (a *Agent) Label(ctx context.Context, id heddle.EndpointID, change heddle.L
 	a.records.put(next)
 	if err := a.policies.refresh(); err != nil {
 		a.records.put(old)
+		a.havips.refresh() // another's may have seen the labels meanwhile
 		return heddle.Endpoint{}, errors.Join(err, a.ledger.putRecord(old))
 	}
+	a.havips.refresh()
 	if next, err = a.fitGuard(n, next); err != nil {
 		return heddle.Endpoint{}, err
 	}

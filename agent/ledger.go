@@ -63,6 +63,8 @@ const (
 var (
 	bucketNetworks   = []byte("networks")   // disk: id -> Network
 	bucketPolicies   = []byte("policies")   // disk: name -> Policy
+	bucketHAVIPs     = []byte("havips")     // disk: name -> HAVIP
+	bucketHolders    = []byte("holders")    // boot: "all" -> HAVIP's name -> endpoint id
 	bucketCursors    = []byte("cursors")    // disk: network/family -> next address
 	bucketMeta       = []byte("meta")       // boot: "boot-id"
 	bucketEndpoints  = []byte("endpoints")  // boot: endpoint id -> record
@@ -75,13 +77,16 @@ var (
 func openLedger(stateDir, runDir, bootID string) (*ledger, error) {
 	disk, err := openFile(filepath.Join(stateDir, "heddle.db"), false, bucketNetworks, bucketCursors)
 	if err == nil {
-		err = addBuckets(disk, bucketPools, bucketLeases, bucketPolicies) // files of older agents lack them
+		err = addBuckets(disk, bucketPools, bucketLeases, bucketPolicies, bucketHAVIPs) // files of older agents lack them
 	}
 	if err != nil {
 		return nil, err
 	}
 	boot, err := openFile(filepath.Join(runDir, "ledger.db"), true, bucketMeta, bucketEndpoints, bucketIntents,
 		bucketPlans, bucketQuarantine)
+	if err == nil {
+		err = addBuckets(boot, bucketHolders)
+	}
 	if err != nil {
 		return nil, errors.Join(err, disk.Close())
 	}

@@ -7,6 +7,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/havip"
 	"github.com/heddle-network/heddle/policy"
 )
 
@@ -19,7 +20,9 @@ type ledgerContents struct {
 	leases        map[string]Lease
 	pools         map[string]Pool
 	policies      policy.Policies
-	unclaimed     bool // the kernel has objects of endpoints whose records are lost
+	havips        havip.All
+	holders       havip.Holders // who holds them
+	unclaimed     bool          // the kernel has objects of endpoints whose records are lost
 }
 
 // networkState is what is recorded about one network's addresses and plan.
@@ -42,6 +45,9 @@ func (l *ledger) all() (r ledgerContents, err error) {
 		return r, err
 	}
 	if r.policies, err = l.policies(); err != nil {
+		return r, err
+	}
+	if r.havips, r.holders, err = l.havips(); err != nil {
 		return r, err
 	}
 	r.networkStates = map[string]networkState{}

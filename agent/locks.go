@@ -32,34 +32,36 @@ type (
 	atNetworkLock     [6]struct{}  // a network, by ID, while the kernel makes, changes, repairs or removes it
 	atHostPathsUpdate [7]struct{}  // the paths to other hosts are made, repaired or removed
 	atPolicies        [8]struct{}  // what the firewall has for policies is brought in line with them, and with the endpoints
-	atLinks           [9]struct{}  // a link, by name, that several endpoints or networks want
-	atHolds           [10]struct{} // the file of a namespace with a NIC, and what managers are told of a NIC
-	atTrial           [11]struct{} // a mode that is tried on this kernel
-	atFlowListing     [12]struct{} // the host's connections are listed
-	atView            [13]struct{} // the cluster's newest view is adopted
-	atReservations    [14]struct{} // leases and pools, with their records on disk
-	atBlocks          [15]struct{} // the blocks of shared networks, and addresses taken from them
-	atNetworks        [16]struct{} // the networks in memory; the tables in memory follow
-	atHost            [17]struct{}
-	atHostPaths       [18]struct{}
-	atRecords         [19]struct{}
-	atNICs            [20]struct{}
-	atParentPools     [21]struct{}
-	atPlugged         [22]struct{}
-	atQuarantine      [23]struct{}
-	atRemovals        [24]struct{}
-	atDefaults        [25]struct{}
-	atPorts           [26]struct{}
-	atIdentities      [27]struct{}
-	atProblems        [28]struct{}
-	atTrials          [29]struct{}
-	atStatusParts     [30]struct{}
-	atWanted          [31]struct{}
-	atJobs            [32]struct{}
-	atTasks           [33]struct{}
-	atOldFlows        [34]struct{}
-	atPeerPaths       [35]struct{}
-	atNames           [36]struct{}
-	atPolicyList      [38]struct{}
-	atDHCP            [37]struct{} // who asks DHCP servers for which endpoint
+	atHAVIPs          [9]struct{}  // what the kernel has for HAVIPs is brought in line with them, with the endpoints and with who holds them
+	atLinks           [10]struct{} // a link, by name, that several endpoints or networks want
+	atHolds           [11]struct{} // the file of a namespace with a NIC, and what managers are told of a NIC
+	atTrial           [12]struct{} // a mode that is tried on this kernel
+	atFlowListing     [13]struct{} // the host's connections are listed
+	atView            [14]struct{} // the cluster's newest view is adopted
+	atReservations    [15]struct{} // leases and pools, with their records on disk
+	atBlocks          [16]struct{} // the blocks of shared networks, and addresses taken from them
+	atNetworks        [17]struct{} // the networks in memory; the tables in memory follow
+	atHost            [18]struct{}
+	atHostPaths       [19]struct{}
+	atRecords         [20]struct{}
+	atNICs            [21]struct{}
+	atParentPools     [22]struct{}
+	atPlugged         [23]struct{}
+	atQuarantine      [24]struct{}
+	atRemovals        [25]struct{}
+	atDefaults        [26]struct{}
+	atPorts           [27]struct{}
+	atIdentities      [28]struct{}
+	atProblems        [29]struct{}
+	atTrials          [30]struct{}
+	atStatusParts     [31]struct{}
+	atWanted          [32]struct{}
+	atJobs            [33]struct{}
+	atTasks           [34]struct{}
+	atOldFlows        [35]struct{}
+	atPeerPaths       [36]struct{}
+	atNames           [37]struct{}
+	atPolicyList      [39]struct{}
+	atHAVIPList       [40]struct{}
+	atDHCP            [38]struct{} // who asks DHCP servers for which endpoint
 )

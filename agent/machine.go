@@ -97,6 +97,11 @@ type Watcher interface {
 	Watch(context.Context) (<-chan kernel.Change, error)
 }
 
+// Listener hears who says that it has an address.
+type Listener interface {
+	HearAnnouncements(bridge string, addrs []netip.Addr) (kernel.Announcements, error)
+}
+
 // Firewalls are the chains of other firewalls. *coexist.Firewalls handles the real ones.
 type Firewalls interface {
 	Admit() (changed []string, err error)
@@ -118,6 +123,7 @@ type Machine struct {
 	FastPath
 	PacketLogger
 	Watcher
+	Listener
 	Firewalls Firewalls
 	// Listen fails if a program of the host listens on the port.
 	Listen func(heddle.PortMapping) error
@@ -139,7 +145,7 @@ func openMachine(h Hooks) (m Machine, err error) {
 		return m, err
 	}
 	k.Tripwire, k.Wanted, k.GivenAway, k.Lost = h.Tripwire, h.Wanted, h.GivenAway, h.Lost
-	m = Machine{k, k, k, k, k, k, k, k, k, k, k, nil, portFree, k.Close}
+	m = Machine{k, k, k, k, k, k, k, k, k, k, k, k, nil, portFree, k.Close}
 	others, err := coexist.Open()
 	if err == nil {
 		m.Firewalls = others

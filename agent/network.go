@@ -189,6 +189,9 @@ func (a *Agent) removeHereIfUnused(n *network) error {
 	if used := a.endpointsOn(n.ID); len(used) > 0 {
 		return inUse(n.Name, used)
 	}
+	if some := a.havips.on(n.ID); len(some) > 0 {
+		return heddle.Errorf(heddle.NetworkInUse, "delete network", n.Name, "the network has HAVIP "+some[0].Name, "delete it first with 'heddle havip delete "+some[0].Name+"'")
+	}
 	if err := a.disallow(n.ID); err != nil {
 		return err
 	}

@@ -37,6 +37,9 @@ func (a *Agent) open() (err error) {
 	}
 	a.policies = &policies{kernel: a.kernel, log: a.log, trip: a.trip, ledger: a.ledger, networks: a.networks, records: a.records,
 		wanted: a.wanted, problems: a.problems, refused: &refused{kernel: a.kernel, log: events.NewLog()}}
+	a.havips = &havips{kernel: a.kernel, listener: a.kernel, log: a.log, trip: a.trip, ledger: a.ledger, networks: a.networks, records: a.records,
+		policies: a.policies, wanted: a.wanted, problems: a.problems, background: &a.finished, ears: map[string]*ear{}, stop: make(chan struct{})}
+	a.policies.havips = a.havips
 	a.blocks = &blocks{cluster: a.opt.Cluster, ledger: a.ledger, log: a.log, host: a.host, networks: a.networks,
 		records: a.records, ready: &a.ready, viewAgain: a.viewAgain,
 		lent: map[heddle.Pin]bool{}, moving: map[heddle.Pin]bool{}, yielding: map[heddle.Block]bool{},
@@ -70,9 +73,9 @@ func (a *Agent) open() (err error) {
 		containers: a.containers, holds: a.holds, lanDevices: a.lanDevices, linkLocks: &a.linkLocks,
 		activity: &a.activity, repairJobs: a.repairJobs, endpointLocks: &a.endpointLocks}
 	a.plans = &plans{kernel: a.kernel, networks: a.networks, records: a.records, hostPaths: a.hostPaths,
-		policies: a.policies, wanted: a.wanted}
+		policies: a.policies, havips: a.havips, wanted: a.wanted}
 	a.repairer = &repairer{kernel: a.kernel, namespaces: a.kernel, log: a.log, otherFirewalls: a.otherFirewalls,
-		networks: a.networks, records: a.records, hostPaths: a.hostPaths, policies: a.policies, plans: a.plans,
+		networks: a.networks, records: a.records, hostPaths: a.hostPaths, policies: a.policies, havips: a.havips, plans: a.plans,
 		problems: a.problems, handovers: a.handovers, linkLocks: &a.linkLocks, networkLocks: &a.networkLocks,
 		endpointLocks: &a.endpointLocks, jobs: a.repairJobs}
 	return nil
@@ -129,6 +132,9 @@ func (a *Agent) Close() error {
 	}
 	if a.dhcp != nil {
 		a.dhcp.close()
+	}
+	if a.havips != nil {
+		a.havips.close()
 	}
 	a.followJobs.close()
 	a.repairJobs.close()

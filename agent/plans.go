@@ -15,6 +15,7 @@ type plans struct {
 	records   *records
 	hostPaths *hostPaths
 	policies  *policies
+	havips    *havips
 	wanted    *wantedObjects
 }
 
@@ -28,6 +29,7 @@ func (p *plans) union(without ...heddle.Finding) heddle.State {
 	var u unionBuilder
 	u.add(p.hostPaths.current().Host)
 	u.add(p.policies.state())
+	u.add(p.havips.wants())
 	for _, n := range p.networks.copies() {
 		u.add(n.plan.Host)
 	}
@@ -46,6 +48,7 @@ func (p *plans) firewallBroken() bool {
 		u.add(heddle.State{Firewall: n.plan.Host.Firewall})
 	}
 	u.add(heddle.State{Firewall: p.policies.state().Firewall})
+	u.add(heddle.State{Firewall: p.havips.wants().Firewall})
 	drift, err := p.kernel.Diff(heddle.Plan{Host: u.state}, nil)
 	return err != nil || len(drift) > 0
 }
@@ -60,7 +63,7 @@ func (p *plans) ownersOf(drift []kernel.Difference, unfinished map[heddle.Endpoi
 	for _, d := range drift {
 		keys[d.Key] = true
 	}
-	found := owners{hostPaths: wantsAny(p.hostPaths.current().Host, keys), policies: wantsAny(p.policies.state(), keys)}
+	found := owners{hostPaths: wantsAny(p.hostPaths.current().Host, keys), policies: wantsAny(p.policies.state(), keys), havips: wantsAny(p.havips.wants(), keys)}
 	for _, n := range p.networks.copies() {
 		if wantsAny(n.plan.Host, keys) {
 			found.networks = append(found.networks, n.Network)
@@ -95,6 +98,7 @@ func (p *plans) usesFastPath() bool {
 type owners struct {
 	hostPaths bool
 	policies  bool
+	havips    bool
 	networks  []heddle.Network
 	endpoints []record
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/havip"
 	"github.com/heddle-network/heddle/policy"
 )
 
@@ -23,6 +24,7 @@ type policies struct {
 	wanted   *wantedObjects
 	problems *problems
 	refused  *refused
+	havips   *havips
 
 	// unsettled says that something has failed, and that the patrol has to try it again.
 	unsettled atomic.Bool
@@ -80,9 +82,10 @@ func (p *policies) members() []policy.Member {
 		networks[n.ID] = n
 	}
 	var all []policy.Member
+	share := havip.All.Sharing(p.havips.now())
 	p.records.each(func(r record, _ string) {
 		if n := networks[r.Endpoint.Network]; n != nil {
-			all = append(all, p.member(n, r.Endpoint))
+			all = append(all, share(n.ID, p.member(n, r.Endpoint)))
 		}
 	})
 	slices.SortFunc(all, func(a, b policy.Member) int { return a.ID.Compare(b.ID) })

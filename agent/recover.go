@@ -33,6 +33,7 @@ func (a *Agent) recover() error {
 	for i, n := range was.networks {
 		a.restoreNetwork(n, modes[i], was.networkStates[n.ID])
 	}
+	a.restoreHAVIPClaims(was.havips)
 	if err := a.names.open(); err != nil {
 		return err
 	}
@@ -56,7 +57,8 @@ func (a *Agent) recover() error {
 	for _, b := range was.networkStates {
 		a.flows.forgetAddresses(slices.Collect(maps.Keys(b.freed))...)
 	}
-	a.policies.restore(was.policies)
+	a.havips.restore(was.havips, was.holders)
+	a.policies.restore(was.policies) // which know the HAVIPs
 	if a.opt.Cluster != nil {
 		a.blocks.returnUnused()
 	}

@@ -19,6 +19,7 @@ type repairer struct {
 	records        *records
 	hostPaths      *hostPaths
 	policies       *policies
+	havips         *havips
 	plans          *plans
 	problems       *problems
 	handovers      *handovers
@@ -65,6 +66,11 @@ func (m *repairer) reconcile() (repairs []<-chan struct{}) {
 		mend(policyOwner, work{}, m.repairPolicies)
 	} else {
 		m.problems.noteUnrepaired(policyOwner, m.policies.problem())
+	}
+	if broken.havips {
+		mend(havipOwner, work{}, func() { m.putBack(havipOwner, m.havips.repair) })
+	} else {
+		m.havips.look()
 	}
 	for _, n := range broken.networks {
 		mend(n.ID, work{network: n.Name}, func() { m.repairNetwork(n.ID) })

@@ -39,7 +39,9 @@ func (a *Agent) SetNames(id heddle.EndpointID, name string, aliases []string) er
 	}
 	a.records.put(next)
 	a.networks.endpointEvent(events.Updated, next.Endpoint)
-	if err := a.policies.refresh(); err != nil {
+	err = a.policies.refresh()
+	a.havips.refresh()
+	if err != nil {
 		return err
 	}
 	n, err := a.networks.ofEndpoint(next.Endpoint)

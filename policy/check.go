@@ -74,6 +74,14 @@ func tooMany(key string, n, most int) *wrong {
 	return &wrong{[]string{key}, fmt.Sprintf("there are %d", n), fmt.Sprintf("give at most %d", most)}
 }
 
+// Check refuses a selector that selects nothing, or that nothing can say.
+func (s Selector) Check(op, object string) error {
+	if w := s.wrong("members"); w != nil {
+		return heddle.Errorf(heddle.BadArgument, op, heddle.Clip(object), strings.Join(w.keys, ".")+": "+w.why, w.remedy)
+	}
+	return nil
+}
+
 func (s Selector) wrong(key string) *wrong {
 	if s.Empty() {
 		return &wrong{[]string{key}, "it selects nothing", "give networks, labels or names"}

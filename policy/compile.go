@@ -40,7 +40,7 @@ func (all Policies) Compile(members []Member) Guard {
 	c.guard.Groups.Firewall = append(holders, c.guard.Groups.Firewall...)
 	c.guard.Chains.Firewall = append(chains, c.guard.Chains.Firewall...)
 	for _, m := range members {
-		c.addresses("guests%s", m)
+		c.addresses("guests%s", m.Addrs)
 	}
 	return c.guard
 }
@@ -112,7 +112,7 @@ func (c *compiler) matches(r rule) (all []string) {
 		for _, p := range r.peers {
 			switch {
 			case p.group != nil:
-				all = append(all, ip+"@"+c.group(*p.group, f)+" "+transport)
+				all = append(all, ip+"@"+c.group(*p.group, f, r.deny)+" "+transport)
 			case !f.Has(p.cidr.Addr()):
 			case len(p.except) > 0:
 				all = append(all, in(f, ip, []netip.Prefix{p.cidr})+ip+"!= "+prefixSet(p.except)+transport)
@@ -179,8 +179,15 @@ func prefixSet(all []netip.Prefix) string {
 }
 
 // group is the set of a group's addresses of one family, which it makes once.
-func (c *compiler) group(s Selector, f heddle.Family) string {
+func (c *compiler) group(s Selector, f heddle.Family, denied bool) string {
 	begin := firewall.GroupPrefix + "%s-" + hash(s.key())
+	var shared []netip.Addr
+	if denied {
+		shared = s.shared(c.members)
+	}
+	if len(shared) > 0 {
+		begin += "-shared"
+	}
 	if !c.groups[begin] {
 		c.groups[begin] = true
 		for _, family := range heddle.Families() {
@@ -188,16 +195,17 @@ func (c *compiler) group(s Selector, f heddle.Family) string {
 		}
 		for _, m := range c.members {
 			if s.Selects(m) {
-				c.addresses(begin, m)
+				c.addresses(begin, m.Addrs)
 			}
 		}
+		c.addresses(begin, shared)
 	}
 	return fmt.Sprintf(begin, f.Digit())
 }
 
-// addresses adds the addresses of an endpoint to the sets of both families.
-func (c *compiler) addresses(set string, m Member) {
-	for _, a := range m.Addrs {
+// addresses adds addresses to the sets of both families.
+func (c *compiler) addresses(set string, all []netip.Addr) {
+	for _, a := range all {
 		c.guard.Groups.Elements = append(c.guard.Groups.Elements,
 			heddle.Element{Family: "bridge", Set: fmt.Sprintf(set, heddle.FamilyOf(a).Digit()), Match: []string{a.String()}})
 	}

@@ -139,7 +139,7 @@ func (all Policies) Decide(members []Member, c Connection) Verdict {
 		own, other netip.Addr
 		direction  Direction
 	}{{c.Src, c.Dst, Egress}, {c.Dst, c.Src, Ingress}} {
-		i := slices.IndexFunc(members, func(m Member) bool { return slices.Contains(m.Addrs, side.own) })
+		i := slices.IndexFunc(members, func(m Member) bool { return slices.Contains(m.Addrs, side.own) || slices.Contains(m.Held, side.own) })
 		if i < 0 || !v.Allowed {
 			continue
 		}
@@ -172,12 +172,14 @@ func (r rule) fits(members []Member, other netip.Addr, c Connection) bool {
 		len(r.types) > 0 && !slices.Contains(r.types, c.Type) {
 		return false
 	}
-	return len(r.peers) == 0 || slices.ContainsFunc(r.peers, func(p peer) bool { return p.has(members, other) })
+	return len(r.peers) == 0 || slices.ContainsFunc(r.peers, func(p peer) bool { return p.has(members, other, r.deny) })
 }
 
-func (p peer) has(members []Member, a netip.Addr) bool {
+func (p peer) has(members []Member, a netip.Addr, denied bool) bool {
 	if p.group != nil {
-		return slices.ContainsFunc(members, func(m Member) bool { return slices.Contains(m.Addrs, a) && p.group.Selects(m) })
+		return slices.ContainsFunc(members, func(m Member) bool {
+			return (slices.Contains(m.Addrs, a) || denied && slices.Contains(m.Shared, a)) && p.group.Selects(m)
+		})
 	}
 	return p.cidr.Contains(a) && !slices.ContainsFunc(p.except, func(e netip.Prefix) bool { return e.Contains(a) })
 }

@@ -82,6 +82,9 @@ type Member struct {
 	Port string
 	// Addrs are its addresses, without the link-local one.
 	Addrs []netip.Addr
+	// Shared are addresses that it may send from as well as others may (HAVIPs), Held those of them whose packets it gets. A rule that denies
+	// a group means what its endpoints share, too; one that allows a group does not, since others that share it may be none of the group.
+	Shared, Held []netip.Addr
 }
 
 // Policies are all of a host, by name.

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 )
@@ -20,6 +21,17 @@ func (s Selector) Selects(m Member) bool {
 		}
 	}
 	return true
+}
+
+// shared are the addresses that endpoints of the group share with others, each once.
+func (s Selector) shared(members []Member) (all []netip.Addr) {
+	for _, m := range members {
+		if len(m.Shared) > 0 && s.Selects(m) {
+			all = append(all, m.Shared...)
+		}
+	}
+	slices.SortFunc(all, netip.Addr.Compare)
+	return slices.Compact(all)
 }
 
 // key is the selector as one text, the same for every way to write it.

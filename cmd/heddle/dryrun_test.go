@@ -25,6 +25,8 @@ var withoutDryRun = map[string]string{
 	"heddle policy list":           showsOnly,
 	"heddle policy show":           showsOnly,
 	"heddle policy test":           showsOnly,
+	"heddle havip list":            showsOnly,
+	"heddle havip show":            showsOnly,
 	"heddle vpc list":              showsOnly,
 	"heddle nic serve":             "it does what machines ask for, until it is interrupted",
 	"heddle lab exec":              "the command is the user's",

@@ -70,7 +70,7 @@ func TestExamplesParse(t *testing.T) {
 var exampleOrder = []string{
 	"version", "completion", "docs man", "docs markdown", "status",
 	"host list", "host token", "host ranges", "host authority", "host authority export", "host authority withdraw", "host authority lend", "host authority return", "peer list", "path list", "network create", "network list", "network show", "network allow", "network disallow", "network delete",
-	"attach", "endpoint list", "endpoint show", "endpoint label", "policy list", "name list", "name show", "nic list", "check", "audit", "explain", "doctor list", "doctor", "events", "flows", "detach", "gc",
+	"attach", "endpoint list", "endpoint show", "endpoint label", "policy list", "havip list", "name list", "name show", "nic list", "check", "audit", "explain", "doctor list", "doctor", "events", "flows", "detach", "gc",
 	"lab up", "lab list", "lab exec",
 	"lab fault cut", "lab fault heal", "lab fault wire", "lab fault rate", "lab fault mtu", "lab fault pause", "lab fault continue",
 	"lab fault kill", "lab fault clock", "lab fault list", "lab fault clear", "lab down",
@@ -80,7 +80,7 @@ var exampleOrder = []string{
 // elsewhere names commands that need more than one agent or host, a file, or minutes: other suites
 // run them.
 func elsewhere(path string) bool {
-	return strings.HasPrefix(path, "heddle bench") || strings.HasPrefix(path, "heddle crowd fault") || slices.Contains([]string{"heddle crowd import", "heddle crowd run", "heddle crowd scale", "heddle crowd down", "heddle crowd report", "heddle crowd compare", "heddle crowd why", "heddle crowd labels", "heddle crowd classify", "heddle host promote", "heddle host demote", "heddle host grant", "heddle host revoke", "heddle host remove", "heddle host replace", "heddle nic grant", "heddle nic revoke", "heddle nic serve", "heddle vpc peer", "heddle vpc unpeer", "heddle vpc delete", "heddle policy create", "heddle policy apply", "heddle policy show", "heddle policy test", "heddle policy delete", "heddle peer show", "heddle endpoint move", "heddle lab fault reset"}, path)
+	return strings.HasPrefix(path, "heddle bench") || strings.HasPrefix(path, "heddle crowd fault") || slices.Contains([]string{"heddle crowd import", "heddle crowd run", "heddle crowd scale", "heddle crowd down", "heddle crowd report", "heddle crowd compare", "heddle crowd why", "heddle crowd labels", "heddle crowd classify", "heddle host promote", "heddle host demote", "heddle host grant", "heddle host revoke", "heddle host remove", "heddle host replace", "heddle nic grant", "heddle nic revoke", "heddle nic serve", "heddle vpc peer", "heddle vpc unpeer", "heddle vpc delete", "heddle policy create", "heddle policy apply", "heddle policy show", "heddle policy test", "heddle policy delete", "heddle havip create", "heddle havip show", "heddle havip assign", "heddle havip delete", "heddle peer show", "heddle endpoint move", "heddle lab fault reset"}, path)
 }
 
 // withAgent begins a script that has an agent. The resolver outlives the agent, and writes into the

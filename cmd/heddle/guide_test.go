@@ -48,6 +48,14 @@ func TestPoliciesGuide(t *testing.T) {
 	}
 }
 
+// TestHAVIPGuide types what docs/guides/havip.md says.
+func TestHAVIPGuide(t *testing.T) {
+	script := withAgent + guideBlocks(t, "havip.md", 1)
+	if alone(t) {
+		shell(t, script+"heddle audit\ntest -z \"$(heddle network list -q)\"\n")
+	}
+}
+
 // TestCrowdGuide types what docs/guides/crowd.md says. On a machine that is busy with other tests, a run may say that
 // it was late.
 func TestCrowdGuide(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -73,16 +74,21 @@ func alone(t *testing.T) bool {
 // programsDir is that folder, which ends with the process.
 var programsDir string
 
+// haveFolder makes it, unless the packages of this run share one.
+var haveFolder = sync.OnceValue(func() (err error) {
+	if os.Getenv(cell.Programs) != "" {
+		return nil
+	}
+	if programsDir, err = os.MkdirTemp("", "heddle-programs"); err != nil {
+		return err
+	}
+	return os.Setenv(cell.Programs, programsDir)
+})
+
 // programs builds the real programs: where those of all packages lie, or else in a folder of this process.
 func programs(t *testing.T) (dir string) {
 	t.Helper()
-	if os.Getenv(cell.Programs) == "" {
-		var err error
-		if programsDir, err = os.MkdirTemp("", "heddle-programs"); err != nil {
-			t.Fatal(err)
-		}
-		os.Setenv(cell.Programs, programsDir)
-	}
+	cell.Must(t, haveFolder())
 	cell.Build(t, "heddled")
 	return filepath.Dir(cell.Build(t, "heddle"))
 }

@@ -39,7 +39,7 @@ done. An error bears an id; 'heddle explain ID' has its story.`,
 	root.AddGroup(&cobra.Group{ID: groupNetworks, Title: "Networks and endpoints:"},
 		&cobra.Group{ID: groupHealth, Title: "Health:"}, &cobra.Group{ID: groupLabs, Title: "Labs:"})
 	for _, makeCommand := range []func(*session) *cobra.Command{
-		newNetwork, newAttach, newDetach, newEndpoint, newName, newPolicy, newHost, newPeer, newPath, newNIC, newVPC,
+		newNetwork, newAttach, newDetach, newEndpoint, newName, newPolicy, newHAVIP, newHost, newPeer, newPath, newNIC, newVPC,
 		newStatus, newEvents, newFlows, newCheck, newAudit, newGC, newDoctor, newExplain,
 		newLab, newBench, newCrowd,
 		newVersion, newCompletion, newDocs,

@@ -76,6 +76,7 @@ func NewServer(a *agent.Agent, log *slog.Logger) *Server {
 	s.mux.HandleFunc("GET "+client.PathNames, withoutBody(s.names))
 	s.handlePeers()
 	s.handlePolicies()
+	s.handleHAVIPs()
 	s.handleEvents()
 	s.mux.HandleFunc("POST "+client.PathGC, withBody(s.gc))
 	return s

@@ -102,6 +102,11 @@ func (k *Kernel) Evict(kernel.Tenure, kernel.Pod) error { return nil }
 
 func (k *Kernel) Announce(kernel.Pod, string, heddle.MAC, []netip.Prefix) error { return nil }
 
+// HearAnnouncements fails: no packet passes here.
+func (k *Kernel) HearAnnouncements(string, []netip.Addr) (kernel.Announcements, error) {
+	return nil, errors.ErrUnsupported
+}
+
 // OpenWire fails: no packet passes here.
 func (k *Kernel) OpenWire(kernel.Pod, string) (kernel.Wire, error) { return nil, errors.ErrUnsupported }
 

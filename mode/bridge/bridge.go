@@ -50,6 +50,9 @@ func (Mode) WiresTAPs() bool { return true }
 // GuardsPorts is true: all that a container sends and receives passes its port.
 func (Mode) GuardsPorts() bool { return true }
 
+// HoldsHAVIPs is true: what is sent to an address passes the bridge, which knows who holds it.
+func (Mode) HoldsHAVIPs() bool { return true }
+
 // Check refuses networks without a subnet, and unknown options.
 func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	if len(n.Subnets) == 0 {

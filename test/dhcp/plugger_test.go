@@ -74,7 +74,7 @@ func openMachine(h agent.Hooks) (m agent.Machine, err error) {
 	}
 	k.Tripwire, k.Wanted, k.GivenAway, k.Lost = h.Tripwire, h.Wanted, h.GivenAway, h.Lost
 	others, err := coexist.Open()
-	return agent.Machine{PlanApplier: k, Namespaces: k, LinkEnds: k, HostReader: k, NICs: permanentNICs{k}, LostNICs: k, LAN: k, Connections: k, FastPath: k, Watcher: k,
+	return agent.Machine{PlanApplier: k, Namespaces: k, LinkEnds: k, HostReader: k, NICs: permanentNICs{k}, LostNICs: k, LAN: k, Connections: k, FastPath: k, Watcher: k, Listener: k,
 		Firewalls: others, Listen: func(heddle.PortMapping) error { return nil }, Close: k.Close}, err
 }
 

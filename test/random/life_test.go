@@ -113,7 +113,7 @@ func (w *world) begin(killedAfter int) error {
 	open := func(h agent.Hooks) (agent.Machine, error) {
 		k := w.host.Open()
 		k.Tripwire, k.Wanted = h.Tripwire, h.Wanted
-		return agent.Machine{PlanApplier: k, Namespaces: k, LinkEnds: k, HostReader: k, NICs: k, LostNICs: k, LAN: k, Connections: k, FastPath: k, Watcher: k,
+		return agent.Machine{PlanApplier: k, Namespaces: k, LinkEnds: k, HostReader: k, NICs: k, LostNICs: k, LAN: k, Connections: k, FastPath: k, Watcher: k, Listener: k,
 			Firewalls: fake.Gates{}, Listen: func(heddle.PortMapping) error { return nil }, Close: k.Close}, nil
 	}
 	a, err := agent.New(agent.Options{StateDir: filepath.Join(w.dir, "state"), RunDir: filepath.Join(w.dir, "run"), Root: w.dir,

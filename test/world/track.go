@@ -35,11 +35,7 @@ func (n Netns) Tracked(t testing.TB, from, to netip.Addr) (all []string) {
 // ForgetFlows empties the namespace's connection tracking.
 func (n Netns) ForgetFlows(t testing.TB) {
 	t.Helper()
-	if err := n.forgetFlows(); err != nil {
+	if err := n.Do(func() error { return netlink.ConntrackTableFlush(netlink.ConntrackTable) }); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func (n Netns) forgetFlows() error {
-	return n.Do(func() error { return netlink.ConntrackTableFlush(netlink.ConntrackTable) })
 }

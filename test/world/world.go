@@ -52,9 +52,6 @@ func New(t testing.TB, options ...func(*agent.Options)) *World {
 	cell.Need(t)
 	w := &World{Host: Netns{Name: "host"}, Outside: NewNetns(t, "outside")}
 	w.Host.setUp(t)
-	// Connections of former worlds would last for days, and an agent whose host tracks any lists all of them
-	// at each detach. Where none can be tracked there is nothing to forget.
-	w.Host.forgetFlows()
 	w.wire(t)
 	w.options = agent.Options{Name: "host", StateDir: t.TempDir(), RunDir: t.TempDir(),
 		Modes: mode.All(), Root: t.TempDir(), Untried: true,
@@ -127,6 +124,10 @@ func (w *World) end(t testing.TB) {
 	var errs []error
 	for _, e := range w.Endpoints() {
 		_, err := w.Detach(context.Background(), e.ID)
+		errs = append(errs, err)
+	}
+	for _, h := range w.HAVIPs() {
+		_, err := w.DeleteHAVIP(h.Name, false)
 		errs = append(errs, err)
 	}
 	for _, n := range w.Networks() {
