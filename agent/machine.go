@@ -89,7 +89,7 @@ type FastPath interface {
 
 // PacketLogger tells of packets that rules have logged.
 type PacketLogger interface {
-	LogPackets(group uint16, size int, tell func(kernel.LoggedPacket)) (*kernel.PacketLog, error)
+	LogPackets(group uint16, size int, tell func(kernel.LoggedPacket), ended func(error)) (*kernel.PacketLog, error)
 }
 
 // Watcher reports changes that somebody else has made.

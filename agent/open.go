@@ -36,7 +36,7 @@ func (a *Agent) open() (err error) {
 		return err
 	}
 	a.policies = &policies{kernel: a.kernel, log: a.log, trip: a.trip, ledger: a.ledger, networks: a.networks, records: a.records,
-		wanted: a.wanted, problems: a.problems, refused: &refused{kernel: a.kernel, log: events.NewLog()}}
+		wanted: a.wanted, problems: a.problems, refused: &refused{kernel: a.kernel, try: a.trials.tryPacketLog, log: events.NewLog(), again: a.compareSoon}}
 	a.havips = &havips{kernel: a.kernel, listener: a.kernel, log: a.log, trip: a.trip, ledger: a.ledger, networks: a.networks, records: a.records,
 		policies: a.policies, wanted: a.wanted, problems: a.problems, background: &a.finished, ears: map[string]*ear{}, stop: make(chan struct{})}
 	a.policies.havips = a.havips
@@ -142,7 +142,7 @@ func (a *Agent) Close() error {
 	a.finished.Wait()
 	var errs []error
 	if a.policies != nil {
-		errs = append(errs, a.policies.refused.close())
+		errs = append(errs, a.policies.close())
 	}
 	if a.peerPaths != nil {
 		a.peerPaths.Close()

@@ -13,12 +13,9 @@ import (
 // apply makes what the policies need that is new, groups before the chains that use them and those before the ports that are led there,
 // and then removes what they need no more, in the reverse order. After an error all is as before.
 func (p *policies) apply(next policy.Policies, members []policy.Member) error {
-	old, guard := p.guard, next.Compile(members)
+	old, guard := p.guard, next.Compile(members, p.refused.able)
 	was := p.refused.view.Load()
 	p.refused.set(next, members) // before anything is refused by the new rules
-	if len(next) > 0 {
-		p.listen()
-	}
 	p.wanted.add(guard.All())
 	for i, part := range guard.Parts() {
 		add, _ := heddle.Delta(old.Parts()[i], part)
@@ -61,14 +58,14 @@ func (p *policies) undo(failed, old policy.Guard) error {
 func (p *policies) restore(list policy.Policies) {
 	p.updating.Lock()
 	defer p.updating.Unlock()
+	if len(list) > 0 {
+		p.listen() // before anything is refused
+	}
 	members := p.members()
-	guard := list.Compile(members)
+	guard := list.Compile(members, p.refused.able)
 	p.wanted.add(guard.All())
 	p.set(list, guard)
 	p.refused.set(list, members)
-	if len(list) > 0 {
-		p.listen()
-	}
 	for _, part := range guard.Parts() {
 		if part.Empty() {
 			continue

@@ -42,7 +42,9 @@ const (
 	Down     Action = "down"
 	Began    Action = "began"
 	Ended    Action = "ended"
-	Refused  Action = "refused"
+	// Refused is that of a flow; Missed is that of refused packets which the log lacks.
+	Refused Action = "refused"
+	Missed  Action = "missed"
 )
 
 // Event is one thing that happened.
@@ -60,6 +62,8 @@ type Event struct {
 	Detail  string            `json:"detail,omitempty"`
 	// Flow is what was refused, for an event of that kind; the object is the endpoint whose port refused it.
 	Flow *heddle.Flow `json:"flow,omitempty"`
+	// Missed is how many packets the log lacks, if that is known; the detail says why.
+	Missed uint32 `json:"missed,omitempty"`
 }
 
 // The keys by which events are filtered.
@@ -106,9 +110,9 @@ func (e Event) matchesFlow(f heddle.Filter) bool {
 	return isOf && f.Has(keyDirection, flow.Direction) && f.Has(keyEndpoint, e.Object) && f.Has(keyProtocol, flow.Protocol)
 }
 
-// Matches reports whether the event passes a filter.
+// Matches reports whether the event passes a filter. What is missed might have passed any.
 func (e Event) Matches(f heddle.Filter) bool {
-	return f.Has(keyKind, string(e.Kind)) && f.Has(keyNetwork, e.Network) && f.HasLabels(e.Labels) && e.matchesFlow(f)
+	return e.Action == Missed || f.Has(keyKind, string(e.Kind)) && f.Has(keyNetwork, e.Network) && f.HasLabels(e.Labels) && e.matchesFlow(f)
 }
 
 // maxDetail bounds the detail of an event, in bytes.

@@ -28,18 +28,20 @@ const (
 	GroupPrefix = "group"
 )
 
-// Policed is the part of the firewall that every port with a policy needs: counters, sets and maps, and the chains that use them.
-func Policed() (holders, chains []heddle.Firewall) {
+// Policed is the part of the firewall that every port with a policy needs: counters, sets and maps, and the chains that use them. Told says
+// that the kernel tells of what is refused.
+func Policed(told bool) (holders, chains []heddle.Firewall) {
+	senders, ends := refused(told)
 	holders = append([]heddle.Firewall{{Family: "bridge", Kind: "table"}, {Family: "inet", Kind: "table"}}, counters("bridge", "denied", "untracked")...)
 	holders = append(holders, counters("inet", "denied")...)
 	holders = append(holders, sets("bridge", "addrs4", "addrs6", SetGuests4, SetGuests6, SetPolicedOut, SetPolicedIn)...)
-	holders = append(holders, refusedSets()...)
+	holders = append(holders, senders...)
 	for _, way := range []string{"out", "in"} {
 		for _, v := range versions {
 			holders = append(holders, v.flowSets(way)...)
 		}
 	}
-	chains = append(chains, refusedChain("out"), refusedChain("in"), passChain("out"), passChain("in"), flowChain("out"), flowChain("in"), knownChain("out"), knownChain("in"),
+	chains = append(ends, passChain("out"), passChain("in"), flowChain("out"), flowChain("in"), knownChain("out"), knownChain("in"),
 		chain("bridge", "policy-out", "type filter hook prerouting priority -299; policy accept;", "iifname vmap @"+SetPolicedOut),
 		chain("bridge", "policy-in", "type filter hook postrouting priority 0; policy accept;", "oifname vmap @"+SetPolicedIn),
 		// Neighbour discovery passes the ports without a rule (known-out), since it stays on its link. Linux routes it all the same if

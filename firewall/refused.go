@@ -6,7 +6,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// What the rules of policies refuse goes to the chain refused-out or refused-in, which tells the agent of it and drops it. What is told
+// What the rules of policies refuse goes to the chain refused-out or refused-in, which tells the agent of it, if the kernel can, and drops it. What is told
 // is limited for each sender, so that nobody's flood hides what is refused to others: by the port that the packet came from, or by the
 // port that it goes to and the sender's MAC address, which another guard keeps true for containers and which is the host's for all that it
 // routes. A second limit, for all together, bounds what the agent has to do.
@@ -27,21 +27,22 @@ const (
 // Refuse is the end of a rule of policies that refuses a packet; way is out or in.
 func Refuse(way string) string { return "goto refused-" + way }
 
-// refusedSets are the sets of the senders who are refused something.
-func refusedSets() []heddle.Firewall {
-	set := func(way, key string) heddle.Firewall {
-		return heddle.Firewall{Family: "bridge", Kind: "set", Name: "refused-" + way,
-			Spec: fmt.Sprintf("typeof %s; flags dynamic,timeout; size %d; timeout %ds; %s;", key, maxSenders, senderTime, flowsGC)}
-	}
-	return []heddle.Firewall{set("out", "iifname"), set("in", "oifname . ether saddr")}
+// RefusedTold is what a kernel takes that can tell of what is refused: it needs nft_log and nfnetlink_log.
+func RefusedTold() []heddle.Firewall {
+	holders, chains := refused(true)
+	return append(append([]heddle.Firewall{{Family: "bridge", Kind: "table"}}, counters("bridge", "denied")...), append(holders, chains...)...)
 }
 
-func refusedChain(way string) heddle.Firewall {
-	sender, prefix := "iifname", RefusedOut
-	if way == "in" {
-		sender, prefix = "oifname . ether saddr", RefusedIn
+// refused are the chains for what is refused, and the sets of the senders of what is told.
+func refused(told bool) (senders, chains []heddle.Firewall) {
+	for _, w := range []struct{ way, sender, prefix string }{{"out", "iifname", RefusedOut}, {"in", "oifname . ether saddr", RefusedIn}} {
+		name, rules := "refused-"+w.way, []string{Drop("denied")}
+		if told {
+			senders = append(senders, heddle.Firewall{Family: "bridge", Kind: "set", Name: name,
+				Spec: fmt.Sprintf("typeof %s; flags dynamic,timeout; size %d; timeout %ds; %s;", w.sender, maxSenders, senderTime, flowsGC)})
+			rules = append([]string{fmt.Sprintf(`update @%s { %s %s } %s log prefix "%s" group %d snaplen %d`, name, w.sender, perSender, perHost, w.prefix, RefusedGroup, RefusedBytes)}, rules...)
+		}
+		chains = append(chains, chain("bridge", name, "", rules...))
 	}
-	return chain("bridge", "refused-"+way, "",
-		fmt.Sprintf(`update @refused-%s { %s %s } %s log prefix "%s" group %d snaplen %d`, way, sender, perSender, perHost, prefix, RefusedGroup, RefusedBytes),
-		Drop("denied"))
+	return senders, chains
 }

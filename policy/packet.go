@@ -16,6 +16,7 @@ const etherIPv4, etherIPv6 = 0x0800, 0x86dd
 // Why the rules for all ports drop a packet before a policy is asked (package firewall, known-out and known-in).
 const (
 	notIP       = "it is neither IP nor ARP"
+	cutShort    = "its header is cut short"
 	odd         = "behind IP options or further IPv6 headers no rule finds the ports"
 	laterPiece  = "it is the rest of a datagram whose first piece did not pass"
 	strayError  = "it is an error about no packet of a known flow"
@@ -66,6 +67,9 @@ func readPacket(ether uint16, b []byte) (p packet) {
 		}
 	default:
 		p.flow.Protocol, p.dropped = fmt.Sprintf("%#04x", ether), notIP
+		if ether == etherIPv4 || ether == etherIPv6 {
+			p.dropped = cutShort
+		}
 		return p
 	}
 	p.flow.Src, p.flow.Dst = p.conn.Src, p.conn.Dst

@@ -53,8 +53,15 @@ come. Policies are of mode bridge. In a VPC of the hypervisor, give --vpc.`,
 	return cmd
 }
 
-// flowLine is a flow for people.
+// flowLine is a flow for people, or what is not shown.
 func (s *session) flowLine(w io.Writer, e events.Event) error {
+	if e.Action == events.Missed {
+		what := ""
+		if e.Missed > 0 {
+			what = heddle.Count(uint64(e.Missed), "refused packet") + " not shown: "
+		}
+		return printLine(w, "%s  %s%s\n", formatTime(e.Time), what, e.Detail)
+	}
 	more := []string{"network " + e.Network}
 	if len(e.Labels) > 0 {
 		more = append(more, "labels "+heddle.LabelText(e.Labels))

@@ -32,7 +32,7 @@ func (k *Kernel) HostRoutes() (all []netip.Prefix, err error) {
 }
 
 // LogPackets returns a log without packets.
-func (k *Kernel) LogPackets(uint16, int, func(kernel.LoggedPacket)) (*kernel.PacketLog, error) {
+func (k *Kernel) LogPackets(uint16, int, func(kernel.LoggedPacket), func(error)) (*kernel.PacketLog, error) {
 	return &kernel.PacketLog{}, nil
 }
 

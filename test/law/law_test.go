@@ -104,7 +104,7 @@ var rules = []rule{
 	{"nic/remote", []string{module, module + "/nic"}, "a program that asks for NICs must not contain what plugs them"},
 	{"nic/service", []string{module, module + "/door/wire", module + "/durable", module + "/nic", module + "/yamlfile", "golang.org/x/net", "golang.org/x/time"},
 		"the service is given agent and machines as interfaces"},
-	{"trial", []string{module, module + "/kernel", module + "/mode/parts", module + "/path"}, "a trial uses a mode on a throw-away host: agent and doctor need it, and it needs neither"},
+	{"trial", []string{module, module + "/firewall", module + "/kernel", module + "/mode/parts", module + "/path"}, "a trial uses a mode on a throw-away host: agent and doctor need it, and it needs neither"},
 	{"mode", []string{module, module + "/firewall", module + "/mode", module + "/path"}, "the list of the modes is for the programs, which pass it to agent and doctor"},
 	{"mode/*", []string{module, module + "/firewall", module + "/mode/parts", module + "/path"}, "modes are pure, so that their plans can be printed, compared and tested without root"},
 	{"mode/parts", []string{module, module + "/firewall"}, "what modes have in common knows none of them"},
