@@ -10,7 +10,6 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/dhcp"
-	"github.com/heddle-network/heddle/events"
 )
 
 func (a *Agent) open() (err error) {
@@ -36,7 +35,7 @@ func (a *Agent) open() (err error) {
 		return err
 	}
 	a.policies = &policies{kernel: a.kernel, log: a.log, trip: a.trip, ledger: a.ledger, networks: a.networks, records: a.records,
-		wanted: a.wanted, problems: a.problems, refused: &refused{kernel: a.kernel, try: a.trials.tryPacketLog, log: events.NewLog(), again: a.compareSoon}}
+		wanted: a.wanted, problems: a.problems, refused: newRefused(a.kernel, a.trials.tryPacketLog, a.compareSoon)}
 	a.havips = &havips{kernel: a.kernel, listener: a.kernel, log: a.log, trip: a.trip, ledger: a.ledger, networks: a.networks, records: a.records,
 		policies: a.policies, wanted: a.wanted, problems: a.problems, background: &a.finished, ears: map[string]*ear{}, stop: make(chan struct{})}
 	a.policies.havips = a.havips

@@ -30,6 +30,12 @@ type refused struct {
 	packets      *kernel.PacketLog
 }
 
+func newRefused(k PacketLogger, try func() error, again chan struct{}) *refused {
+	r := &refused{kernel: k, try: try, log: events.NewLog(), again: again}
+	r.view.Store(&enforced{})
+	return r
+}
+
 // enforced is what the firewall was made for.
 type enforced struct {
 	list    policy.Policies
@@ -60,7 +66,7 @@ func (p *policies) hear() error {
 
 // listen begins to listen. Without a log, policies are enforced all the same.
 func (p *policies) listen() error {
-	err := p.refused.listen()
+	err := p.refused.begin()
 	if err != nil {
 		if p.refused.isWrong(heddle.SentenceOf(err)) {
 			p.log.Warn("what policies refuse is not seen", "error", heddle.SentenceOf(err))
@@ -90,8 +96,8 @@ func (p *policies) close() error {
 	return p.refused.stop()
 }
 
-// listen begins to listen, if that is not so yet or has ended.
-func (r *refused) listen() (err error) {
+// begin begins to listen, if that is not so yet or has ended.
+func (r *refused) begin() (err error) {
 	if r.closed || r.packets != nil && r.packets.Err() == nil {
 		return nil
 	}
@@ -139,8 +145,8 @@ func (r *refused) tell(p kernel.LoggedPacket) {
 	}
 	v := r.view.Load()
 	m, known := v.ports[port]
-	if !known {
-		return // it has gone
+	if !known || p.Prefix != firewall.RefusedOut && p.Prefix != firewall.RefusedIn {
+		return // the port has gone, or somebody else's rule has told of the packet
 	}
 	f := v.list.Refused(v.members, m, direction, p.Ether, p.Data)
 	r.log.Add(events.Event{Kind: events.Flow, Action: events.Refused, Object: m.ID.String(), Network: m.Network, Labels: m.Labels, Flow: &f})

@@ -12,14 +12,15 @@ import (
 
 // TestMissed: of packets that came too fast their number is told, before the one that says so, and to every filter.
 func TestMissed(t *testing.T) {
-	r := &refused{log: events.NewLog(), again: make(chan struct{}, 1)}
+	r := newRefused(nil, nil, make(chan struct{}, 1))
+	r.tell(kernel.LoggedPacket{To: "hp1", Prefix: firewall.RefusedIn}) // of an earlier agent's rules
 	r.set(policy.Policies{}, []policy.Member{{Port: "hp1", Network: "net"}})
 	w, err := r.log.Watch("")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range []kernel.LoggedPacket{{From: "hp1"}, {From: "hp1", Lost: 12}, {From: "gone", Lost: 3}} {
-		p.Prefix = firewall.RefusedOut
+	const out = firewall.RefusedOut
+	for _, p := range []kernel.LoggedPacket{{Prefix: out, From: "hp1"}, {Prefix: "another's", From: "hp1", To: "hp1"}, {Prefix: out, From: "hp1", Lost: 12}, {Prefix: out, From: "gone", Lost: 3}} {
 		r.tell(p)
 	}
 	r.ended(errors.New("why"))

@@ -58,14 +58,14 @@ func (p *policies) undo(failed, old policy.Guard) error {
 func (p *policies) restore(list policy.Policies) {
 	p.updating.Lock()
 	defer p.updating.Unlock()
-	if len(list) > 0 {
-		p.listen() // before anything is refused
-	}
 	members := p.members()
+	p.refused.set(list, members)
+	if len(list) > 0 {
+		p.listen() // to an earlier agent's rules, too
+	}
 	guard := list.Compile(members, p.refused.able)
 	p.wanted.add(guard.All())
 	p.set(list, guard)
-	p.refused.set(list, members)
 	for _, part := range guard.Parts() {
 		if part.Empty() {
 			continue

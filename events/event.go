@@ -122,7 +122,10 @@ const maxDetail = 1024
 func (e Event) size() int {
 	n := 256 + len(e.Object) + len(e.Network) + len(e.Detail)
 	if e.Flow != nil {
-		n += 512
+		n += 256 + len(e.Flow.Why)
+		for _, p := range e.Flow.Policies {
+			n += 16 + len(p)
+		}
 	}
 	for k, v := range e.Labels {
 		n += 64 + len(k) + len(v)
