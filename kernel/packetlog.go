@@ -76,14 +76,16 @@ func (l *PacketLog) tell(k *Kernel, a nflog.Attribute, tell func(LoggedPacket)) 
 	switch {
 	case l.closed:
 		return 1
-	case a.Prefix == nil || a.Payload == nil || a.HwProtocol == nil || a.Seq == nil:
+	case a.Prefix == nil || a.Payload == nil || a.HwProtocol == nil:
 		return 0 // it is no packet
 	}
-	p := LoggedPacket{Prefix: *a.Prefix, From: k.portAt(a.PhysInDev), To: k.portAt(a.PhysOutDev), Ether: *a.HwProtocol, Data: *a.Payload, Lost: *a.Seq - l.next}
+	p := LoggedPacket{Prefix: *a.Prefix, From: k.portAt(a.PhysInDev), To: k.portAt(a.PhysOutDev), Ether: *a.HwProtocol, Data: *a.Payload}
 	if a.VLAN != nil { // the kernel has taken the first tag off, which rules see
 		p.Ether = binary.BigEndian.Uint16(binary.NativeEndian.AppendUint16(nil, a.VLAN.Proto)) // which the library takes for one in the host's byte order
 	}
-	l.next = *a.Seq + 1
+	if a.Seq != nil { // the first ones may come before the kernel is asked to count
+		p.Lost, l.next = *a.Seq-l.next, *a.Seq+1
+	}
 	tell(p)
 	return 0
 }
