@@ -31,7 +31,7 @@ type (
 	atPlugs           [5]struct{}  // a NIC, by its token, that a provider plugs in or takes out
 	atNetworkLock     [6]struct{}  // a network, by ID, while the kernel makes, changes, repairs or removes it
 	atHostPathsUpdate [7]struct{}  // the paths to other hosts are made, repaired or removed
-	atPolicies        [8]struct{}  // what the firewall has for policies is brought in line with them, and with the endpoints
+	atPolicies        [8]struct{}  // what the firewall has for policies is brought in line with them, and with the endpoints; what they refuse begins and ends to be heard
 	atHAVIPs          [9]struct{}  // what the kernel has for HAVIPs is brought in line with them, with the endpoints and with who holds them
 	atLinks           [10]struct{} // a link, by name, that several endpoints or networks want
 	atHolds           [11]struct{} // the file of a namespace with a NIC, and what managers are told of a NIC

@@ -87,6 +87,11 @@ type FastPath interface {
 	SwitchOffFastPath() error
 }
 
+// PacketLogger tells of packets that rules have logged.
+type PacketLogger interface {
+	LogPackets(group uint16, size int, tell func(kernel.LoggedPacket), ended func(error)) (*kernel.PacketLog, error)
+}
+
 // Watcher reports changes that somebody else has made.
 type Watcher interface {
 	Watch(context.Context) (<-chan kernel.Change, error)
@@ -116,6 +121,7 @@ type Machine struct {
 	LAN
 	Connections
 	FastPath
+	PacketLogger
 	Watcher
 	Listener
 	Firewalls Firewalls
@@ -139,7 +145,7 @@ func openMachine(h Hooks) (m Machine, err error) {
 		return m, err
 	}
 	k.Tripwire, k.Wanted, k.GivenAway, k.Lost = h.Tripwire, h.Wanted, h.GivenAway, h.Lost
-	m = Machine{k, k, k, k, k, k, k, k, k, k, k, nil, portFree, k.Close}
+	m = Machine{k, k, k, k, k, k, k, k, k, k, k, k, nil, portFree, k.Close}
 	others, err := coexist.Open()
 	if err == nil {
 		m.Firewalls = others

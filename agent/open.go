@@ -35,7 +35,7 @@ func (a *Agent) open() (err error) {
 		return err
 	}
 	a.policies = &policies{kernel: a.kernel, log: a.log, trip: a.trip, ledger: a.ledger, networks: a.networks, records: a.records,
-		wanted: a.wanted, problems: a.problems}
+		wanted: a.wanted, problems: a.problems, refused: newRefused(a.kernel, a.trials.tryPacketLog, a.compareSoon)}
 	a.havips = &havips{kernel: a.kernel, listener: a.kernel, log: a.log, trip: a.trip, ledger: a.ledger, networks: a.networks, records: a.records,
 		policies: a.policies, wanted: a.wanted, problems: a.problems, background: &a.finished, ears: map[string]*ear{}, stop: make(chan struct{})}
 	a.policies.havips = a.havips
@@ -140,6 +140,9 @@ func (a *Agent) Close() error {
 	a.removals.startAll()
 	a.finished.Wait()
 	var errs []error
+	if a.policies != nil {
+		errs = append(errs, a.policies.close())
+	}
 	if a.peerPaths != nil {
 		a.peerPaths.Close()
 	}

@@ -23,6 +23,7 @@ type policies struct {
 	records  *records
 	wanted   *wantedObjects
 	problems *problems
+	refused  *refused
 	havips   *havips
 
 	// unsettled says that something has failed, and that the patrol has to try it again.
@@ -125,6 +126,9 @@ func (p *policies) replace(c policyChange) error {
 	if err != nil || next == nil {
 		return err
 	}
+	if len(next) > 0 {
+		p.listen() // before anything is refused
+	}
 	if err := p.trip.step("ledger policies"); err != nil {
 		return err
 	}
@@ -185,6 +189,9 @@ func (p *policies) problem() error {
 	p.removeGone()
 	if len(p.all()) == 0 {
 		return p.goneErr
+	}
+	if p.refused.able {
+		p.listen() // anew, if it has ended
 	}
 	return errors.Join(p.doneErr, p.goneErr, p.unguarded(p.members()))
 }

@@ -54,5 +54,6 @@ func (p *policies) commands(c policyChange) (policy.Policies, []string, error) {
 	if err != nil || next == nil {
 		return nil, nil, err
 	}
-	return next, commands.Change(p.guard.All(), next.Compile(members).All(), p.wanted.byOthers), nil
+	told := p.refused.able || len(p.all()) == 0 && p.refused.try() == nil // as the first policy would find out
+	return next, commands.Change(p.guard.All(), next.Compile(members, told).All(), p.wanted.byOthers), nil
 }

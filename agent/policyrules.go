@@ -13,7 +13,9 @@ import (
 // apply makes what the policies need that is new, groups before the chains that use them and those before the ports that are led there,
 // and then removes what they need no more, in the reverse order. After an error all is as before.
 func (p *policies) apply(next policy.Policies, members []policy.Member) error {
-	old, guard := p.guard, next.Compile(members)
+	old, guard := p.guard, next.Compile(members, p.refused.able)
+	was := p.refused.view.Load()
+	p.refused.set(next, members) // before anything is refused by the new rules
 	p.wanted.add(guard.All())
 	for i, part := range guard.Parts() {
 		add, _ := heddle.Delta(old.Parts()[i], part)
@@ -22,6 +24,7 @@ func (p *policies) apply(next policy.Policies, members []policy.Member) error {
 		}
 		if _, err := p.kernel.Apply(heddle.Plan{Host: add}, nil); err != nil {
 			p.wanted.drop(guard.All())
+			p.refused.view.Store(was)
 			return errors.Join(err, p.undo(guard, old))
 		}
 	}
@@ -55,7 +58,12 @@ func (p *policies) undo(failed, old policy.Guard) error {
 func (p *policies) restore(list policy.Policies) {
 	p.updating.Lock()
 	defer p.updating.Unlock()
-	guard := list.Compile(p.members())
+	members := p.members()
+	p.refused.set(list, members)
+	if len(list) > 0 {
+		p.listen() // to an earlier agent's rules, too
+	}
+	guard := list.Compile(members, p.refused.able)
 	p.wanted.add(guard.All())
 	p.set(list, guard)
 	for _, part := range guard.Parts() {

@@ -17,6 +17,7 @@ func (a *Agent) Status() heddle.Status {
 	s := heddle.Status{Host: host.Name, Version: heddle.Version, Kernel: host.Kernel, BootID: host.BootID,
 		UpSeconds: int64(time.Since(a.started).Seconds()), Ready: a.ready.Load(), Repairs: a.repairer.repaired.Load()}
 	s.Parts = append(s.Parts, a.agentPart(), a.ledgerPart(), a.firewallPart(&s), a.problems.repairPart(append(a.defaults.told(), a.leaselessNow()...)))
+	s.Parts = append(s.Parts, a.policies.refusedParts()...)
 	s.Parts = append(s.Parts, a.fastPart(&s)...)
 	s.Parts = append(s.Parts, a.clusterParts()...)
 	s.Parts = append(s.Parts, a.namesPart())

@@ -76,6 +76,14 @@ func (t *trials) try(m heddle.Mode, c trial.Case) error {
 	return err
 }
 
+// tryPacketLog tries what tells of refused packets, unless all is known to work.
+func (t *trials) tryPacketLog() error {
+	if t.untried {
+		return nil
+	}
+	return trial.PacketLog()
+}
+
 // knownToWork reports whether a mode is known to work.
 func (t *trials) knownToWork(c trial.Case) bool {
 	t.mu.RLock()

@@ -10,6 +10,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/firewall"
 	"github.com/heddle-network/heddle/kernel"
+	"github.com/heddle-network/heddle/trial"
 )
 
 func kernelChecks() []Check {
@@ -32,6 +33,10 @@ func kernelChecks() []Check {
 			Looks: "the table bridge heddle, made in a throw-away namespace",
 			Why:   "On bridge networks it keeps containers from forging MAC addresses, ARP and neighbour messages.", Remedy: "modprobe -a nf_tables nft_meta_bridge",
 			look: lookTable("bridge", func(heddle.Firewall) bool { return true })},
+		{ID: "nft-log", Title: "nf_tables tells the agent what policies refuse", Wrong: "nf_tables does not tell the agent what policies refuse", Severity: Warn,
+			Looks: "the sets and chains for refused packets, made in a throw-away namespace",
+			Why:   "'heddle flows' has nothing to show then. Policies are enforced all the same.", Remedy: "modprobe -a nft_log nfnetlink_log",
+			look: lookPacketLog},
 		{ID: "legacy-program", Title: "Legacy iptables in use can be read", Wrong: "Legacy iptables are in use and cannot be read", Severity: Warn,
 			Looks: "/proc/net/ip_tables_names and ip6_tables_names; iptables-legacy and ip6tables-legacy by PATH",
 			Why:   "Rules in the legacy tables are invisible to nft. Where they drop what is forwarded, the agent needs the program to let its own traffic pass.", Remedy: "apt-get install iptables",
@@ -81,6 +86,13 @@ func lookTable(family string, keep func(heddle.Firewall) bool) func(context.Cont
 		}
 		return fine("made, compared, removed")
 	}
+}
+
+func lookPacketLog(context.Context, *Host) Finding {
+	if err := trial.PacketLog(); err != nil {
+		return trouble([]string{err.Error()})
+	}
+	return fine("made, compared, removed")
 }
 
 func lookLegacyProgram(_ context.Context, h *Host) Finding {

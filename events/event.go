@@ -20,9 +20,11 @@ const (
 	Peer     Kind = "peer"
 	Path     Kind = "path"
 	Trouble  Kind = "trouble"
+	// Flow is that of a log of its own: what policies have refused.
+	Flow Kind = "flow"
 )
 
-// Kinds lists them.
+// Kinds lists those of what happens to the host's objects.
 func Kinds() []Kind { return []Kind{Network, Endpoint, Peer, Path, Trouble} }
 
 // Action is what happened to it.
@@ -40,6 +42,9 @@ const (
 	Down     Action = "down"
 	Began    Action = "began"
 	Ended    Action = "ended"
+	// Refused is that of a flow; Missed is that of refused packets which the log lacks.
+	Refused Action = "refused"
+	Missed  Action = "missed"
 )
 
 // Event is one thing that happened.
@@ -55,6 +60,10 @@ type Event struct {
 	Network string            `json:"network,omitempty"`
 	Labels  map[string]string `json:"labels,omitempty"`
 	Detail  string            `json:"detail,omitempty"`
+	// Flow is what was refused, for an event of that kind; the object is the endpoint whose port refused it.
+	Flow *heddle.Flow `json:"flow,omitempty"`
+	// Missed is how many packets the log lacks, if that is known; the detail says why.
+	Missed uint32 `json:"missed,omitempty"`
 }
 
 // The keys by which events are filtered.
@@ -78,9 +87,32 @@ func ParseFilter(words []string) (heddle.Filter, error) {
 	return f, nil
 }
 
-// Matches reports whether the event passes a filter.
+// The keys by which flows are filtered, besides network and label.
+const keyDirection, keyEndpoint, keyPolicy, keyProtocol = "direction", "endpoint", "policy", "protocol"
+
+// FlowKeys lists them all.
+func FlowKeys() []string {
+	return []string{keyDirection, keyEndpoint, keyNetwork, keyPolicy, keyProtocol, heddle.FilterLabel}
+}
+
+// ParseFlowFilter reads a filter of flows.
+func ParseFlowFilter(words []string) (heddle.Filter, error) {
+	return heddle.ParseFilter(words, FlowKeys()...)
+}
+
+// matchesFlow reports whether the flow passes a filter. A policy is that of the rule that decided, or one of those of which no rule fits.
+func (e Event) matchesFlow(f heddle.Filter) bool {
+	flow := e.Flow
+	if flow == nil {
+		return true
+	}
+	isOf := flow.Rule > 0 && f.Has(keyPolicy, flow.Policy) || flow.Rule == 0 && (len(f[keyPolicy]) == 0 || slices.ContainsFunc(flow.Policies, func(p string) bool { return f.Has(keyPolicy, p) }))
+	return isOf && f.Has(keyDirection, flow.Direction) && f.Has(keyEndpoint, e.Object) && f.Has(keyProtocol, flow.Protocol)
+}
+
+// Matches reports whether the event passes a filter. What is missed might have passed any.
 func (e Event) Matches(f heddle.Filter) bool {
-	return f.Has(keyKind, string(e.Kind)) && f.Has(keyNetwork, e.Network) && f.HasLabels(e.Labels)
+	return e.Action == Missed || f.Has(keyKind, string(e.Kind)) && f.Has(keyNetwork, e.Network) && f.HasLabels(e.Labels) && e.matchesFlow(f)
 }
 
 // maxDetail bounds the detail of an event, in bytes.
@@ -89,6 +121,12 @@ const maxDetail = 1024
 // size is about what an event takes in memory, in bytes.
 func (e Event) size() int {
 	n := 256 + len(e.Object) + len(e.Network) + len(e.Detail)
+	if e.Flow != nil {
+		n += 256 + len(e.Flow.Why)
+		for _, p := range e.Flow.Policies {
+			n += 16 + len(p)
+		}
+	}
 	for k, v := range e.Labels {
 		n += 64 + len(k) + len(v)
 	}

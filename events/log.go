@@ -101,7 +101,7 @@ func (l *Log) Watch(since string) (*Watcher, error) {
 	if l.watchers >= maxWatchers {
 		return nil, heddle.Errorf(heddle.WatchersFull, "watch events", "",
 			fmt.Sprintf("%d programs watch them, and no more may", maxWatchers),
-			"end another watcher ('heddle events', or what calls /v1/events)")
+			"end another watcher ('heddle events', 'heddle flows --follow', or what calls /v1/events or /v1/flows)")
 	}
 	l.watchers++
 	return &Watcher{l, next}, nil

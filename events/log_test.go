@@ -126,6 +126,13 @@ func TestBytes(t *testing.T) {
 	if l.bytes > maxBytes || len(got) < 10 || len(got) > maxEvents/4 || len(got[0].Detail) > maxDetail+3 {
 		t.Errorf("%d events of %d bytes", len(got), l.bytes)
 	}
+	flow := &heddle.Flow{Policies: strings.Fields(strings.Repeat("policy ", 1000)), Why: strings.Repeat("policy, ", 1000)}
+	for range maxEvents {
+		l.Add(Event{Kind: Flow, Flow: flow})
+	}
+	if got := all(t, l, SinceAll); len(got) < 10 || len(got) > maxBytes/(len(flow.Why)+1000*len("policy")) {
+		t.Errorf("%d flows", len(got))
+	}
 	add(l, maxEvents)
 	if got := all(t, l, SinceAll); len(got) != maxEvents || got[0].Detail != "" {
 		t.Errorf("%d events", len(got))

@@ -9,8 +9,8 @@ import (
 // The rules that are the same for all ports with a policy. A packet from such a port passes the hook prerouting, one to it the hook
 // postrouting; there the port's name leads to the chain of its policies:
 //
-//	prerouting:  @policed-out -> policed-HASH-out: jump known-out, rules of the policies (-> flow-out), drop
-//	postrouting: @policed-in  -> policed-HASH-in:  jump known-in,  rules of the policies (-> flow-in),  drop
+//	prerouting:  @policed-out -> policed-HASH-out: jump known-out, rules of the policies (-> flow-out), refused-out
+//	postrouting: @policed-in  -> policed-HASH-in:  jump known-in,  rules of the policies (-> flow-in),  refused-in
 //	forward (inet):              neighbour discovery that leaves its link: drop
 //
 // known-out and known-in let pass what is about a flow that was allowed. flow-out and flow-in note the flow of an allowed packet and
@@ -28,17 +28,20 @@ const (
 	GroupPrefix = "group"
 )
 
-// Policed is the part of the firewall that every port with a policy needs: counters, sets and maps, and the chains that use them.
-func Policed() (holders, chains []heddle.Firewall) {
+// Policed is the part of the firewall that every port with a policy needs: counters, sets and maps, and the chains that use them. Told says
+// that the kernel tells of what is refused.
+func Policed(told bool) (holders, chains []heddle.Firewall) {
+	senders, ends := refused(told)
 	holders = append([]heddle.Firewall{{Family: "bridge", Kind: "table"}, {Family: "inet", Kind: "table"}}, counters("bridge", "denied", "untracked")...)
 	holders = append(holders, counters("inet", "denied")...)
 	holders = append(holders, sets("bridge", "addrs4", "addrs6", SetGuests4, SetGuests6, SetPolicedOut, SetPolicedIn)...)
+	holders = append(holders, senders...)
 	for _, way := range []string{"out", "in"} {
 		for _, v := range versions {
 			holders = append(holders, v.flowSets(way)...)
 		}
 	}
-	chains = append(chains, passChain("out"), passChain("in"), flowChain("out"), flowChain("in"), knownChain("out"), knownChain("in"),
+	chains = append(ends, passChain("out"), passChain("in"), flowChain("out"), flowChain("in"), knownChain("out"), knownChain("in"),
 		chain("bridge", "policy-out", "type filter hook prerouting priority -299; policy accept;", "iifname vmap @"+SetPolicedOut),
 		chain("bridge", "policy-in", "type filter hook postrouting priority 0; policy accept;", "oifname vmap @"+SetPolicedIn),
 		// Neighbour discovery passes the ports without a rule (known-out), since it stays on its link. Linux routes it all the same if
@@ -68,20 +71,20 @@ func knownChain(way string) heddle.Firewall {
 	}
 	rules := []string{
 		"ether type arp accept",
-		"ether type != { ip, ip6 } " + Drop("denied"),
+		"ether type != { ip, ip6 } " + Refuse(way),
 		// RFC 4861: a hop limit of 255 proves that no router has passed it on. RFC 3810: 1, behind a hop-by-hop header.
 		"ip6 nexthdr 58 ip6 hoplimit 255 icmpv6 type { nd-router-solicit, nd-neighbor-solicit, nd-neighbor-advert } accept",
 		"ip6 nexthdr 0 ip6 hoplimit 1 ip6 daddr ff00::/8 icmpv6 type { mld-listener-query, mld-listener-report, mld-listener-done, mld2-listener-report } accept",
 		// Behind options and further headers the ports are not where the rules look for them.
-		"ether type ip ip hdrlength != 5 " + Drop("denied"),
-		"ip6 nexthdr { 0, 43, 51, 60, 135, 139, 140 } " + Drop("denied"),
-		"ip6 nexthdr 44 @nh,320,8 { 0, 43, 44, 51, 60, 135, 139, 140 } " + Drop("denied"),
+		"ether type ip ip hdrlength != 5 " + Refuse(way),
+		"ip6 nexthdr { 0, 43, 51, 60, 135, 139, 140 } " + Refuse(way),
+		"ip6 nexthdr 44 @nh,320,8 { 0, 43, 44, 51, 60, 135, 139, 140 } " + Refuse(way),
 		// A second piece that begins inside TCP's header could change it (RFC 3128).
-		"ip frag-off & 0x1fff == 1 " + Drop("denied"),
+		"ip frag-off & 0x1fff == 1 " + Refuse(way),
 		"ether type ip " + laterPiece4 + " " + versions[0].piece + " @piece-" + way + "4 accept",
-		laterPiece4 + " " + Drop("denied"),
+		laterPiece4 + " " + Refuse(way),
 		piece6 + " " + versions[1].piece + " @piece-" + way + "6 accept",
-		piece6 + " " + Drop("denied"),
+		piece6 + " " + Refuse(way),
 	}
 	for _, v := range versions {
 		rules = append(rules, v.ether+" "+fmt.Sprintf(own, v.ip)+" != @"+v.addrs+" return") // to a group of hosts, or not to the port at all
@@ -135,7 +138,7 @@ func (v version) errorRules(way string) (rules []string) {
 	if way == "in" {
 		rules = append(rules, plain+v.routers+v.ip+" saddr != @"+v.guests+" accept")
 	}
-	return append(rules, v.ether+" "+v.allErrors+" "+Drop("denied"))
+	return append(rules, v.ether+" "+v.allErrors+" "+Refuse(way))
 }
 
 // passChain accepts a packet. If it is the first piece of a datagram, the others may follow.

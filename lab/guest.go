@@ -20,7 +20,7 @@ var guestModules = strings.Fields(`
 	virtio_pci virtio_net virtiofs overlay af_packet
 	bridge veth vxlan tun macvlan ipvlan
 	nf_tables nft_ct nft_nat nft_masq nft_chain_nat nft_fib nft_fib_inet nft_fib_ipv4 nft_fib_ipv6
-	nft_reject_inet nft_limit nft_log nft_objref nft_compat nft_meta_bridge nf_conntrack nf_conntrack_bridge nf_conntrack_netlink
+	nft_reject_inet nft_limit nft_log nfnetlink_log nft_objref nft_compat nft_meta_bridge nf_conntrack nf_conntrack_bridge nf_conntrack_netlink
 	sch_ingress cls_bpf act_mirred sch_tbf`)
 
 // Where the guest prepares its root file system.

@@ -25,8 +25,9 @@ func (g Guard) All() heddle.State { return heddle.Append(heddle.Append(g.Groups,
 // Parts are the parts in that order.
 func (g Guard) Parts() []heddle.State { return []heddle.State{g.Groups, g.Chains, g.Ports} }
 
-// Compile computes what the firewall needs so that it decides as Decide does. Without an endpoint that a policy selects, it needs nothing.
-func (all Policies) Compile(members []Member) Guard {
+// Compile computes what the firewall needs so that it decides as Decide does. Without an endpoint that a policy selects, it needs nothing. Told
+// says that the kernel tells of what is refused.
+func (all Policies) Compile(members []Member, told bool) Guard {
 	c := compiler{all: all, members: members, chains: map[string]bool{}, groups: map[string]bool{}}
 	for _, m := range members {
 		if names := all.Selecting(m); len(names) > 0 && m.Port != "" {
@@ -36,7 +37,7 @@ func (all Policies) Compile(members []Member) Guard {
 	if len(c.guard.Ports.Elements) == 0 {
 		return Guard{}
 	}
-	holders, chains := firewall.Policed()
+	holders, chains := firewall.Policed(told)
 	c.guard.Groups.Firewall = append(holders, c.guard.Groups.Firewall...)
 	c.guard.Chains.Firewall = append(chains, c.guard.Chains.Firewall...)
 	for _, m := range members {
@@ -75,7 +76,7 @@ func (c *compiler) chain(name, way string, d Direction, closing []string) heddle
 	for _, r := range c.all.rulesFor(closing, d) {
 		verdict := "goto flow-" + way
 		if r.deny {
-			verdict = firewall.Drop("denied")
+			verdict = firewall.Refuse(way)
 		}
 		for _, match := range c.matches(r) {
 			rules = append(rules, match+verdict)
@@ -84,7 +85,7 @@ func (c *compiler) chain(name, way string, d Direction, closing []string) heddle
 	if len(closing) == 0 {
 		rules = append(rules, "goto flow-"+way)
 	} else {
-		rules = append(rules, firewall.Drop("denied"))
+		rules = append(rules, firewall.Refuse(way))
 	}
 	return heddle.Firewall{Family: "bridge", Kind: "chain", Name: name, Rules: rules}
 }

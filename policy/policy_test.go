@@ -135,8 +135,8 @@ func TestGroupIsOneRule(t *testing.T) {
 			Addrs: []netip.Addr{netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)})}})
 	}
 	p := Policy{Name: "p", Endpoints: Selector{Labels: map[string]string{"app": "web"}}, Rules: []Rule{{Direction: Ingress, Action: Allow, Peers: []Peer{{Endpoints: &Selector{Labels: map[string]string{"app": "web"}}}}}}}
-	g := Policies{"p": p}.Compile(members)
-	_, static := firewall.Policed()
+	g := Policies{"p": p}.Compile(members, true)
+	_, static := firewall.Policed(true)
 	if n := len(g.Chains.Firewall) - len(static); n != 2 {
 		t.Errorf("%d chains beside the static ones", n)
 	}
@@ -147,7 +147,7 @@ func TestGroupIsOneRule(t *testing.T) {
 		t.Errorf("%d ports, %d addresses", len(g.Ports.Elements), len(g.Groups.Elements))
 	}
 	p.Endpoints.Labels = map[string]string{"app": "db"}
-	if g := (Policies{"p": p}).Compile(members); len(g.All().Objects()) != 0 {
+	if g := (Policies{"p": p}).Compile(members, true); len(g.All().Objects()) != 0 {
 		t.Error("a policy that selects nobody needs something")
 	}
 }
@@ -163,7 +163,7 @@ func TestOrder(t *testing.T) {
 			}
 			all[p.Name] = p
 		}
-		one := all.Compile(members)
+		one := all.Compile(members, true)
 		for _, p := range all {
 			for _, r := range p.Rules {
 				slices.Reverse(r.Ports)
@@ -171,7 +171,7 @@ func TestOrder(t *testing.T) {
 			}
 			slices.Reverse(p.Endpoints.Names)
 		}
-		if two := all.Compile(members); fmt.Sprint(one.Chains) != fmt.Sprint(two.Chains) {
+		if two := all.Compile(members, true); fmt.Sprint(one.Chains) != fmt.Sprint(two.Chains) {
 			rt.Fatalf("got %v\nand %v", one.Chains, two.Chains)
 		}
 	})

@@ -49,6 +49,9 @@ var icmpTypes = map[string][2]int{
 // protocols are those that a rule may name.
 var protocols = []string{"tcp", "udp", "sctp", "icmp"}
 
+// Protocols are those that a rule may name.
+func Protocols() []string { return slices.Clone(protocols) }
+
 // rulesFor are the rules of the named policies for a direction, in the order in which they are asked. The policies were checked.
 func (all Policies) rulesFor(names []string, d Direction) []rule {
 	var rules []rule

@@ -37,7 +37,7 @@ func TestShared(t *testing.T) {
 		}
 	}
 	var sets []string
-	for _, e := range all.Compile(members).Groups.Elements {
+	for _, e := range all.Compile(members, true).Groups.Elements {
 		if e.Match[0] == shared.String() {
 			sets = append(sets, e.Set)
 		}

@@ -1,4 +1,4 @@
-// Package trial finds out whether a mode works on this kernel by using it. It makes the plans
+// Package trial finds out whether a mode, or the log of what is refused, works on this kernel by using it. It makes the plans
 // of a sample network and endpoint on a throw-away host, compares and removes them. It does not
 // trust version numbers, module lists or configuration files. A trial takes some tens of
 // milliseconds. A mode that spans hosts is tried between two hosts, with packets, which takes
@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/firewall"
 	"github.com/heddle-network/heddle/kernel"
 	"github.com/heddle-network/heddle/mode/parts"
 )
@@ -61,6 +62,16 @@ func Run(m heddle.Mode, c Case) error {
 		return err
 	}
 	return stage.Try(plans...)
+}
+
+// PacketLog tries what tells the agent of refused packets (firewall.RefusedTold), and returns the kernel's error.
+func PacketLog() error {
+	stage, err := kernel.NewStage()
+	if err != nil {
+		return err
+	}
+	defer stage.Close()
+	return stage.Try(heddle.Plan{Host: heddle.State{Firewall: firewall.RefusedTold()}})
 }
 
 func furnish(stage *kernel.Stage, s sample) error {

@@ -9,7 +9,7 @@ import (
 // its commands.
 var withoutDryRun = map[string]string{
 	"heddle audit": showsOnly, "heddle check": showsOnly, "heddle endpoint list": showsOnly, "heddle endpoint show": showsOnly,
-	"heddle events": showsOnly, "heddle explain": showsOnly, "heddle host authority": showsOnly, "heddle host list": showsOnly,
+	"heddle events": showsOnly, "heddle explain": showsOnly, "heddle flows": showsOnly, "heddle host authority": showsOnly, "heddle host list": showsOnly,
 	"heddle name *": showsOnly, "heddle network list": showsOnly, "heddle network show": showsOnly, "heddle path *": showsOnly,
 	"heddle peer *": showsOnly, "heddle status": showsOnly, "heddle lab list": showsOnly, "heddle version": showsOnly,
 	"heddle completion": showsOnly, "heddle doctor list": showsOnly,

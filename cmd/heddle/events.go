@@ -56,6 +56,11 @@ func (s *session) watchEvents(cmd *cobra.Command, q client.EventQuery) error {
 	if err != nil {
 		return err
 	}
+	return s.printStream(stream, s.eventLine)
+}
+
+// printStream prints the events of a stream to its end; line writes one for people.
+func (s *session) printStream(stream *client.EventStream, line func(io.Writer, events.Event) error) error {
 	defer stream.Close()
 	for {
 		e, err := stream.Next()
@@ -63,7 +68,7 @@ func (s *session) watchEvents(cmd *cobra.Command, q client.EventQuery) error {
 			return nil
 		}
 		if err == nil {
-			err = s.emitEvent(e)
+			err = s.emitEvent(e, line)
 		}
 		if err != nil {
 			return err
@@ -72,11 +77,11 @@ func (s *session) watchEvents(cmd *cobra.Command, q client.EventQuery) error {
 }
 
 // emitEvent writes an event on one line; in YAML, as a document of a stream.
-func (s *session) emitEvent(e events.Event) error {
+func (s *session) emitEvent(e events.Event, line func(io.Writer, events.Event) error) error {
 	body := map[string]events.Event{"event": e} // the event's kind must not be taken for the document's
 	switch s.format {
 	case formatTable, formatWide:
-		return s.eventLine(s.stdout, e)
+		return line(s.stdout, e)
 	case formatYAML:
 		if _, err := io.WriteString(s.stdout, "---\n"); err != nil {
 			return err

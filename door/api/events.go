@@ -22,20 +22,24 @@ const (
 	bookmarkAfter = 256
 )
 
-// handleEvents adds the stream of events.
+// handleEvents adds the streams of events and of flows.
 func (s *Server) handleEvents() {
-	s.mux.HandleFunc("GET "+client.PathEvents, func(w http.ResponseWriter, r *http.Request) {
-		if err := s.streamEvents(w, r); err != nil {
-			wire.Write(w, nil, err)
-		}
-	})
+	add := func(path string, log func() (*events.Log, error), filter func([]string) (heddle.Filter, error)) {
+		s.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
+			if err := s.streamEvents(w, r, log, filter); err != nil {
+				wire.Write(w, nil, err)
+			}
+		})
+	}
+	add(client.PathEvents, func() (*events.Log, error) { return s.agent.Events(), nil }, events.ParseFilter)
+	add(client.PathFlows, s.agent.Flows, events.ParseFlowFilter)
 }
 
-// streamEvents streams events until the caller disconnects or the server ends. It returns an
+// streamEvents streams the events of a log until the caller disconnects or the server ends. It returns an
 // error only before anything was sent.
-func (s *Server) streamEvents(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) streamEvents(w http.ResponseWriter, r *http.Request, of func() (*events.Log, error), parse func([]string) (heddle.Filter, error)) error {
 	q := r.URL.Query()
-	filter, err := events.ParseFilter(q[client.QueryFilter])
+	filter, err := parse(q[client.QueryFilter])
 	if err != nil {
 		return err
 	}
@@ -47,7 +51,11 @@ func (s *Server) streamEvents(w http.ResponseWriter, r *http.Request) error {
 	if since == "" && !follow {
 		since = events.SinceAll
 	}
-	watcher, err := s.agent.Events().Watch(since)
+	log, err := of()
+	if err != nil {
+		return err
+	}
+	watcher, err := log.Watch(since)
 	if err != nil {
 		return err
 	}

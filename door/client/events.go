@@ -17,6 +17,9 @@ import (
 // PathEvents is a stream of what happens: JSON, an EventLine a line.
 const PathEvents = "/v1/events"
 
+// PathFlows is such a stream of what policies have refused lately.
+const PathFlows = "/v1/flows"
+
 // The names in the query of PathEvents; lists take QueryFilter, too.
 const (
 	QuerySince  = "since"
@@ -59,6 +62,15 @@ type EventStream struct {
 
 // Events starts to watch. Everything that happens after it returns is in the stream.
 func (c *Client) Events(ctx context.Context, q EventQuery) (*EventStream, error) {
+	return c.stream(ctx, PathEvents, q)
+}
+
+// Flows starts to watch what policies refuse.
+func (c *Client) Flows(ctx context.Context, q EventQuery) (*EventStream, error) {
+	return c.stream(ctx, PathFlows, q)
+}
+
+func (c *Client) stream(ctx context.Context, path string, q EventQuery) (*EventStream, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	values := url.Values{QueryFilter: q.Filter}
 	if q.Since != "" {
@@ -70,7 +82,7 @@ func (c *Client) Events(ctx context.Context, q EventQuery) (*EventStream, error)
 	// A stream has no time limit, only its beginning has.
 	long := &http.Client{Transport: c.http.Transport}
 	slow := time.AfterFunc(headerTime, cancel)
-	resp, err := c.do(ctx, long, http.MethodGet, PathEvents+"?"+values.Encode(), nil)
+	resp, err := c.do(ctx, long, http.MethodGet, path+"?"+values.Encode(), nil)
 	slow.Stop()
 	if err != nil {
 		cancel()

@@ -31,6 +31,11 @@ func (k *Kernel) HostRoutes() (all []netip.Prefix, err error) {
 	return all, nil
 }
 
+// LogPackets returns a log without packets.
+func (k *Kernel) LogPackets(uint16, int, func(kernel.LoggedPacket), func(error)) (*kernel.PacketLog, error) {
+	return &kernel.PacketLog{}, nil
+}
+
 func (k *Kernel) Drops() (map[string]uint64, error) { return map[string]uint64{}, nil }
 
 // Has reports whether the host has an interface of that name and alias.

@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/heddle-network/heddle/test/cell"
 )
 
 var update = flag.Bool("update", false, "write docs/attacks.md anew")
@@ -83,6 +86,21 @@ func page() string {
 	return b.String()
 }
 
+// elsewhereTests are names of tests of another folder.
+var elsewhereTests = regexp.MustCompile(`(Test\w+(?:(?:, | and )Test\w+)*) of (test/\w+)`)
+
+// declares reports whether a folder has a test of that name.
+func declares(t *testing.T, folder, test string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
+	cell.Must(t, err)
+	return slices.ContainsFunc(files, func(path string) bool {
+		text, err := os.ReadFile(path)
+		cell.Must(t, err)
+		return strings.Contains(string(text), "\nfunc "+test+"(")
+	})
+}
+
 // TestIndex keeps docs/attacks.md in step, and knows no class without a test
 // and no test without a class.
 func TestIndex(t *testing.T) {
@@ -95,6 +113,14 @@ func TestIndex(t *testing.T) {
 			t.Errorf("class %s has %d tests, and %q as the reason for none", c.id, tested[c.id], c.elsewhere)
 		}
 		delete(tested, c.id)
+		for _, named := range elsewhereTests.FindAllStringSubmatch(c.elsewhere, -1) {
+			folder := filepath.Join("..", filepath.Base(named[2]))
+			for _, test := range strings.FieldsFunc(strings.ReplaceAll(named[1], " and ", ", "), func(r rune) bool { return r == ',' || r == ' ' }) {
+				if !declares(t, folder, test) {
+					t.Errorf("class %s: there is no %s in %s", c.id, test, named[2])
+				}
+			}
+		}
 	}
 	for id := range tested {
 		t.Errorf("there is no class %s", id)

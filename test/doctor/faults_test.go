@@ -38,7 +38,7 @@ type fault struct {
 const agentless = "agent-up socket-file"
 
 var faults = []fault{
-	{id: "nft-program", others: "nft-inet nft-nat nft-bridge mode-bridge mode-routed mode-macvlan", plant: "mount --bind /dev/null NFTPROG", repair: "umount NFTPROG"},
+	{id: "nft-program", others: "nft-inet nft-nat nft-bridge nft-log mode-bridge mode-routed mode-macvlan", plant: "mount --bind /dev/null NFTPROG", repair: "umount NFTPROG"},
 	{id: "ip-program", plant: "mount --bind /dev/null IPPROG", repair: "umount IPPROG"},
 	{id: "ip-forward", others: agentless, down: true, plant: "sysctl -qw net.ipv4.ip_forward=0"},
 	{id: "ip6-forward", others: agentless, down: true, plant: "sysctl -qw net.ipv6.conf.all.forwarding=0"},

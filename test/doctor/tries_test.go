@@ -16,7 +16,7 @@ import (
 type tries map[string]bool
 
 // throwAway are the checks of the family kernel that have a throw-away host; all of the family modes do.
-var throwAway = []string{"nft-inet", "nft-nat", "nft-bridge"}
+var throwAway = []string{"nft-inet", "nft-nat", "nft-bridge", "nft-log"}
 
 // among are the checks of one visit: all (no ids) for a fault of the kernel, of settings, of a mode, for the
 // first of each other family, and in make soak for each fault. Otherwise they are those without a throw-away host.

@@ -91,7 +91,7 @@ func TestModel(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d packets were allowed", allowed, asked)
-	if allowed < asked/20 || allowed > asked*19/20 {
+	if allowed < asked/100 || allowed > asked*99/100 { // eight rounds may have strict policies alone
 		t.Errorf("seed %d: of %d packets %d were allowed: that shows little", seed, asked, allowed)
 	}
 }

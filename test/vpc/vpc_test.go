@@ -3,6 +3,7 @@ package vpc_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"os"
 	"strings"
@@ -49,6 +50,7 @@ func TestApart(t *testing.T) {
 	}
 	same()
 	t.Run("frames", func(t *testing.T) { framesApart(t, c) })
+	t.Run("flows", func(t *testing.T) { flowsApart(t, c) })
 	t.Run("granted", func(t *testing.T) { granted(t, c) })
 	t.Run("both", func(t *testing.T) { both(t, c) })
 	t.Run("killed", func(t *testing.T) {
@@ -131,6 +133,24 @@ func framesApart(t *testing.T, c *cloud) {
 			t.Errorf("%d frames have come into another VPC", n)
 		}
 	}
+}
+
+// flowsApart: what a policy of a VPC refuses is shown there, and in no other, though the addresses are the same.
+func flowsApart(t *testing.T, c *cloud) {
+	c.heddle(t, `echo 'policies: [{name: shut, endpoints: {labels: {heddle.nic.machine: r5}}, directions: [ingress]}]' | heddle --vpc red policy create /dev/stdin`)
+	c.machines["b9"].Gets(t, "b5", port, five...)
+	c.machines["r9"].GetsNothing(t, port, five...)
+	world.Soon(t, "both packets are shown", func() error {
+		said := c.heddle(t, "heddle --vpc red flows --filter policy=shut")
+		if strings.Contains(said, " ingress udp 10.0.0.9:") && strings.Contains(said, " ingress udp [fd00::9]:") && strings.Contains(said, fmt.Sprintf(" to [fd00::5]:%d, ", port)) {
+			return nil
+		}
+		return errors.New(said)
+	})
+	if said := c.heddle(t, "heddle --vpc blue flows; heddle --socket %s flows", c.agents[""].Socket); said != "" {
+		t.Errorf("shown elsewhere is %s", said)
+	}
+	c.heddle(t, "heddle --vpc red policy delete shut")
 }
 
 // granted: a machine has no NIC of a VPC that its grant does not name, and learns nothing of it.
