@@ -65,6 +65,7 @@ var classes = []class{
 	{id: "metadata", title: "Metadata service of the cloud", known: "credential theft through 169.254.169.254"},
 	{id: "records", title: "Records that a host of the cluster writes", known: "field: one peer's word taken for routes, as in BGP leaks (RFC 7908)"},
 
+	{id: "next-hop", title: "A next hop of a VPC's route that forges, loops or is gone, and those who would be one", known: "field: the source/destination check of clouds' NICs, RFC 2827", elsewhere: "test/vpc (TestRouteAttacks, TestNextHopGone): a next hop sends, asks and reports errors from beyond it and from nowhere else, never as another endpoint, network, peer or route; nobody else sends from there; what comes back goes round no more; who gets a gone next hop's address gets no packet; peers reach nothing beyond it"},
 	{id: "window", title: "Start-up window without guard", known: "CVE-2023-27595", elsewhere: "test/modes: ports come up behind their guard; the agent is killed before every step (test/crash), and the guard is the kernel's, so it stays"},
 	{id: "rights", title: "Over-privileged agent", known: "CVE-2020-26278", elsewhere: "test/hardship runs the agent with the capabilities of its unit"},
 	{id: "nic", title: "A moved NIC returns with the container's settings", known: "field", elsewhere: "test/direct compares the NIC before and after, in all that netlink, ethtool and sysctl show of it, whatever the container and its death did to it"},
