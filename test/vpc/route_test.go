@@ -248,7 +248,13 @@ func TestNextHopGone(t *testing.T) {
 				t.Errorf("%s, the route to %s is %+v", when, d, s)
 			}
 		}
+		seen := c.machines["other"].Capture(t, "eth0") // to which shorter prefixes lead
 		r1.Silent(t, beyond...)
+		if n := world.Count(seen.Stop(), func(f world.Frame) bool {
+			return !f.Out && (world.Contains(string(beyond[0].AsSlice()))(f) || world.Contains(string(beyond[1].AsSlice()))(f))
+		}); n > 0 {
+			t.Errorf("%s, %d packets take a shorter prefix", when, n)
+		}
 		c.agents["red"].AuditEmpty(t)
 	}
 	cell.Must(t, c.service.Unplug(context.Background(), "hop", "eth0"))
