@@ -296,6 +296,13 @@ func TestNextHopGone(t *testing.T) {
 	c.routed(beyondRoutes[0], four)
 	c.routed(beyondRoutes[1], six)
 	r1.Gets(t, "fw", port, beyond...)
+	user := world.NewNetns(t, "user") // from veth to veth, where the fast path carries what it knows
+	userID := heddle.EndpointID{Container: "user", IfName: "eth0"}
+	_, err := c.agents["red"].Attach(context.Background(), heddle.AttachRequest{Network: "lan", ID: userID, Netns: user.Path})
+	cell.Must(t, err)
+	user.Gets(t, "fw", port, beyond...)
+	_, err = c.agents["red"].Detach(context.Background(), userID)
+	cell.Must(t, err)
 	detach()
 	gone("when the container is detached")
 	attach()
@@ -364,6 +371,18 @@ policies:
   - {direction: ingress, action: allow, peers: [{cidr: %s/32}]}
 `, r14)), "the test")
 	cell.Must(t, err)
+	cell.Must(t, red.CreatePolicies(ctx, p, false))
+	r1.Gets(t, "hop", port, beyond[0])
+	other.Silent(t, beyond...)
+	p, err = policy.Read(strings.NewReader(fmt.Sprintf(`
+policies:
+- name: hop
+  endpoints: {labels: {role: hop}}
+  rules:
+  - {direction: egress, action: allow, peers: [{cidr: %s/32}]}
+`, r14)), "the test")
+	cell.Must(t, err)
+	cell.Must(t, red.DeletePolicy(ctx, "hop"))
 	cell.Must(t, red.CreatePolicies(ctx, p, false))
 	r1.Gets(t, "hop", port, beyond[0])
 	other.Silent(t, beyond...)
