@@ -354,7 +354,7 @@ policies:
 	cell.Must(t, err)
 	cell.Must(t, red.CreatePolicies(ctx, p, false))
 	r1.Silent(t, beyond...)
-	if err := r1.TryGets("hop", port, beyond[1]); err == nil {
+	if _, err := r1.AskFrom("tcp", netip.AddrPort{}, netip.AddrPortFrom(beyond[1], port), world.Refusal); err == nil {
 		t.Error("r1 reaches what its policy does not allow")
 	}
 	world.Soon(t, "r1 gets by TCP what its policy allows", func() error {
