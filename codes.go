@@ -48,6 +48,8 @@ const (
 	Unguarded       Code = "HDL-2029"
 	NoHAVIP         Code = "HDL-2036"
 	HAVIPExists     Code = "HDL-2037"
+	NoRoute         Code = "HDL-2040"
+	RouteExists     Code = "HDL-2041"
 	IfNameTaken     Code = "HDL-3001"
 	KernelRefused   Code = "HDL-3002"
 	NotOnKernel     Code = "HDL-3003"
@@ -148,6 +150,8 @@ var explanations = map[Code]Explanation{
 	Unguarded:       {Conflict, "not guarded", "A policy selects the endpoint, and nothing on this host sees all that it sends and receives: only networks of mode bridge have a port at which a policy is enforced.", "Attach it to a network of mode bridge, or change its labels or the policy so that the policy does not select it."},
 	NoHAVIP:         {Failed, "no such HAVIP", "No high-availability virtual IP address has that name on this host.", "'heddle havip list' shows those there are."},
 	HAVIPExists:     {Conflict, "HAVIP exists", "A high-availability virtual IP address of that name exists, with another network, address, members or ports.", "Choose another name, or delete it first."},
+	NoRoute:         {Failed, "no next hop", "No endpoint of the VPC that could be a route's next hop has the address, or the agent is no VPC's, and has no such routes.", "Name an address of an endpoint on a network of mode bridge of that VPC ('heddle --vpc NAME endpoint list'), or blackhole."},
+	RouteExists:     {Conflict, "route exists", "The VPC has a route to that prefix, with another next hop.", "Delete it first ('heddle vpc route delete'). A longer prefix wins over a shorter one."},
 	IfNameTaken:     {Conflict, "interface name taken", "The container has an interface of that name already, and it is not ours.", "Choose another name with --ifname."},
 	KernelRefused:   {Failed, "kernel refused", "The kernel did not take a request; the message holds its own words. Everything done before was undone.", "The kernel's message names the cause; 'heddle audit' shows whether anything is left."},
 	NotOnKernel:     {Unavailable, "not on this kernel", "This kernel lacks a feature that the mode, the link of a crowd's persona, or 'heddle flows' needs.", "Choose another mode, or a kernel with the feature; load what the message names; take link out of the personas."},

@@ -8,7 +8,7 @@ import (
 // Route is a route. Its protocol is RouteProtocol.
 type Route struct {
 	Dst netip.Prefix `json:"dst"`
-	// Type is "" (unicast) or "unreachable".
+	// Type is "" (unicast), "unreachable", or "blackhole", which tells the sender nothing.
 	Type string `json:"type,omitempty"`
 	Link string `json:"link,omitempty"`
 	// Via is the next hop; of an IPv4 route it may be an IPv6 address (RFC 8950,

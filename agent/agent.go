@@ -43,6 +43,7 @@ type Agent struct {
 	hostPaths      *hostPaths
 	policies       *policies
 	havips         *havips
+	routes         *vpcRoutes
 	problems       *problems
 	trials         *trials
 	modes          modes

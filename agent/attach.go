@@ -308,6 +308,7 @@ func (a *Agent) makeEndpoint(ctx context.Context, r record, pod kernel.Pod, conf
 		return a.rollBack(r, pod, err)
 	}
 	a.records.setPending(r.Endpoint.ID, "")
+	a.routes.refresh() // it may be a next hop
 	a.networks.endpointEvent(events.Attached, r.Endpoint)
 	a.flows.forgetFlows(r.Endpoint)
 	a.lanDevices.announce(r.Endpoint, pod)

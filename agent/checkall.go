@@ -11,10 +11,11 @@ import (
 // each that wants it.
 func (a *Agent) checkAll() ([]heddle.Finding, error) {
 	networks, records := a.networks.copies(), a.records.filter(notPending)
-	policies, havips := a.policies.state(), a.havips.wants()
+	policies, havips, routes := a.policies.state(), a.havips.wants(), a.routes.wants()
 	var wanted unionBuilder
 	wanted.add(policies)
 	wanted.add(havips)
+	wanted.add(routes)
 	for _, n := range networks {
 		wanted.add(n.plan.Host)
 	}
@@ -26,7 +27,8 @@ func (a *Agent) checkAll() ([]heddle.Finding, error) {
 		return nil, err
 	}
 	differs := byKey(drift)
-	all := append(findings(policyOwner, remedyRepair, differs.among(policies)), findings(havipOwner, remedyRepair, differs.among(havips))...)
+	all := slices.Concat(findings(policyOwner, remedyRepair, differs.among(policies)), findings(havipOwner, remedyRepair, differs.among(havips)),
+		findings(routeOwner, remedyRepair, differs.among(routes)))
 	for _, n := range networks {
 		all = append(all, findings("network "+n.Name, remedyRepair, differs.among(n.plan.Host))...)
 	}

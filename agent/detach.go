@@ -76,6 +76,7 @@ func (a *Agent) beginRemoval(r record) (recorded bool, err error) {
 		a.log.Warn("detach not recorded beforehand", "endpoint", r.Endpoint.ID, "error", err)
 	}
 	a.records.setPending(r.Endpoint.ID, intentDetach)
+	a.routes.refresh() // before its address can be another's
 	return err == nil, nil
 }
 

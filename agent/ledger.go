@@ -64,6 +64,7 @@ var (
 	bucketNetworks   = []byte("networks")   // disk: id -> Network
 	bucketPolicies   = []byte("policies")   // disk: name -> Policy
 	bucketHAVIPs     = []byte("havips")     // disk: name -> HAVIP
+	bucketRoutes     = []byte("routes")     // disk: destination -> Route
 	bucketHolders    = []byte("holders")    // boot: "all" -> HAVIP's name -> endpoint id
 	bucketCursors    = []byte("cursors")    // disk: network/family -> next address
 	bucketMeta       = []byte("meta")       // boot: "boot-id"
@@ -77,7 +78,7 @@ var (
 func openLedger(stateDir, runDir, bootID string) (*ledger, error) {
 	disk, err := openFile(filepath.Join(stateDir, "heddle.db"), false, bucketNetworks, bucketCursors)
 	if err == nil {
-		err = addBuckets(disk, bucketPools, bucketLeases, bucketPolicies, bucketHAVIPs) // files of older agents lack them
+		err = addBuckets(disk, bucketPools, bucketLeases, bucketPolicies, bucketHAVIPs, bucketRoutes) // files of older agents lack them
 	}
 	if err != nil {
 		return nil, err

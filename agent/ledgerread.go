@@ -9,6 +9,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/havip"
 	"github.com/heddle-network/heddle/policy"
+	"github.com/heddle-network/heddle/vpcroute"
 )
 
 // ledgerContents is all that the ledger has when the agent starts.
@@ -22,7 +23,8 @@ type ledgerContents struct {
 	policies      policy.Policies
 	havips        havip.All
 	holders       havip.Holders // who holds them
-	unclaimed     bool          // the kernel has objects of endpoints whose records are lost
+	routes        vpcroute.Table
+	unclaimed     bool // the kernel has objects of endpoints whose records are lost
 }
 
 // networkState is what is recorded about one network's addresses and plan.
@@ -48,6 +50,9 @@ func (l *ledger) all() (r ledgerContents, err error) {
 		return r, err
 	}
 	if r.havips, r.holders, err = l.havips(); err != nil {
+		return r, err
+	}
+	if r.routes, err = l.routes(); err != nil {
 		return r, err
 	}
 	r.networkStates = map[string]networkState{}

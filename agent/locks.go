@@ -32,6 +32,7 @@ type (
 	atNetworkLock     [6]struct{}  // a network, by ID, while the kernel makes, changes, repairs or removes it
 	atHostPathsUpdate [7]struct{}  // the paths to other hosts are made, repaired or removed
 	atPolicies        [8]struct{}  // what the firewall has for policies is brought in line with them, and with the endpoints; what they refuse begins and ends to be heard
+	atVPCRoutes       [9]struct{}  // what the kernel has for the routes of a VPC is brought in line with them; nobody holds this and the next one
 	atHAVIPs          [9]struct{}  // what the kernel has for HAVIPs is brought in line with them, with the endpoints and with who holds them
 	atLinks           [10]struct{} // a link, by name, that several endpoints or networks want
 	atHolds           [11]struct{} // the file of a namespace with a NIC, and what managers are told of a NIC
@@ -63,5 +64,6 @@ type (
 	atNames           [37]struct{}
 	atPolicyList      [39]struct{}
 	atHAVIPList       [40]struct{}
+	atVPCRouteList    [41]struct{}
 	atDHCP            [38]struct{} // who asks DHCP servers for which endpoint
 )

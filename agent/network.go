@@ -84,6 +84,9 @@ func (a *Agent) create(mode heddle.Mode, want heddle.Network, dryRun bool,
 	if err := a.checkAgainstHost(mode, n); err != nil {
 		return made, nil, nil, err
 	}
+	if err := a.routes.refuses(n); err != nil {
+		return made, nil, nil, err
+	}
 	if dryRun {
 		return n, networkCommands(next), nil, a.checkShared(mode, n)
 	}
@@ -109,6 +112,7 @@ func (a *Agent) makeNetwork(n *network) error {
 	if err != nil {
 		return err
 	}
+	a.routes.refresh()      // its addresses are no next hop's any more
 	a.otherFirewalls.open() // if this fails, the network is still there, and the patrol tries again
 	return nil
 }
@@ -204,6 +208,7 @@ func (a *Agent) removeHereIfUnused(n *network) error {
 		return err
 	}
 	n.usage.deleted = true
+	a.routes.refresh()
 	return nil
 }
 

@@ -39,6 +39,7 @@ func (a *Agent) open() (err error) {
 	a.havips = &havips{kernel: a.kernel, listener: a.kernel, log: a.log, trip: a.trip, ledger: a.ledger, networks: a.networks, records: a.records,
 		policies: a.policies, wanted: a.wanted, problems: a.problems, background: &a.finished, ears: map[string]*ear{}, stop: make(chan struct{})}
 	a.policies.havips = a.havips
+	a.routes = &vpcRoutes{kernel: a.kernel, log: a.log, trip: a.trip, ledger: a.ledger, networks: a.networks, records: a.records, wanted: a.wanted, problems: a.problems}
 	a.blocks = &blocks{cluster: a.opt.Cluster, ledger: a.ledger, log: a.log, host: a.host, networks: a.networks,
 		records: a.records, ready: &a.ready, viewAgain: a.viewAgain,
 		lent: map[heddle.Pin]bool{}, moving: map[heddle.Pin]bool{}, yielding: map[heddle.Block]bool{},
@@ -72,9 +73,9 @@ func (a *Agent) open() (err error) {
 		containers: a.containers, holds: a.holds, lanDevices: a.lanDevices, linkLocks: &a.linkLocks,
 		activity: &a.activity, repairJobs: a.repairJobs, endpointLocks: &a.endpointLocks}
 	a.plans = &plans{kernel: a.kernel, networks: a.networks, records: a.records, hostPaths: a.hostPaths,
-		policies: a.policies, havips: a.havips, wanted: a.wanted}
+		policies: a.policies, havips: a.havips, routes: a.routes, wanted: a.wanted}
 	a.repairer = &repairer{kernel: a.kernel, namespaces: a.kernel, log: a.log, otherFirewalls: a.otherFirewalls,
-		networks: a.networks, records: a.records, hostPaths: a.hostPaths, policies: a.policies, havips: a.havips, plans: a.plans,
+		networks: a.networks, records: a.records, hostPaths: a.hostPaths, policies: a.policies, havips: a.havips, routes: a.routes, plans: a.plans,
 		problems: a.problems, handovers: a.handovers, linkLocks: &a.linkLocks, networkLocks: &a.networkLocks,
 		endpointLocks: &a.endpointLocks, jobs: a.repairJobs}
 	return nil

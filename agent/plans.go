@@ -16,6 +16,7 @@ type plans struct {
 	hostPaths *hostPaths
 	policies  *policies
 	havips    *havips
+	routes    *vpcRoutes
 	wanted    *wantedObjects
 }
 
@@ -30,6 +31,7 @@ func (p *plans) union(without ...heddle.Finding) heddle.State {
 	u.add(p.hostPaths.current().Host)
 	u.add(p.policies.state())
 	u.add(p.havips.wants())
+	u.add(p.routes.wants())
 	for _, n := range p.networks.copies() {
 		u.add(n.plan.Host)
 	}
@@ -49,6 +51,7 @@ func (p *plans) firewallBroken() bool {
 	}
 	u.add(heddle.State{Firewall: p.policies.state().Firewall})
 	u.add(heddle.State{Firewall: p.havips.wants().Firewall})
+	u.add(heddle.State{Firewall: p.routes.wants().Firewall})
 	drift, err := p.kernel.Diff(heddle.Plan{Host: u.state}, nil)
 	return err != nil || len(drift) > 0
 }
@@ -63,7 +66,7 @@ func (p *plans) ownersOf(drift []kernel.Difference, unfinished map[heddle.Endpoi
 	for _, d := range drift {
 		keys[d.Key] = true
 	}
-	found := owners{hostPaths: wantsAny(p.hostPaths.current().Host, keys), policies: wantsAny(p.policies.state(), keys), havips: wantsAny(p.havips.wants(), keys)}
+	found := owners{hostPaths: wantsAny(p.hostPaths.current().Host, keys), policies: wantsAny(p.policies.state(), keys), havips: wantsAny(p.havips.wants(), keys), routes: wantsAny(p.routes.wants(), keys)}
 	for _, n := range p.networks.copies() {
 		if wantsAny(n.plan.Host, keys) {
 			found.networks = append(found.networks, n.Network)
@@ -99,6 +102,7 @@ type owners struct {
 	hostPaths bool
 	policies  bool
 	havips    bool
+	routes    bool
 	networks  []heddle.Network
 	endpoints []record
 }

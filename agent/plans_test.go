@@ -10,7 +10,7 @@ import (
 // TestOwnersOf: what an endpoint lacked while it was made is nothing to repair.
 func TestOwnersOf(t *testing.T) {
 	wanted, names := newWantedObjects(), newNameTables()
-	p := &plans{networks: newRegister(wanted, reporter{}, nil), records: newRecords(wanted, names), hostPaths: &hostPaths{}, policies: &policies{}, havips: &havips{}}
+	p := &plans{networks: newRegister(wanted, reporter{}, nil), records: newRecords(wanted, names), hostPaths: &hostPaths{}, policies: &policies{}, havips: &havips{}, routes: &vpcRoutes{}}
 	drift := []kernel.Difference{}
 	for _, name := range []string{"steady", "new", "leaving"} {
 		r := record{Endpoint: heddle.Endpoint{ID: heddle.EndpointID{Container: name, IfName: "eth0"}}}

@@ -44,7 +44,7 @@ func (t *problems) noteUnrepaired(owner string, why error) {
 
 // forgetRepaired drops the owners whose objects are complete again.
 func (t *problems) forgetRepaired(broken owners) {
-	still := map[string]bool{tunnels: broken.hostPaths, policyOwner: true, havipOwner: true} // reconcile says itself what is wrong with policies, and so do HAVIPs
+	still := map[string]bool{tunnels: broken.hostPaths, policyOwner: true, havipOwner: true, routeOwner: true} // reconcile says itself what is wrong with policies, and so do HAVIPs and routes
 	for _, n := range broken.networks {
 		still[n.Name] = true
 	}

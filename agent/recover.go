@@ -59,6 +59,7 @@ func (a *Agent) recover() error {
 	}
 	a.havips.restore(was.havips, was.holders)
 	a.policies.restore(was.policies) // which know the HAVIPs
+	a.routes.restore(was.routes)
 	if a.opt.Cluster != nil {
 		a.blocks.returnUnused()
 	}

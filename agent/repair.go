@@ -20,6 +20,7 @@ type repairer struct {
 	hostPaths      *hostPaths
 	policies       *policies
 	havips         *havips
+	routes         *vpcRoutes
 	plans          *plans
 	problems       *problems
 	handovers      *handovers
@@ -71,6 +72,11 @@ func (m *repairer) reconcile() (repairs []<-chan struct{}) {
 		mend(havipOwner, work{}, func() { m.putBack(havipOwner, m.havips.repair) })
 	} else {
 		m.havips.look()
+	}
+	if broken.routes {
+		mend(routeOwner, work{}, func() { m.putBack(routeOwner, m.routes.repair) })
+	} else {
+		m.routes.look()
 	}
 	for _, n := range broken.networks {
 		mend(n.ID, work{network: n.Name}, func() { m.repairNetwork(n.ID) })

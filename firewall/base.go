@@ -26,7 +26,7 @@ import (
 )
 
 // DropReasons are the named counters of our tables: why a packet was dropped.
-var DropReasons = []string{"spoofed-mac", "spoofed-ip", "spoofed-arp", "spoofed-nd", "router-advert", "dhcp-server", "headers", "ethertype", "loopback", "isolated", "tunnel", "protocol", "spoofed-error", "shadowing", "unknown-peer", "spoofed-peer", "spoofed-inner", "denied", "untracked"}
+var DropReasons = []string{"spoofed-mac", "spoofed-ip", "spoofed-arp", "spoofed-nd", "router-advert", "dhcp-server", "headers", "ethertype", "loopback", "isolated", "tunnel", "protocol", "spoofed-error", "shadowing", "unknown-peer", "spoofed-peer", "spoofed-inner", "denied", "untracked", "route-loop"}
 
 // Base is the part of the firewall on the host that every network with a firewall needs.
 func Base() []heddle.Firewall {

@@ -7,22 +7,25 @@ import "github.com/heddle-network/heddle"
 func bridgeBase() []heddle.Firewall {
 	all := []heddle.Firewall{{Family: "bridge", Kind: "table"}}
 	all = append(all, counters("bridge", "spoofed-mac", "spoofed-ip", "spoofed-arp", "spoofed-nd", "router-advert", "dhcp-server", "headers", "ethertype", "spoofed-error")...)
-	all = append(all, sets("bridge", "macs", "addrs4", "addrs6", "quoted4", "quoted6", "nd", "who4", "who6")...)
+	all = append(all, sets("bridge", "macs", "addrs4", "addrs6", "quoted4", "quoted6", "nd", "who4", "who6", setRouted, setQuotes)...)
 	return append(all,
 		// The rules name what may pass, and the rest is dropped: no rule matches a header that is
 		// cut short, or hidden by a fragment.
 		chain("bridge", "guard-arp", "",
 			"iifname . arp saddr ip @addrs4 iifname . arp saddr ether @macs return",
+			"arp operation request iifname . arp saddr ether @macs iifname vmap @"+setRouted,
 			Drop("spoofed-arp")),
 		chain("bridge", "guard-ip4", "",
 			"udp sport 67 udp dport 68 "+Drop("dhcp-server"),
 			"icmp type "+icmpErrors+" iifname . ip saddr @addrs4 goto guard-error",
 			"iifname . ip saddr @addrs4 return",
+			"iifname vmap @"+setRouted,
 			Drop("spoofed-ip")),
-		guardError("bridge", "ether type ip ", "ether type ip6 "),
+		guardError("bridge", "ether type ip ", "ether type ip6 ", "iifname vmap @"+setQuotes),
 		chain("bridge", "guard-icmp6", "",
 			"icmpv6 type { nd-router-advert, nd-redirect } "+Drop("router-advert"),
 			"ip6 saddr :: icmpv6 type { nd-neighbor-solicit, mld-listener-report, mld2-listener-report } return",
+			"iifname . ip6 saddr != @addrs6 iifname vmap @"+setRouted,
 			"iifname . ip6 saddr != @addrs6 "+Drop("spoofed-ip"),
 			// in a later fragment the kernel would take data for a type
 			"frag frag-off != 0 return",
@@ -38,6 +41,7 @@ func bridgeBase() []heddle.Firewall {
 			// a chain of headers that a fragment hides (RFC 7112, RFC 7113)
 			"iifname . ip6 saddr @addrs6 meta l4proto != 255 return",
 			"iifname . ip6 saddr @addrs6 "+Drop("headers"),
+			"iifname vmap @"+setRouted,
 			Drop("spoofed-ip")),
 		chain("bridge", "guard", "",
 			"iifname . ether saddr != @macs "+Drop("spoofed-mac"),

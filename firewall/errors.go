@@ -18,13 +18,14 @@ const (
 // sent to its sender. If it could quote any packet, the host and the neighbours would believe it
 // (RFC 5927), for example that the MTU of a path is small, or that a connection is broken. No
 // comparison matches an error that is cut short. The conditions for the two families are those of
-// the table.
-func guardError(table, ip4, ip6 string) heddle.Firewall {
+// the table; exceptions are rules for what they do not match.
+func guardError(table, ip4, ip6 string, exceptions ...string) heddle.Firewall {
 	forged := Drop("spoofed-error")
-	return chain(table, "guard-error", "",
-		ip4+"iifname . @th,192,32 @quoted4 return",
-		ip6+hiddenWay+" "+forged,
-		ip6+hiddenPiece+" "+forged,
-		ip6+"iifname . @th,256,128 @quoted6 return",
-		forged)
+	rules := []string{
+		ip4 + "iifname . @th,192,32 @quoted4 return",
+		ip6 + hiddenWay + " " + forged,
+		ip6 + hiddenPiece + " " + forged,
+		ip6 + "iifname . @th,256,128 @quoted6 return",
+	}
+	return chain(table, "guard-error", "", append(append(rules, exceptions...), forged)...)
 }

@@ -55,9 +55,13 @@ var setTypes = map[string]SetType{
 	"bridge/announces4": {Match: []string{TypeGroup, TypeIPv4, TypeIPv4}},
 	"bridge/holds4":     {Match: []string{TypeGroup, TypeIPv4}, Value: []string{TypeMAC}},
 	"bridge/holds6":     {Match: []string{TypeGroup, TypeNDTarget}, Value: []string{TypeMAC}},
-	"inet/macs":         {Match: []string{TypeIfName, TypeMAC}},
-	"inet/quoted4":      {Match: []string{TypeIfName, TypeQuoted4}},
-	"inet/quoted6":      {Match: []string{TypeIfName, TypeQuoted6}},
+	// ports that are next hops of a VPC's routes
+	"bridge/routed": {Match: []string{TypeIfName}, Value: []string{TypeVerdict}},
+	"bridge/quotes": {Match: []string{TypeIfName}, Value: []string{TypeVerdict}},
+	"bridge/loops":  {Match: []string{TypeIfName}, Value: []string{TypeVerdict}},
+	"inet/macs":     {Match: []string{TypeIfName, TypeMAC}},
+	"inet/quoted4":  {Match: []string{TypeIfName, TypeQuoted4}},
+	"inet/quoted6":  {Match: []string{TypeIfName, TypeQuoted6}},
 	// what a routed endpoint may send, checked in one lookup; and who may ask the resolver by a device
 	// that the host has beside containers
 	"inet/sends4": {Match: []string{TypeIfName, TypeMAC, TypeIPv4}},

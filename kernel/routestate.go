@@ -51,13 +51,16 @@ func plain(r heddle.Route) heddle.Route {
 	return r
 }
 
+// nowhereTypes are the types of routes that lead nowhere (linux/rtnetlink.h).
+var nowhereTypes = map[string]uint8{"unreachable": unix.RTN_UNREACHABLE, "blackhole": unix.RTN_BLACKHOLE}
+
 // routeRequest is an RTM_NEWROUTE or RTM_DELROUTE request about a route of ours.
 func routeRequest(kind, flags int, r routeAt) *nl.NetlinkRequest {
 	r.Route = filled(r.Route)
 	raw := heddle.NICRoute{Dst: r.Dst, Type: unix.RTN_UNICAST, Table: uint32(r.Table), Protocol: heddle.RouteProtocol,
 		Scope: unix.RT_SCOPE_UNIVERSE, Via: r.Via, OnLink: r.OnLink, Src: r.Src, Metric: r.Metric}
-	if r.Type == "unreachable" {
-		raw.Type = unix.RTN_UNREACHABLE
+	if nowhere, is := nowhereTypes[r.Type]; is {
+		raw.Type = nowhere
 	} else if r.Dst.Addr().Is4() && !r.Via.IsValid() {
 		raw.Scope = unix.RT_SCOPE_LINK
 	}
@@ -112,9 +115,10 @@ func decodeRoute(b []byte) (routeAt, bool) {
 	r.Src, _ = netip.AddrFromSlice(at.get(unix.RTA_PREFSRC))
 	r.OnLink = head.Flags&unix.RTNH_F_ONLINK != 0
 	r.MTU = int(number(attributes(at.get(unix.RTA_METRICS)).get(unix.RTAX_MTU)))
-	if head.Type == unix.RTN_UNREACHABLE {
-		r.Type = "unreachable"
-		r.index = 0
+	for name, number := range nowhereTypes {
+		if head.Type == number {
+			r.Type, r.index = name, 0
+		}
 	}
 	return r, true
 }

@@ -28,6 +28,8 @@ var withoutDryRun = map[string]string{
 	"heddle havip list":            showsOnly,
 	"heddle havip show":            showsOnly,
 	"heddle vpc list":              showsOnly,
+	"heddle vpc show":              showsOnly,
+	"heddle vpc route list":        showsOnly,
 	"heddle nic serve":             "it does what machines ask for, until it is interrupted",
 	"heddle lab exec":              "the command is the user's",
 	"heddle lab fault *":           "faults are of a lab, and 'lab fault clear' mends them",

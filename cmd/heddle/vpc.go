@@ -24,7 +24,7 @@ networks are isolated until 'heddle network allow' joins two.
 
 Each command with --vpc NAME asks the agent of that VPC. Virtual machines have NICs of it by
 'heddle nic serve', on the network red/lan.`},
-		newVPCList(s), newVPCPeer(s), newVPCUnpeer(s), newVPCDelete(s))
+		newVPCList(s), newVPCShow(s), newVPCPeer(s), newVPCUnpeer(s), newVPCRoute(s), newVPCDelete(s))
 }
 
 // vpcStatus is a VPC, as far as its agent answers.

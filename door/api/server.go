@@ -77,6 +77,7 @@ func NewServer(a *agent.Agent, log *slog.Logger) *Server {
 	s.handlePeers()
 	s.handlePolicies()
 	s.handleHAVIPs()
+	s.handleVPCRoutes()
 	s.handleEvents()
 	s.mux.HandleFunc("POST "+client.PathGC, withBody(s.gc))
 	return s

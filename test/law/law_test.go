@@ -28,7 +28,7 @@ type rule struct {
 }
 
 var rules = []rule{
-	{"agent", []string{module, module + "/cluster", module + "/commands", module + "/dhcp", module + "/events", module + "/firewall", module + "/havip", module + "/ipam", module + "/kernel", module + "/kernel/coexist", module + "/mode/parts", module + "/names", module + "/nic", module + "/path", module + "/peer", module + "/policy", module + "/resolver/nameservers", module + "/resolver/process", module + "/store", module + "/trial", "go.etcd.io/bbolt", "golang.org/x/sys", "github.com/prometheus/client_golang"},
+	{"agent", []string{module, module + "/cluster", module + "/commands", module + "/dhcp", module + "/events", module + "/firewall", module + "/havip", module + "/ipam", module + "/kernel", module + "/kernel/coexist", module + "/mode/parts", module + "/names", module + "/nic", module + "/path", module + "/peer", module + "/policy", module + "/resolver/nameservers", module + "/resolver/process", module + "/store", module + "/trial", module + "/vpcroute", "go.etcd.io/bbolt", "golang.org/x/sys", "github.com/prometheus/client_golang"},
 		"the agent orchestrates the rooms below; doors call it, modes are passed in, of which it knows what all have in common"},
 	{"bench", []string{module, module + "/limit", "golang.org/x/perf", "github.com/jedib0t/go-pretty", "github.com/vbauerster/mpb", "golang.org/x/term", "golang.org/x/sys"},
 		"the benchmark is given places to run in, and knows neither agent nor kernel"},
@@ -39,8 +39,8 @@ var rules = []rule{
 	{"store", []string{module, "go.etcd.io/etcd", "google.golang.org/grpc", "github.com/grpc-ecosystem/go-grpc-middleware", "go.uber.org/zap"}, "the record is keys and values; what they mean is agreed elsewhere"},
 	{"doctor", []string{module, module + "/firewall", module + "/kernel", module + "/kernel/coexist", module + "/path", module + "/trial", module + "/lab", module + "/door/client", module + "/names", module + "/resolver/process", "golang.org/x/sys"},
 		"the doctor looks at the host by itself, for the agent may be down or the patient; it calls the agent as every program does"},
-	{"door/client", []string{module, module + "/events", module + "/havip", module + "/names", module + "/policy"}, "a program that calls an agent must not contain one"},
-	{"door", []string{module, module + "/agent", module + "/door", module + "/durable", module + "/events", module + "/havip", module + "/names", module + "/policy", "golang.org/x/sys", "github.com/containernetworking/cni"},
+	{"door/client", []string{module, module + "/events", module + "/havip", module + "/names", module + "/policy", module + "/vpcroute"}, "a program that calls an agent must not contain one"},
+	{"door", []string{module, module + "/agent", module + "/door", module + "/durable", module + "/events", module + "/havip", module + "/names", module + "/policy", module + "/vpcroute", "golang.org/x/sys", "github.com/containernetworking/cni"},
 		"a door translates requests for the agent; wiring is none of its business"},
 	{"door/wire", []string{module}, "how JSON is read and answered is the same for every server"},
 	{"durable", nil, "files are written by rooms that know nothing of each other"},
@@ -87,6 +87,7 @@ var rules = []rule{
 	{"crowd/rig", []string{module, module + "/crowd/stage", module + "/door/client", module + "/lab"}, "a rig asks agents as every program does"},
 	{"rig", []string{module, module + "/bench", module + "/door/client", module + "/impair", module + "/lab"}, "a rig asks agents as every program does; which flags and presets there are is the command's"},
 	{"policy", []string{module, module + "/firewall", module + "/yamlfile"}, "what policies say, and the rules that come of it, is computed without a host"},
+	{"vpcroute", []string{module, module + "/firewall"}, "where the routes of a VPC lead, and the rules that come of it, is computed without a host"},
 	{"havip", []string{module, module + "/firewall", module + "/policy"}, "who may hold an address, and the rules that come of it, is computed without a host"},
 	{"names", []string{module}, "which names there are is data, which agent and resolver share; what a DNS message is, it does not know"},
 	{"resolver", []string{module, module + "/names", module + "/resolver/nameservers", module + "/resolver/process", "github.com/miekg/dns", "github.com/fsnotify/fsnotify", "golang.org/x/net/bpf", "golang.org/x/time", "golang.org/x/sys"},
