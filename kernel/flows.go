@@ -1,10 +1,12 @@
 package kernel
 
 import (
+	"encoding/binary"
 	"net/netip"
 	"slices"
 
 	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle"
@@ -47,23 +49,47 @@ func (k *Kernel) hostsOwn() func(netip.Addr) bool {
 	}
 }
 
+// forgetFlows reads the connections of both families at once, as the kernel walks through the whole table for
+// each dump (ForgetAddresses).
 func (k *Kernel) forgetFlows(whose string, which netlink.CustomConntrackFilter) error {
-	return k.home.Do(func() error {
-		if n, err := trackedHere(); err == nil && n == 0 {
-			return nil // without this check the kernel would walk through the table of the whole machine (ForgetAddresses)
-		}
-		h, err := netlink.NewHandle(unix.NETLINK_NETFILTER)
+	err := k.home.Do(func() error {
+		c, err := dial(unix.NETLINK_NETFILTER)
 		if err != nil {
-			return heddle.Wrap(heddle.KernelRefused, "open connection tracking for", whose, err, "give the agent CAP_NET_ADMIN")
+			return err
 		}
-		defer h.Close()
-		for _, family := range []netlink.InetFamily{unix.AF_INET, unix.AF_INET6} {
-			if _, err := h.ConntrackDeleteFilters(netlink.ConntrackTable, family, which); err != nil {
-				return heddle.Wrap(heddle.KernelRefused, "forget connections of", whose, err, "delete them with 'conntrack -D' ('conntrack -L' shows them)")
-			}
+		defer c.close()
+		if n, err := c.tracked(); err == nil && n == 0 {
+			return nil
 		}
-		return nil
+		return c.forgetSome(ctRequest(nl.IPCTNL_MSG_CT_GET, unix.NLM_F_DUMP, unix.AF_UNSPEC), func(at attributes) bool {
+			return which.MatchConntrackFlow(&netlink.ConntrackFlow{Forward: tupleOf(at.get(nl.CTA_TUPLE_ORIG)), Reverse: tupleOf(at.get(nl.CTA_TUPLE_REPLY))})
+		})
 	})
+	if err != nil {
+		return heddle.Wrap(heddle.KernelRefused, "forget connections of", whose, err, "give the agent CAP_NET_ADMIN, or delete them with 'conntrack -D' ('conntrack -L' shows them)")
+	}
+	return nil
+}
+
+// tupleOf reads one direction of a connection. Its addresses last as long as the attributes.
+func tupleOf(tuple attributes) (t netlink.IPTuple) {
+	ip, proto := attributes(tuple.get(nl.CTA_TUPLE_IP)), attributes(tuple.get(nl.CTA_TUPLE_PROTO))
+	if t.SrcIP, t.DstIP = ip.get(nl.CTA_IP_V4_SRC), ip.get(nl.CTA_IP_V4_DST); t.SrcIP == nil {
+		t.SrcIP, t.DstIP = ip.get(nl.CTA_IP_V6_SRC), ip.get(nl.CTA_IP_V6_DST)
+	}
+	if number := proto.get(nl.CTA_PROTO_NUM); len(number) == 1 {
+		t.Protocol = number[0]
+	}
+	t.SrcPort, t.DstPort = portIn(proto.get(nl.CTA_PROTO_SRC_PORT)), portIn(proto.get(nl.CTA_PROTO_DST_PORT))
+	return t
+}
+
+// portIn is 0 if the protocol has no ports.
+func portIn(b []byte) uint16 {
+	if len(b) != 2 {
+		return 0
+	}
+	return binary.BigEndian.Uint16(b)
 }
 
 // flowsOf matches three kinds of flows: those that are translated to the endpoint and would not be

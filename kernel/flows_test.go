@@ -1,14 +1,17 @@
 package kernel
 
 import (
+	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"testing"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/cell"
 )
 
 // TestFlowsOf: the forgotten flows are those that lead elsewhere than they would today.
@@ -57,5 +60,54 @@ func TestFlowsOf(t *testing.T) {
 	f.Reverse = netlink.IPTuple{SrcIP: f.Forward.DstIP, DstIP: f.Forward.SrcIP, SrcPort: 8080, DstPort: 4444, Protocol: unix.IPPROTO_TCP}
 	if (flowsOf{e, none, hostsOwn}).MatchConntrackFlow(f) {
 		t.Error("a connection to a port that is published at another address only is forgotten")
+	}
+}
+
+// TestForgetShadows: of the connections that the kernel tracks, those of both families go that left the host by the port.
+func TestForgetShadows(t *testing.T) {
+	r := newRoom(t)
+	addr := func(family netlink.InetFamily, last byte) net.IP {
+		if family == unix.AF_INET {
+			return net.IP{192, 0, 2, last}
+		}
+		return net.IP{0: 0x20, 1: 0x01, 2: 0x0d, 3: 0xb8, 15: last}
+	}
+	families := []netlink.InetFamily{unix.AF_INET, unix.AF_INET6}
+	left := func() (ports []string) {
+		cell.Must(t, r.k.home.Do(func() error {
+			for _, family := range families {
+				flows, err := netlink.ConntrackTableList(netlink.ConntrackTable, family)
+				if err != nil {
+					return err
+				}
+				for _, f := range flows {
+					ports = append(ports, fmt.Sprint(family, " from ", f.Forward.SrcPort, " by ", f.Reverse.DstPort))
+				}
+			}
+			return nil
+		}))
+		slices.Sort(ports)
+		return ports
+	}
+	cell.Must(t, r.k.home.Do(func() error {
+		for _, family := range families {
+			for from, by := range map[uint16]uint16{1000: 8080, 1001: 8081, 8080: 1002} { // the host's port; another; the container's own
+				c := &netlink.ConntrackFlow{FamilyType: uint8(family), TimeOut: 600}
+				c.Forward = netlink.IPTuple{SrcIP: addr(family, 9), DstIP: addr(family, 2), SrcPort: from, DstPort: 53, Protocol: unix.IPPROTO_UDP}
+				c.Reverse = netlink.IPTuple{SrcIP: addr(family, 2), DstIP: addr(family, 1), SrcPort: 53, DstPort: by, Protocol: unix.IPPROTO_UDP}
+				if err := netlink.ConntrackCreate(netlink.ConntrackTable, family, c); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}))
+	cell.Must(t, r.k.ForgetShadows([]heddle.Socket{{Protocol: "tcp", Port: 8080}}))
+	if got := left(); len(got) != 6 {
+		t.Errorf("another protocol's went: %v are left", got)
+	}
+	cell.Must(t, r.k.ForgetShadows([]heddle.Socket{{Protocol: "udp", Port: 8080}}))
+	if got, want := left(), []string{"10 from 1001 by 8081", "10 from 8080 by 1002", "2 from 1001 by 8081", "2 from 8080 by 1002"}; !slices.Equal(got, want) {
+		t.Errorf("%v are left, want %v", got, want)
 	}
 }

@@ -58,16 +58,6 @@ func (k *Kernel) ForgetAddresses(addrs []netip.Addr) error {
 	return nil
 }
 
-// trackedHere is the number of connections in the calling thread's namespace.
-func trackedHere() (uint32, error) {
-	c, err := dial(unix.NETLINK_NETFILTER)
-	if err != nil {
-		return 0, err
-	}
-	defer c.close()
-	return c.tracked()
-}
-
 // tracked is the number of connections in the namespace. It is not zero if the kernel does not say.
 func (c *conn) tracked() (n uint32, err error) {
 	n = fewTracked
@@ -94,26 +84,31 @@ func (c *conn) forget(addrs []netip.Addr, tracked uint32) error {
 		dumps = []*nl.NetlinkRequest{ctRequest(nl.IPCTNL_MSG_CT_GET, unix.NLM_F_DUMP, unix.AF_UNSPEC)}
 	}
 	for _, d := range dumps {
-		if err := c.forgetSome(d, of); err != nil {
+		err := c.forgetSome(d, func(at attributes) bool {
+			return at.get(ctaZone) == nil && (of[tupleSource(at.get(nl.CTA_TUPLE_ORIG))] || of[tupleSource(at.get(nl.CTA_TUPLE_REPLY))])
+		})
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// forgetSome deletes the connections of a dump that belong to the addresses. A
-// connection that has ended meanwhile is no error.
-func (c *conn) forgetSome(dump *nl.NetlinkRequest, of map[netip.Addr]bool) error {
+// forgetSome deletes those of a dump's connections that which selects. A connection that has ended
+// meanwhile is no error.
+func (c *conn) forgetSome(dump *nl.NetlinkRequest, which func(connection attributes) bool) error {
 	var gone []*nl.NetlinkRequest
 	_, err := c.exchange(func(_ uint16, b []byte) {
 		at := after(nl.SizeofNfgenmsg, b)
-		source := tupleSource(at.get(nl.CTA_TUPLE_ORIG))
-		if at.get(ctaZone) != nil || !of[source] && !of[tupleSource(at.get(nl.CTA_TUPLE_REPLY))] {
+		if !which(at) {
 			return
 		}
-		r := ctRequest(nl.IPCTNL_MSG_CT_DELETE, unix.NLM_F_ACK, familyOf(source))
+		r := ctRequest(nl.IPCTNL_MSG_CT_DELETE, unix.NLM_F_ACK, familyOf(tupleSource(at.get(nl.CTA_TUPLE_ORIG))))
 		r.AddData(nl.NewRtAttr(nl.CTA_TUPLE_ORIG|unix.NLA_F_NESTED, slices.Clone(at.get(nl.CTA_TUPLE_ORIG))))
 		r.AddData(nl.NewRtAttr(nl.CTA_ID, slices.Clone(at.get(nl.CTA_ID))))
+		if zone := at.get(ctaZone); zone != nil {
+			r.AddData(nl.NewRtAttr(ctaZone, slices.Clone(zone)))
+		}
 		gone = append(gone, r)
 	}, dump)
 	if err != nil {

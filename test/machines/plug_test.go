@@ -16,6 +16,7 @@ import (
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/docker"
 	"github.com/heddle-network/heddle/test/libvirtd"
+	"github.com/heddle-network/heddle/test/poll"
 	"github.com/heddle-network/heddle/test/vm"
 	"github.com/heddle-network/heddle/test/world"
 )
@@ -40,12 +41,19 @@ machines:
 // fewSlots is up to how many slots the first machine has an IOMMU: with many slots that was not tried.
 const fewSlots = 4
 
+// withoutDocker are arguments of agents in machines, where no dockerd runs: looking for one twice a second takes an emulated processor some work
+// as long as the machine lives. agentArgs are all arguments of such an agent.
+var (
+	withoutDocker = []string{"--docker-host", "none", "--docker-socket", "none"}
+	agentArgs     = append([]string{"--nic-grant", "/run/nic.grant"}, withoutDocker...)
+)
+
 // raisePlugged raises a machine for each number of slots, one or two.
 func raisePlugged(t *testing.T, kernel, config string, slots ...int) *plugged {
 	needMachines(t, kernel)
 	hosts, cpus := []lab.Node{{Name: "hv"}}, []int{2, 1}
 	for i, count := range slots {
-		hosts = append(hosts, lab.Node{Name: fmt.Sprint("vm", i+1), Machine: kernel, Slots: count, IOMMU: i == 0 && count <= fewSlots, CPUs: cpus[i], Agent: lab.Agent{Later: true, Args: []string{"--nic-grant", "/run/nic.grant"}}})
+		hosts = append(hosts, lab.Node{Name: fmt.Sprint("vm", i+1), Machine: kernel, Slots: count, IOMMU: i == 0 && count <= fewSlots, CPUs: cpus[i], Agent: lab.Agent{Later: true, Args: agentArgs}})
 	}
 	topology := lab.Topology{Name: "plug", Dir: t.TempDir(), Hosts: hosts}
 	p := &plugged{t: t}
@@ -168,6 +176,26 @@ func (p *plugged) devices(t *testing.T) int {
 	return strings.Count(p.vm.Run(t, "ls", "/sys/bus/virtio/drivers/virtio_net"), "virtio")
 }
 
+// left waits until the machine has no other NICs than its own. First it asks the hypervisor: in the machine, each question is a program
+// that is emulated.
+func (p *plugged) left(t *testing.T, own int) {
+	t.Helper()
+	_, err := poll.Until(3*world.Patience, 50*time.Millisecond, func() error {
+		if n := p.nics(t); len(n) > 0 {
+			return fmt.Errorf("NICs %v", n)
+		}
+		return nil
+	})
+	cell.Must(t, err)
+	_, err = poll.Until(world.Patience, 250*time.Millisecond, func() error {
+		if n := p.devices(t); n != own {
+			return fmt.Errorf("%d devices, %d before", n, own)
+		}
+		return nil
+	})
+	cell.Must(t, err)
+}
+
 func (p *plugged) clean(t *testing.T) {
 	t.Helper()
 	world.Soon(t, "no NIC is left", func() error {
@@ -248,12 +276,7 @@ func plugAttach(t *testing.T, p *plugged, own int) {
 	p.vm.Heddle(t, "detach", "c1")
 	t.Logf("detached: %.2f s", time.Since(start).Seconds())
 	p.vm.Run(t, "ip", "netns", "delete", "c2") // the container ends without a word
-	world.Soon(t, "the NICs are gone", func() error {
-		if n := p.devices(t); n != own {
-			return fmt.Errorf("%d devices, %d before", n, own)
-		}
-		return nil
-	})
+	p.left(t, own)
 	p.vm.Run(t, "ip", "netns", "delete", "c1")
 	p.clean(t)
 }
@@ -288,17 +311,13 @@ func plugAway(t *testing.T, p *plugged, own int) {
 		t.Errorf("without the service: %v, %s", err, out)
 	}
 	p.serve()
-	world.Within(t, 3*world.Patience, "the NIC is taken out", func() error {
-		if n := p.devices(t); n != own {
-			return fmt.Errorf("%d devices, %d before", n, own)
-		}
-		return nil
-	})
+	p.left(t, own)
 	p.vm.Run(t, "sh", "-c", "ip netns delete a1; ip netns delete a2")
 	p.clean(t)
 }
 
 func plugRefused(t *testing.T, p *plugged) {
+	p.vm.Run(t, "ip", "netns", "add", "r")
 	for _, c := range []struct{ cause, command string }{
 		{"may have no NICs on network third", "network create bad --mode direct --opt plug=third"},
 		{"leave --subnet", "network create bad --mode direct --opt plug=lan --subnet 10.9.0.0/24 --gateway 10.9.0.1"},
@@ -310,7 +329,6 @@ func plugRefused(t *testing.T, p *plugged) {
 		{"leave --dry-run out", "attach fast --netns /run/netns/r --id r --dry-run"},
 		{"is taken, or is the gateway's", "attach fast --netns /run/netns/r --id r --ip 10.70.0.1"},
 	} {
-		p.vm.Run(t, "sh", "-c", "ip netns add r 2>/dev/null || true")
 		out, err := p.vm.TryHeddle(t, strings.Fields(c.command)...)
 		if err == nil || !strings.Contains(out, c.cause) {
 			t.Errorf("%s: %v, %s", c.command, err, out)
@@ -339,12 +357,7 @@ func plugRefused(t *testing.T, p *plugged) {
 func plugVanished(t *testing.T, p *plugged, own int) {
 	e := p.attach(t, "v1", "fast")
 	p.hv.Heddle(t, "detach", p.ports(t)[0].Endpoint.String())
-	world.Soon(t, "the NIC is gone", func() error {
-		if n := p.devices(t); n != own {
-			return fmt.Errorf("%d devices, %d before", n, own)
-		}
-		return nil
-	})
+	p.left(t, own)
 	out, err := p.vm.TryHeddle(t, "audit")
 	if err == nil || !strings.Contains(out, "plugged/"+e.NIC.Plugged.Token) {
 		t.Errorf("the audit says: %v, %s", err, out)

@@ -83,7 +83,7 @@ func (p *plugged) startCloud(t *testing.T, s spoken) *localCloud {
 	for file, text := range map[string]string{"/run/cloud.pem": p.hv.Run(t, "cat", "/run/heddle/ca.pem"), "/run/cloud.yaml": s.config} {
 		p.vm.Run(t, "sh", "-c", "cat >"+file+" <<'E'\n"+text+"\nE\n")
 	}
-	p.vm.StartAgent(t, "--nic-cloud", "/run/cloud.yaml")
+	p.vm.StartAgent(t, append([]string{"--nic-cloud", "/run/cloud.yaml"}, withoutDocker...)...)
 	return c
 }
 
@@ -221,7 +221,7 @@ func plugCloud(t *testing.T, p *plugged) {
 	vm.Heddle(t, "audit")
 	vm.Run(t, "sh", "-c", "for n in c1 c2 c3; do ip netns delete $n; done; ip route delete "+cloud.MetadataAddr+"/32")
 	vm.KillAgent(t)
-	vm.StartAgent(t, "--nic-grant", "/run/nic.grant")
+	vm.StartAgent(t, agentArgs...)
 	c.stop()
 	p.hv.Heddle(t, "network", "delete", "vsw")
 	p.serve()

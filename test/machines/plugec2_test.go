@@ -61,7 +61,7 @@ func plugEC2(t *testing.T, p *plugged) {
 	vm.Heddle(t, "audit")
 	vm.Run(t, "sh", "-c", "ip netns delete c1; ip route delete "+cloud.EC2MetadataAddr+"/32")
 	vm.KillAgent(t)
-	vm.StartAgent(t, "--nic-grant", "/run/nic.grant")
+	vm.StartAgent(t, agentArgs...)
 	c.stop()
 	p.hv.Run(t, "sh", "-c", "ip address delete "+router6+"/64 dev "+bridge+"; ip address delete "+behind+"/128 dev lo")
 	p.hv.Heddle(t, "network", "delete", "vsw")

@@ -1,8 +1,11 @@
 package machines_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"io"
+	"net"
 	"os/exec"
 	"slices"
 	"strings"
@@ -37,7 +40,7 @@ ip netns exec NETNS nft delete table inet hold`
 
 // plugProcess: a server moves to the other machine with its NIC. Its clients' connections go on.
 func plugProcess(t *testing.T, p *plugged) {
-	for _, program := range []string{"criu", "redis-server", "redis-benchmark"} {
+	for _, program := range []string{"criu", "redis-server", "redis-cli"} {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Skip(program + " is not installed")
 		}
@@ -136,10 +139,14 @@ func (p *plugged) script(t *testing.T, h *docker.Host, input []byte, text, netns
 	return out
 }
 
-// loadClients is how many connections ask the server without a pause.
-const loadClients = 4
+// loadClients is how many connections ask the server all the time: each has a question under way, or asks the next one after loadPause. Without a
+// pause, answering would take the most of the emulated processors.
+const (
+	loadClients = 4
+	loadPause   = 10 * time.Millisecond
+)
 
-// load is a program that asks the server until it is ended. It ends by itself when a connection breaks.
+// load asks the server until it is ended. It ends by itself when a connection breaks.
 type load struct {
 	end   func(t *testing.T)
 	ended chan error
@@ -149,24 +156,51 @@ func (p *plugged) load(t *testing.T, addr string) *load {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
-	cmd, err := p.hv.Command(ctx, "ip", "netns", "exec", "beside", "redis-benchmark", "-q", "-h", addr, "-t", "set", "-c", fmt.Sprint(loadClients), "-n", "2000000000")
-	cell.Must(t, err)
-	var out strings.Builder
-	cmd.Stderr = &out
-	cell.Must(t, cmd.Start())
-	l := &load{ended: make(chan error, 1)}
-	go func() { l.ended <- cmd.Wait() }()
+	l := &load{ended: make(chan error, loadClients)}
+	beside := world.Netns{Name: "beside", Path: fmt.Sprintf("/proc/%d/root/run/netns/beside", p.hv.Pid)}
+	for range loadClients {
+		var c net.Conn
+		err := beside.Do(func() (err error) {
+			c, err = net.DialTimeout("tcp", net.JoinHostPort(addr, "6379"), world.Patience)
+			return err
+		})
+		cell.Must(t, err)
+		go func() { l.ended <- askOn(ctx, c) }()
+	}
 	l.end = func(t *testing.T) {
 		t.Helper()
-		select {
-		case err := <-l.ended:
-			t.Errorf("the clients gave up: %v, %s", err, out.String())
-		default:
-			cancel()
-			<-l.ended
+		cancel()
+		for range loadClients {
+			if err := <-l.ended; err != nil {
+				t.Errorf("a client gave up: %v", err)
+			}
 		}
 	}
 	return l
+}
+
+// askOn asks the server by one connection until the context ends, and reports what broke it before.
+func askOn(ctx context.Context, c net.Conn) error {
+	defer c.Close()
+	defer context.AfterFunc(ctx, func() { c.Close() })()
+	answers := bufio.NewReader(c)
+	for ctx.Err() == nil {
+		_, err := io.WriteString(c, "SET key value\r\n")
+		said := ""
+		if err == nil {
+			said, err = answers.ReadString('\n')
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return err
+		case said != "+OK\r\n":
+			return fmt.Errorf("the server answers %q", said)
+		}
+		time.Sleep(loadPause)
+	}
+	return nil
 }
 
 // goesOn waits until the server has answered more of the load.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/soak"
-	"github.com/heddle-network/heddle/test/world"
 )
 
 // plugRouted: containers of mode routed have addresses of a NIC that is plugged in, and the machine tells them apart.
@@ -50,11 +49,6 @@ func plugRouted(t *testing.T, p *plugged, own int) {
 	}
 	p.vm.Run(t, "sh", "-c", "ip netns delete r1; ip netns delete r2")
 	p.vm.Heddle(t, "network", "delete", "pods")
-	world.Soon(t, "the NIC is gone", func() error {
-		if n := p.devices(t); n != own {
-			return fmt.Errorf("%d devices, %d before", n, own)
-		}
-		return nil
-	})
+	p.left(t, own)
 	p.clean(t)
 }

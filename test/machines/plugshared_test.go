@@ -1,14 +1,12 @@
 package machines_test
 
 import (
-	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
-	"github.com/heddle-network/heddle/test/world"
 )
 
 // plugShared: containers of mode ipvlan share NICs that are plugged in, each with an address of its own that the hypervisor's guard lets pass.
@@ -80,12 +78,7 @@ func plugShared(t *testing.T, p *plugged, own int) {
 	}
 	p.vm.Run(t, "sh", "-c", "ip netns delete s3; ip netns delete s4")
 	p.vm.Heddle(t, "network", "delete", "pods") // the addresses need not cool then
-	world.Soon(t, "the NICs are gone", func() error {
-		if n := p.devices(t); n != own {
-			return fmt.Errorf("%d devices, %d before", n, own)
-		}
-		return nil
-	})
+	p.left(t, own)
 	p.clean(t)
 }
 
