@@ -24,7 +24,7 @@ import (
 // talkers are people who ask for pages, and call each other.
 const talkers = `
 crowd: talkers
-users: 6
+users: 4
 clock: {start: "Mon 09:00", length: %s}
 personas:
   talker: {share: 100%%, link: {delay: 5ms}, does: {read: 30/m, talk: 10/m}}
@@ -203,7 +203,7 @@ func (c dockerCrowd) played(t *testing.T) {
 // scaled: users who come are containers, and those of users who go are removed.
 func (c dockerCrowd) scaled(t *testing.T) {
 	_, run := c.begin(t)
-	for _, users := range []int{6, 9, 2} {
+	for _, users := range []int{4, 6, 2} {
 		if out, err := c.heddle(t, "crowd", "scale", strconv.Itoa(users)); err != nil {
 			t.Errorf("%d users: %v: %s", users, err, out)
 		}
@@ -230,13 +230,13 @@ func (c dockerCrowd) scaled(t *testing.T) {
 
 // stranger: somebody else's container has the name of a user. The crowd ends, and leaves it alone.
 func (c dockerCrowd) stranger(t *testing.T) {
-	run(t, c.Host, "crowd-user-4", "--net", "none")
+	run(t, c.Host, "crowd-user-3", "--net", "none")
 	out, err := c.heddle(t, "crowd", "run", c.file(t, "1s"), "--network", "people", "--as", "docker")
-	if err == nil || !strings.Contains(out, "crowd-user-4") || !strings.Contains(out, "already in use") || !strings.Contains(out, "docker rm -f") {
+	if err == nil || !strings.Contains(out, "crowd-user-3") || !strings.Contains(out, "already in use") || !strings.Contains(out, "docker rm -f") {
 		t.Errorf("%v: %s", err, out)
 	}
 	c.gone(t)
-	c.Docker(t, "rm", "-f", "crowd-user-4") // which is there
+	c.Docker(t, "rm", "-f", "crowd-user-3") // which is there
 }
 
 // killed: the containers of a crowd that is killed end, and are removed by the next one, or by hand.
@@ -251,7 +251,7 @@ func (c dockerCrowd) killed(t *testing.T) {
 			}
 			return nil
 		})
-		if left := c.users(t, "--all"); len(left) != 6 {
+		if left := c.users(t, "--all"); len(left) != 4 {
 			t.Errorf("left are %v", left)
 		}
 		world.Within(t, time.Minute, "the agent removes the services", func() error {

@@ -68,8 +68,8 @@ func (h *Host) awaitDocker() error {
 		if !h.daemon.alive() {
 			return poll.Final(fmt.Errorf("dockerd of %s ended", h.Name()))
 		}
-		if out, err := h.TryDocker("version"); err != nil {
-			return fmt.Errorf("dockerd of %s does not answer: %w\n%s", h.Name(), err, out)
+		if err := h.Engine("/_ping", nil); err != nil {
+			return fmt.Errorf("dockerd of %s does not answer: %w", h.Name(), err)
 		}
 		return nil
 	})

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -17,9 +18,10 @@ import (
 
 // listed is an error until the host's Docker shows the network, or shows it no more.
 func listed(h *docker.Host, name string, want bool) error {
-	out, err := h.TryDocker("network", "ls", "--filter", "name=^"+name+"$", "--format", "{{.Name}} {{.Driver}}")
-	if err == nil && (out == name+" heddle") != want {
-		err = fmt.Errorf("network %s: want it listed: %t; docker network ls says %q", name, want, out)
+	var found []struct{ Name, Driver string }
+	err := h.Engine("/networks?filters="+url.QueryEscape(fmt.Sprintf(`{"name":["^%s$"]}`, name)), &found)
+	if err == nil && (len(found) == 1 && found[0].Name == name && found[0].Driver == "heddle") != want {
+		err = fmt.Errorf("network %s: want it listed: %t; Docker lists %q", name, want, found)
 	}
 	return err
 }

@@ -28,9 +28,18 @@ func (r resident) run(t *testing.T, h *docker.Host) {
 func (r resident) back(t *testing.T, h *docker.Host, after string) {
 	t.Helper()
 	world.Within(t, backTime, r.name+" is back after "+after, func() error {
-		out, err := h.TryDocker("inspect", "--format", "{{.State.Running}} {{(index .NetworkSettings.Networks \""+r.network+"\").IPAddress}} {{.State.Error}}", r.name)
-		if running := "true " + r.ip; err == nil && strings.TrimSpace(out) != running {
-			err = fmt.Errorf("it is %q and not %q", out, running)
+		var now struct {
+			State struct {
+				Running bool
+				Error   string
+			}
+			NetworkSettings struct {
+				Networks map[string]struct{ IPAddress string }
+			}
+		}
+		err := h.Engine("/containers/"+r.name+"/json", &now)
+		if at := now.NetworkSettings.Networks[r.network].IPAddress; err == nil && (!now.State.Running || at != r.ip || now.State.Error != "") {
+			err = fmt.Errorf("it is at %q and not at %s: %+v", at, r.ip, now.State)
 		}
 		if err != nil {
 			return err

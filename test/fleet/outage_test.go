@@ -24,8 +24,10 @@ type stream struct {
 	done   chan struct{}
 }
 
-// newStream has the client send a line every few milliseconds, and wait for it to
-// come back.
+// linePause is between two lines of a stream.
+const linePause = 20 * time.Millisecond
+
+// newStream has the client send one line after the other, and wait for each to come back.
 func newStream(t *testing.T, client, server *pod, port uint16) *stream {
 	t.Helper()
 	at := netip.AddrPortFrom(server.addrs()[0], port)
@@ -44,7 +46,7 @@ func newStream(t *testing.T, client, server *pod, port uint16) *stream {
 			select {
 			case <-s.stop:
 				return
-			case <-time.After(5 * time.Millisecond):
+			case <-time.After(linePause):
 			}
 			c.SetDeadline(time.Now().Add(time.Minute))
 			_, err := c.Write(line)
@@ -103,7 +105,7 @@ func (s *stream) end(t *testing.T) {
 // return.
 func TestQuorumLost(t *testing.T) {
 	t.Parallel() // it mostly waits
-	quorumLost(t, 2*time.Minute, time.Minute, 3*time.Minute)
+	quorumLost(t, 75*time.Second, time.Minute, 3*time.Minute)
 }
 
 // TestSoakQuorumLost is TestQuorumLost at full length, with the limits that a quiet

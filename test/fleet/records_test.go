@@ -83,14 +83,6 @@ func (k *taken) at(t *testing.T, key string) forge.Record {
 	return forge.Record{Key: key}
 }
 
-// state is what a host has of ours that leads somewhere: what no record of another's may
-// change.
-func state(h *host) (string, error) {
-	return h.TrySh(`ip route show table all proto 104 | sort; ip -6 route show table all proto 104 | sort; ip -o link show | grep -o ': h[bdsvmic][0-9a-f]*' | sort
-		for l in $(ip -o link show type vxlan | grep -o 'hv[0-9a-f]*' | sort -u); do bridge fdb show dev $l | grep -v ` + "'dst 172.31.240.13'" + ` | sort; done
-		for s in peers4 origins44 origins46 strays44 strays46; do nft list set inet heddle $s | tr -d ' \n\t' ; done`)
-}
-
 // states are those of the survivors.
 func (k *taken) states(t *testing.T) map[*host]string {
 	t.Helper()

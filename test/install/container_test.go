@@ -3,6 +3,8 @@ package install_test
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 // container is a Debian with systemd in a container of this machine's kernel.
@@ -53,13 +57,32 @@ func startContainer(t *testing.T, root string) *container {
 		end()
 		<-c.ended
 		if group, err := os.ReadFile(filepath.Join(c.dir, "cgroup")); err == nil {
-			run(t, nil, "find", strings.TrimSpace(string(group)), "-depth", "-type", "d", "-exec", "rmdir", "{}", ";")
+			removeGroup(t, strings.TrimSpace(string(group)))
 		}
 	})
 	if err := <-started; err != nil {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// removeGroup removes a control group with all below it. One whose last process has just been killed is busy
+// for a moment (cgroups(7)).
+func removeGroup(t *testing.T, group string) {
+	t.Helper()
+	_, err := poll.Until(time.Minute, 10*time.Millisecond, func() error {
+		if _, err := os.Stat(group); errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
+		out, err := exec.Command("find", group, "-depth", "-type", "d", "-delete").CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Errorf("remove control group %s: %v", group, err)
+	}
 }
 
 // console is what it has printed.

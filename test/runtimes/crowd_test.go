@@ -18,7 +18,7 @@ import (
 // talkers are people who ask for pages, and call each other.
 const talkers = `
 crowd: talkers
-users: 6
+users: 4
 clock: {start: "Mon 09:00", length: %s}
 personas:
   talker: {share: 100%%, link: {delay: 5ms}, does: {read: 30/m, talk: 10/m}}
@@ -76,7 +76,7 @@ func (h *host) crowdOf(as string, count func() int) {
 	gone("a run")
 
 	h.begin(long, as)
-	for _, users := range []int{9, 2} {
+	for _, users := range []int{6, 2} {
 		if scaled := cell.Sh(h.t, "heddle crowd scale %d", users); count() != users {
 			h.t.Errorf("%d users are %d containers: %s", users, count(), scaled)
 		}
