@@ -20,13 +20,10 @@ import (
 	"github.com/heddle-network/heddle/test/poll"
 )
 
-// The emulators go somewhat ahead of what else the machine does: one thing is done after the other, which takes as long as all other packages, and
-// an idle machine takes a part of a processor for as long as that lasts.
-
 // instead is what a lab starts for the emulator: on the machine it says with which arguments, and leaves the rest to the test; elsewhere
 // it is the emulator.
 const instead = `#!/bin/sh
-[ "$(cat /proc/sys/kernel/hostname)" = %s ] || exec nice -n -5 %s "$@"
+[ "$(cat /proc/sys/kernel/hostname)" = %s ] || exec %s "$@"
 cd %[3]s
 printf '%%s\n' "$@" >%[4]s.part
 mv %[4]s.part %[4]s
@@ -36,7 +33,7 @@ until [ -e %[4]s.failed ]; do sleep 1; done
 // inNamespace is the emulator of a domain: QEMU with the TAPs of the lab's machine. libvirt also asks it without any rights what it can.
 const inNamespace = `#!/bin/sh
 case "$*" in *"-machine none"*) exec %s "$@" ;; esac
-exec nice -n -5 nsenter --net=%s/ns/net %[1]s "$@"
+exec nsenter --net=%s/ns/net %[1]s "$@"
 `
 
 // machineFolder is where the emulator of a lab's machine finds its files.
