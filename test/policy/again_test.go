@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -147,7 +148,13 @@ func TestFlushedAtAttach(t *testing.T) {
 		}
 		p.Leave(t)
 	}
-	w.AuditEmpty(t)
+	world.Soon(t, "the others' rules are put back", func() error { // by the patrol, beside the attach
+		found, err := w.Audit()
+		if err == nil && len(found) > 0 {
+			err = fmt.Errorf("%+v", found)
+		}
+		return err
+	})
 }
 
 // TestFastPathLeft: an endpoint that could not be taken off the fast path, past which its policy would be, is taken off later.
