@@ -20,7 +20,16 @@ var samples = map[string][]string{
 	firewall.TypeInner4: {"10.20.0.5", "10.20.0.64/26"}, firewall.TypeInner6: {"fd20::9", "fd20::ff:0:0:0/112"},
 	firewall.TypeQuoted4: {"10.20.0.5", "192.0.2.1"}, firewall.TypeQuoted6: {"fd20::9", "fe80::1"},
 	firewall.TypeNDTarget: {"fe80::1", "2001:db8::ffff"}, firewall.TypeProto: {"tcp", "udp"}, firewall.TypePort: {"80", "65535"},
-	firewall.TypeGroup: {"0x68000001", "0x68fffffe"}, firewall.TypeVerdict: {"jump guard", "goto guard"},
+	firewall.TypeGroup: {"0x68000001", "0x68fffffe"}, firewall.TypeVerdict: {"jump sample", "goto sample"},
+}
+
+// sampleState is our firewall with two members of every set, and a chain to which the verdict maps lead: those of ours come back to these maps.
+func sampleState() heddle.State {
+	f := firewall.Base()
+	for _, family := range []string{"inet", "bridge"} {
+		f = append(f, heddle.Firewall{Family: family, Kind: "chain", Name: "sample"})
+	}
+	return heddle.State{Firewall: f, Elements: sampleElements(f)}
 }
 
 // sampleElements has two members for every set of ours.
@@ -48,8 +57,7 @@ func sampleElements(f []heddle.Firewall) []heddle.Element {
 // Elements written over netlink and by nft are the same in every set.
 func TestElementsAsNftWritesThem(t *testing.T) {
 	typed, made := newRoom(t), newRoom(t)
-	plan := heddle.Plan{Host: heddle.State{Firewall: firewall.Base()}}
-	plan.Host.Elements = sampleElements(plan.Host.Firewall)
+	plan := heddle.Plan{Host: sampleState()}
 	typed.sh(strings.Join(commands.Of(plan, ""), "\n"))
 	made.apply(plan)
 	typed.clean(plan)
@@ -114,8 +122,7 @@ func TestEncodeRefuses(t *testing.T) {
 // else that the plan has in it.
 func TestSetOfAnotherType(t *testing.T) {
 	r := newRoom(t)
-	plan := heddle.Plan{Host: heddle.State{Firewall: firewall.Base()}}
-	plan.Host.Elements = sampleElements(plan.Host.Firewall)
+	plan := heddle.Plan{Host: sampleState()}
 	r.sh("nft add table inet heddle; nft add set inet heddle macs '{ type ipv4_addr; }'; nft add rule inet heddle x ip saddr @macs 2>/dev/null || true")
 	diff, err := r.k.Diff(plan, nil)
 	cell.Must(t, err)
