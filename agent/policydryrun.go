@@ -54,6 +54,6 @@ func (p *policies) commands(c policyChange) (policy.Policies, []string, error) {
 	if err != nil || next == nil {
 		return nil, nil, err
 	}
-	told := p.refused.able || len(p.all()) == 0 && p.refused.try() == nil // as the first policy would find out
+	told := p.refused.able || len(next) > 0 && p.refused.try() == nil // as the change would find out (replace)
 	return next, commands.Change(p.guard.All(), next.Compile(members, told).All(), p.wanted.byOthers), nil
 }

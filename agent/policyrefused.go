@@ -38,9 +38,8 @@ func newRefused(k PacketLogger, try func() error, again chan struct{}) *refused 
 
 // enforced is what the firewall was made for.
 type enforced struct {
-	list    policy.Policies
-	members []policy.Member
-	ports   map[string]policy.Member
+	refusals *policy.Refusals
+	ports    map[string]policy.Member
 }
 
 // Flows returns the log of what policies have refused lately. Its error says why the kernel tells nothing.
@@ -59,7 +58,11 @@ func (p *policies) hear() error {
 	was := p.refused.able
 	err := p.listen()
 	if p.refused.able != was {
-		err = errors.Join(err, p.apply(p.all(), p.members()))
+		wrong := p.apply(p.all(), p.members())
+		if wrong != nil {
+			p.unsettled.Store(true)
+		}
+		err = errors.Join(err, wrong)
 	}
 	return err
 }
@@ -131,7 +134,7 @@ func (r *refused) set(list policy.Policies, members []policy.Member) {
 			ports[m.Port] = m
 		}
 	}
-	r.view.Store(&enforced{list, members, ports})
+	r.view.Store(&enforced{policy.NewRefusals(list, members), ports})
 }
 
 // tell notes a packet that was refused.
@@ -148,7 +151,7 @@ func (r *refused) tell(p kernel.LoggedPacket) {
 	if !known || p.Prefix != firewall.RefusedOut && p.Prefix != firewall.RefusedIn {
 		return // the port has gone, or somebody else's rule has told of the packet
 	}
-	f := v.list.Refused(v.members, m, direction, p.Ether, p.Data)
+	f := v.refusals.Flow(m, direction, p.Ether, p.Data)
 	r.log.Add(events.Event{Kind: events.Flow, Action: events.Refused, Object: m.ID.String(), Network: m.Network, Labels: m.Labels, Flow: &f})
 }
 

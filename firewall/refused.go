@@ -9,7 +9,7 @@ import (
 // What the rules of policies refuse goes to the chain refused-out or refused-in, which tells the agent of it, if the kernel can, and drops it. What is told
 // is limited for each sender, so that nobody's flood hides what is refused to others: by the port that the packet came from, or by the
 // port that it goes to and the sender's MAC address, which another guard keeps true for containers and which is the host's for all that it
-// routes. A second limit, for all together, bounds what the agent has to do.
+// routes. A second limit, for all together in each direction, bounds what the agent has to do.
 
 // RefusedGroup is the group of NFNETLINK_LOG for what is refused, RefusedBytes how much of a packet is told: headers, no more.
 const RefusedGroup, RefusedBytes = 26624, 96

@@ -47,7 +47,7 @@ func (k *Kernel) LogPackets(group uint16, size int, tell func(LoggedPacket), end
 	l := &PacketLog{cancel: cancel, log: n, ended: ended}
 	err = n.Con.SetReadBuffer(logBuffer)
 	if err == nil {
-		err = n.RegisterWithErrorFunc(ctx, func(a nflog.Attribute) int { return l.tell(k, a, tell) }, l.failed)
+		err = n.RegisterWithErrorFunc(ctx, func(a nflog.Attribute) int { return l.tell(a, tell) }, l.failed)
 	}
 	if err != nil {
 		cancel()
@@ -70,16 +70,19 @@ type PacketLog struct {
 }
 
 // tell is called for each packet. A result other than 0 ends the log.
-func (l *PacketLog) tell(k *Kernel, a nflog.Attribute, tell func(LoggedPacket)) int {
+func (l *PacketLog) tell(a nflog.Attribute, tell func(LoggedPacket)) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
 	case l.closed:
 		return 1
-	case a.Prefix == nil || a.Payload == nil || a.HwProtocol == nil:
+	case a.Prefix == nil || a.HwProtocol == nil:
 		return 0 // it is no packet
 	}
-	p := LoggedPacket{Prefix: *a.Prefix, From: k.portAt(a.PhysInDev), To: k.portAt(a.PhysOutDev), Ether: *a.HwProtocol, Data: *a.Payload}
+	p := LoggedPacket{Prefix: *a.Prefix, From: l.portAt(a.PhysInDev), To: l.portAt(a.PhysOutDev), Ether: *a.HwProtocol}
+	if a.Payload != nil { // there may be nothing behind the header
+		p.Data = *a.Payload
+	}
 	if a.VLAN != nil { // the kernel has taken the first tag off, which rules see
 		p.Ether = binary.BigEndian.Uint16(binary.NativeEndian.AppendUint16(nil, a.VLAN.Proto)) // which the library takes for one in the host's byte order
 	}
@@ -124,14 +127,24 @@ func (l *PacketLog) Close() error {
 	return l.log.Close()
 }
 
-// portAt is the name of an interface; "" if there is none.
-func (k *Kernel) portAt(index *uint32) string {
+// portAt is the name of an interface; "" if there is none. The request needs no lock of the kernel's that changes of interfaces hold, as one of
+// rtnetlink does (netdevice(7)).
+func (l *PacketLog) portAt(index *uint32) string {
 	if index == nil {
 		return ""
 	}
-	l, err := k.hostSession().linkAt(int(*index))
-	if err != nil || l == nil {
+	socket, err := l.log.Con.SyscallConn()
+	if err != nil {
 		return ""
 	}
-	return l.name
+	port, errAsk := unix.NewIfreq("")
+	if errAsk != nil {
+		return ""
+	}
+	port.SetUint32(*index)
+	err = socket.Control(func(fd uintptr) { errAsk = unix.IoctlIfreq(int(fd), unix.SIOCGIFNAME, port) })
+	if err != nil || errAsk != nil {
+		return ""
+	}
+	return port.Name()
 }

@@ -73,6 +73,10 @@ func TestPacketLog(t *testing.T) {
 			t.Errorf("of a frame of type %#x with %q, told is %+v, of type %#x", c.ether, c.payload, p, p.Ether)
 		}
 	}
+	send(broadcast(0x88cc)[:14]) // a header with nothing behind it
+	if p := next(t, told); p.From != "p1" || p.To != "p2" || p.Ether != 0x88cc || len(p.Data) != 0 || p.Lost != 0 {
+		t.Errorf("of an empty frame, told is %+v", p)
+	}
 	if _, err := k.LogPackets(7, 20, nil, nil); err == nil {
 		t.Error("a group has two listeners")
 	}

@@ -151,13 +151,34 @@ func (all Policies) Decide(members []Member, c Connection) Verdict {
 }
 
 func (all Policies) step(members []Member, m Member, d Direction, other netip.Addr, c Connection) Step {
-	s := Step{Endpoint: m.ID, Direction: d, Allowed: true, Policies: slices.DeleteFunc(all.Selecting(m), func(name string) bool { return !all[name].Closes(d) })}
-	if len(s.Policies) == 0 {
-		return s
+	return all.closing(all.closedBy(m, d), d).step(members, m, d, other, c)
+}
+
+// closedBy are the names of the policies that close an endpoint in a direction.
+func (all Policies) closedBy(m Member, d Direction) []string {
+	return slices.DeleteFunc(all.Selecting(m), func(name string) bool { return !all[name].Closes(d) })
+}
+
+// closing are policies that close endpoints in a direction, and their rules in the order in which they are asked.
+type closing struct {
+	names []string
+	rules []rule
+}
+
+func (all Policies) closing(names []string, d Direction) closing {
+	return closing{names, all.rulesFor(names, d)}
+}
+
+func (p closing) step(members []Member, m Member, d Direction, other netip.Addr, c Connection) Step {
+	s := Step{Endpoint: m.ID, Direction: d, Allowed: len(p.names) == 0, Policies: p.names}
+	var having []Member // all rules ask about the same address
+	for _, m := range members {
+		if slices.Contains(m.Addrs, other) || slices.Contains(m.Shared, other) {
+			having = append(having, m)
+		}
 	}
-	s.Allowed = false
-	for _, r := range all.rulesFor(s.Policies, d) {
-		if r.fits(members, other, c) {
+	for _, r := range p.rules {
+		if r.fits(having, other, c) {
 			s.Allowed, s.Policy, s.Rule = !r.deny, r.policy, r.number
 			break
 		}

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/heddle-network/heddle"
 )
@@ -114,14 +115,46 @@ func typeName(family int, number byte) string {
 	return strconv.Itoa(int(number))
 }
 
-// Refused is what a port has refused, and which rule did. M is the port's endpoint; frame is the beginning of the packet, without the header of Ethernet.
-func (all Policies) Refused(members []Member, m Member, d Direction, ether uint16, frame []byte) heddle.Flow {
+// maxKept is of how many rules Refusals keeps what it has read.
+const maxKept = 1 << 16
+
+// Refusals says which rule has refused a packet. It keeps the rules that it has read, as reading some thousands for each packet of a flood would take
+// a processor. One goroutine may use it at a time.
+type Refusals struct {
+	all     Policies
+	members []Member
+	// read are policies by names and direction, with kept rules altogether.
+	read map[string]closing
+	kept int
+}
+
+// NewRefusals is about the policies and the endpoints of a host.
+func NewRefusals(all Policies, members []Member) *Refusals {
+	return &Refusals{all: all, members: members, read: map[string]closing{}}
+}
+
+func (r *Refusals) closing(names []string, d Direction) closing {
+	key := string(d) + " " + strings.Join(names, " ")
+	c, known := r.read[key]
+	if !known {
+		c = r.all.closing(names, d)
+		if r.kept += len(c.rules); r.kept > maxKept {
+			clear(r.read)
+			r.kept = len(c.rules)
+		}
+		r.read[key] = c
+	}
+	return c
+}
+
+// Flow is what a port has refused, and which rule did. M is the port's endpoint; frame is the beginning of the packet, without the header of Ethernet.
+func (r *Refusals) Flow(m Member, d Direction, ether uint16, frame []byte) heddle.Flow {
 	p := readPacket(ether, frame)
 	other := p.conn.Src
 	if d == Egress {
 		other = p.conn.Dst
 	}
-	s := all.step(members, m, d, other, p.conn)
+	s := r.closing(r.all.closedBy(m, d), d).step(r.members, m, d, other, p.conn)
 	f := p.flow
 	f.Direction, f.Policies = string(d), s.Policies
 	switch {

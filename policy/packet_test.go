@@ -2,10 +2,13 @@ package policy
 
 import (
 	"encoding/binary"
+	"fmt"
 	"net/netip"
 	"slices"
 	"testing"
 	"unicode"
+
+	"pgregory.net/rapid"
 )
 
 // Packets of two endpoints. What is behind the addresses is given.
@@ -62,7 +65,7 @@ func refusedBy(ether uint16, data []byte) string {
 	all := Policies{"web": {Name: "web", Endpoints: Selector{Names: []string{"web"}}, Rules: []Rule{
 		{Direction: Ingress, Action: Deny, Protocol: "udp", Ports: []string{"80"}}}}}
 	m := Member{Name: "web"}
-	return all.Refused([]Member{m}, m, Ingress, ether, data).String()
+	return NewRefusals(all, []Member{m}).Flow(m, Ingress, ether, data).String()
 }
 
 // TestPackets: each is told as far as the rules look at it.
@@ -88,4 +91,54 @@ func FuzzPackets(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestRefusals: what is kept of policies that were read says the same as policies that are read anew, of every endpoint and direction.
+func TestRefusals(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		all, members := Policies{}, drawMembers(rt)
+		for range rapid.IntRange(1, 3).Draw(rt, "policies") {
+			p := drawPolicy(rt)
+			all[p.Name] = p
+		}
+		kept := NewRefusals(all, members)
+		for range 2 {
+			for _, m := range members {
+				for _, d := range []Direction{Ingress, Egress} {
+					told := func(r *Refusals) string {
+						f := r.Flow(m, d, etherIPv4, v4(0, 17, toWeb...))
+						return fmt.Sprint(f, f.Policies, f.Policy, f.Rule)
+					}
+					if got, want := told(kept), told(NewRefusals(all, members)); got != want {
+						rt.Fatalf("of %s: %s, and not %s", m.ID, got, want)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestRefusalsKept: of more rules than may be kept those are forgotten that were read before.
+func TestRefusalsKept(t *testing.T) {
+	all, rules := Policies{}, make([]Rule, maxKept/3)
+	for i := range rules {
+		rules[i] = Rule{Direction: Ingress, Action: Deny, Protocol: "tcp"}
+	}
+	var members []Member
+	for i := range 8 {
+		name := fmt.Sprint("p", i)
+		all[name] = Policy{Name: name, Endpoints: Selector{Names: []string{name}}, Rules: rules}
+		members = append(members, Member{Name: name})
+	}
+	r := NewRefusals(all, members)
+	for _, m := range members {
+		r.Flow(m, Ingress, etherIPv4, v4(0, 17, toWeb...))
+		n := 0
+		for _, c := range r.read {
+			n += len(c.rules)
+		}
+		if n > maxKept || n != r.kept {
+			t.Errorf("%d rules are kept, counted are %d", n, r.kept)
+		}
+	}
 }

@@ -24,9 +24,10 @@ where, and which rule of which policy decided, or that none allows it. What a pa
 says is the sender's word, but for a container's addresses, which the host guards.
 
 Of each sender 20 packets are shown at once and 5 a second, so that nobody's flood
-hides what is refused to others; of all together, 500 a second. The counter 'denied'
-of 'heddle status' has all. A line says so when packets came faster than the agent
-reads them, or it could not read them. The agent keeps the last 4096 until it ends.
+hides what is refused to others; of all together, 500 a second in each direction. The
+counter 'denied' of 'heddle status' has all. A line says so when packets came faster
+than the agent reads them, or it could not read them. The agent keeps the last 4096
+until it ends.
 --since has those after a cursor, or of a duration before now; --follow goes on with
 what is to come. Policies are of mode bridge. In a VPC of the hypervisor, give --vpc.
 A kernel without nft_log or nfnetlink_log tells nothing (HDL-3003).`,
