@@ -75,6 +75,7 @@ func (a *Agent) CreateHAVIP(want havip.HAVIP, dryRun bool) (shown havip.Shown, l
 		}
 	}
 	if err != nil {
+		a.noteHAVIPFreed(n, want)
 		a.releaseHAVIP(n, want)
 		return shown, nil, err
 	}
@@ -150,6 +151,10 @@ func (a *Agent) DeleteHAVIP(name string, dryRun bool) (lines []string, err error
 	if err := a.trip.step("ledger havip delete"); err != nil {
 		return nil, err
 	}
+	n := a.networks.byID(h.Network)
+	if n != nil {
+		a.noteHAVIPFreed(n, h)
+	}
 	if err := a.ledger.dropHAVIP(name); err != nil {
 		return nil, err
 	}
@@ -159,7 +164,7 @@ func (a *Agent) DeleteHAVIP(name string, dryRun bool) (lines []string, err error
 	if err := a.ledger.putHolders(holders); err != nil { // the HAVIP is gone all the same, and the patrol writes again
 		v.tell(err)
 	}
-	if n := a.networks.byID(h.Network); n != nil {
+	if n != nil {
 		a.releaseHAVIP(n, h)
 	}
 	return nil, nil

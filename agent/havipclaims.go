@@ -71,6 +71,10 @@ func (a *Agent) releaseHAVIP(n *network, h havip.HAVIP) {
 	a.ports.free(h.HolderID(), h.Ports)
 	n.pool.Give(h.HolderID())
 	a.flows.forgetAddresses(h.Address)
+}
+
+// noteHAVIPFreed records that nobody gets the address for a while, should the agent be killed before it is released.
+func (a *Agent) noteHAVIPFreed(n *network, h havip.HAVIP) {
 	if err := a.ledger.noteFreed(n.ID, []netip.Prefix{netip.PrefixFrom(h.Address, h.Address.BitLen())}, time.Now()); err != nil {
 		a.log.Warn("a freed address is not recorded; an agent that starts may give it again at once", "havip", h.Name, "error", err)
 	}
