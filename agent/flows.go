@@ -180,3 +180,14 @@ func (w *flows) forgetShadows(newly []heddle.Socket) error {
 	defer w.listing.Unlock()
 	return w.kernel.ForgetShadows(newly)
 }
+
+// forgetPrefixes makes the host forget the connections with an end in prefixes that lead elsewhere
+// now. It returns when that is done: until then a connection goes on where it was never allowed.
+func (w *flows) forgetPrefixes(of, stay []netip.Prefix) error {
+	if len(of) == 0 {
+		return nil
+	}
+	w.listing.Lock()
+	defer w.listing.Unlock()
+	return w.kernel.ForgetPrefixes(of, stay)
+}

@@ -77,6 +77,7 @@ type Connections interface {
 	ForgetAddresses(addrs []netip.Addr) error
 	ForgetFlows(e heddle.Endpoint, published func(p heddle.PortMapping, to netip.Addr) bool) error
 	ForgetShadows(at []heddle.Socket) error
+	ForgetPrefixes(of, stay []netip.Prefix) error
 }
 
 // FastPath counts the packets of the fast path.

@@ -39,7 +39,6 @@ func (a *Agent) open() (err error) {
 	a.havips = &havips{kernel: a.kernel, listener: a.kernel, log: a.log, trip: a.trip, ledger: a.ledger, networks: a.networks, records: a.records,
 		policies: a.policies, wanted: a.wanted, problems: a.problems, background: &a.finished, ears: map[string]*ear{}, stop: make(chan struct{})}
 	a.policies.havips = a.havips
-	a.routes = &vpcRoutes{kernel: a.kernel, log: a.log, trip: a.trip, ledger: a.ledger, networks: a.networks, records: a.records, wanted: a.wanted, problems: a.problems}
 	a.blocks = &blocks{cluster: a.opt.Cluster, ledger: a.ledger, log: a.log, host: a.host, networks: a.networks,
 		records: a.records, ready: &a.ready, viewAgain: a.viewAgain,
 		lent: map[heddle.Pin]bool{}, moving: map[heddle.Pin]bool{}, yielding: map[heddle.Block]bool{},
@@ -51,6 +50,7 @@ func (a *Agent) open() (err error) {
 	a.names.dir, a.names.resolver, a.names.cluster, a.names.log = filepath.Join(a.opt.RunDir, namesDir), a.opt.Resolver, a.opt.Cluster, a.log
 	a.names.networks, a.names.records, a.names.forwards = a.networks, a.records, a.opt.Forwards
 	a.flows = &flows{kernel: a.kernel, log: a.log, records: a.records, ports: a.ports, background: &a.finished}
+	a.routes = &vpcRoutes{kernel: a.kernel, log: a.log, trip: a.trip, ledger: a.ledger, networks: a.networks, records: a.records, wanted: a.wanted, problems: a.problems, flows: a.flows}
 	a.holds = &holds{namespaces: a.kernel, lost: a.kernel, log: a.log, trip: a.trip, records: a.records,
 		runDir: a.opt.RunDir, root: a.opt.Root}
 	a.plugs = &plugs{provider: a.opt.NICs, kernel: a.kernel, host: a.host, lookout: newLookout(a.host), plugging: newTurns(), unplugging: newTurns(), holds: a.holds, networks: a.networks, records: a.records, ledger: a.ledger, modes: a.modes, log: a.log, trip: a.trip,

@@ -40,7 +40,7 @@ func (a *Agent) AddVPCRoute(want vpcroute.Route, dryRun bool) (shown vpcroute.Sh
 	case known && old.Same(want):
 		return v.shown(v.table, want.Destination), nil, nil
 	case known:
-		return shown, nil, heddle.Errorf(heddle.RouteExists, op, want.Destination.String(), "it leads to "+old.Goal(), "delete it first, or choose a longer prefix, which wins")
+		return shown, nil, heddle.Errorf(heddle.RouteExists, op, want.Destination.String(), "it leads to "+old.Leads(), "delete it first, or choose a longer prefix, which wins")
 	case len(v.table) >= vpcroute.MaxRoutes:
 		return shown, nil, heddle.Errorf(heddle.TooMuch, op, want.Destination.String(), "the VPC has as many routes as it can have", "delete one that nobody needs")
 	}

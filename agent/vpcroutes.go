@@ -19,6 +19,7 @@ type vpcRoutes struct {
 	records  *records
 	wanted   *wantedObjects
 	problems *problems
+	flows    *flows
 
 	// unsettled says that something has failed, and that the patrol has to try it again.
 	unsettled atomic.Bool
@@ -27,6 +28,9 @@ type vpcRoutes struct {
 	// gone is what could not be removed, goneErr why.
 	gone    []heddle.State
 	goneErr error
+	// leads is where packets of connections that are tracked may go, by prefix; leadsErr why some could not be forgotten.
+	leads    vpcroute.Leads
+	leadsErr error
 
 	mu rwMutex[atVPCRouteList]
 	// table and state are replaced as a whole, by the holder of updating.
@@ -102,8 +106,21 @@ func (v *vpcRoutes) apply(table vpcroute.Table) error {
 		v.gone = append(v.gone, gone)
 	}
 	v.removeGone()
+	v.forget()
 	v.tell(nil)
 	return nil
+}
+
+// forget makes the host forget the connections whose packets go elsewhere now: a connection that is tracked passes isolation, and its next packet is checked as a
+// new one's. What cannot be forgotten is tried again by the patrol.
+func (v *vpcRoutes) forget() {
+	next := v.table.Leads(v.networks.all(), v.members())
+	changed, stay := v.leads.Changed(next)
+	if v.leadsErr = v.flows.forgetPrefixes(changed, stay); v.leadsErr != nil {
+		v.leads.Doubt(changed)
+		return
+	}
+	v.leads = next
 }
 
 // removeGone removes what no route needs any more. What cannot be removed is tried again by the patrol.
@@ -122,7 +139,8 @@ func (v *vpcRoutes) removeGone() {
 func (v *vpcRoutes) refresh() {
 	v.updating.Lock()
 	defer v.updating.Unlock()
-	if len(v.table) == 0 && len(v.gone) == 0 {
+	if len(v.table) == 0 && len(v.gone) == 0 && v.leadsErr == nil {
+		v.leads = v.table.Leads(v.networks.all(), nil)
 		return
 	}
 	if err := v.apply(v.table); err != nil {
@@ -132,7 +150,7 @@ func (v *vpcRoutes) refresh() {
 
 // tell tells of what has failed, and has the patrol try it again.
 func (v *vpcRoutes) tell(err error) {
-	err = errors.Join(err, v.goneErr)
+	err = errors.Join(err, v.goneErr, v.leadsErr)
 	v.unsettled.Store(err != nil)
 	v.problems.noteUnrepaired(routeOwner, err)
 	if err != nil {
@@ -154,6 +172,7 @@ func (v *vpcRoutes) restore(table vpcroute.Table) {
 	state := v.compile(table)
 	v.wanted.add(state)
 	v.set(table, state)
+	v.leads = vpcroute.Table{}.Leads(v.networks.all(), nil) // an agent that was killed may have forgotten nothing
 	if state.Empty() {
 		return
 	}
@@ -161,6 +180,7 @@ func (v *vpcRoutes) restore(table vpcroute.Table) {
 	if err != nil {
 		v.kernel.Mend(state)
 	}
+	v.forget()
 	v.tell(err)
 }
 

@@ -149,7 +149,8 @@ func passChain(way string) heddle.Firewall {
 		"accept")
 }
 
-// flowChain notes the flow of a packet that a rule allows, and accepts the packet.
+// flowChain notes the flow of a packet that a rule allows, and accepts the packet. No flow is noted for an address that the port has not: that
+// of a group of hosts, or of somebody beyond a next hop, whose datagrams come in pieces all the same.
 func flowChain(way string) heddle.Firewall {
 	own := `iifname . %s saddr`
 	if way == "in" {
@@ -157,7 +158,8 @@ func flowChain(way string) heddle.Firewall {
 	}
 	var rules []string
 	for _, v := range versions {
-		rules = append(rules, v.ether+" "+fmt.Sprintf(own, v.ip)+" != @"+v.addrs+" accept")
+		others := v.ether + " " + fmt.Sprintf(own, v.ip) + " != @" + v.addrs + " "
+		rules = append(rules, others+v.ip+" daddr "+v.groups+" accept", others+"goto pass-"+way)
 	}
 	for _, v := range versions {
 		name := way + v.digit

@@ -19,6 +19,7 @@ const (
 type version struct {
 	digit, ether, ip  string
 	addrs, guests     string
+	groups            string
 	icmpProto         string
 	echo, reply       string
 	errors, allErrors string
@@ -34,11 +35,11 @@ type version struct {
 type form struct{ is, src, dst, id string }
 
 var versions = []version{
-	{digit: "4", ether: "ether type ip", ip: "ip", addrs: "addrs4", guests: SetGuests4, icmpProto: "1",
+	{digit: "4", ether: "ether type ip", ip: "ip", addrs: "addrs4", guests: SetGuests4, groups: "224.0.0.0/4", icmpProto: "1",
 		echo: "icmp type echo-request", reply: "icmp type echo-reply", errors: "icmp type { 3, 11, 12 }", allErrors: "icmp type " + icmpErrors,
 		piece: "ip saddr . ip daddr . ip id . ip protocol", quotedProto: "@th,136,8", quotedPorts: [2]string{"@th,224,16", "@th,240,16"}, quotedID: "@th,256,16",
 		forms: []form{{"", "@nh,160,16", "@nh,176,16", "@nh,192,16"}}},
-	{digit: "6", ether: "ether type ip6", ip: "ip6", addrs: "addrs6", guests: SetGuests6, icmpProto: "58",
+	{digit: "6", ether: "ether type ip6", ip: "ip6", addrs: "addrs6", guests: SetGuests6, groups: "ff00::/8", icmpProto: "58",
 		echo: "icmpv6 type echo-request", reply: "icmpv6 type echo-reply", errors: "icmpv6 type 1-4", allErrors: "icmpv6 type " + icmp6Errors, routers: "ip6 saddr != fe80::/10 ",
 		piece: "ip6 saddr . ip6 daddr . frag id", quotedProto: "@th,112,8", quotedPorts: [2]string{"@th,384,16", "@th,400,16"}, quotedID: "@th,416,16",
 		forms: []form{{"ip6 nexthdr != 44 ", "@nh,320,16", "@nh,336,16", "@nh,352,16"}, {"ip6 nexthdr 44 ", "@nh,384,16", "@nh,400,16", "@nh,416,16"}}},

@@ -19,6 +19,10 @@ import (
 // The verdict maps of next hops.
 const setRouted, setQuotes, setLoops = "routed", "quotes", "loops"
 
+// asksAtMost holds for ARP requests of a next hop with senders from beyond it when it asks too often. What the kernel noted over five seconds
+// ago it gives up when its table is full (net/core/neighbour.c, neigh_forced_gc).
+const asksAtMost = "limit rate over 5/second burst 20 packets "
+
 // Way is a prefix that decides, where no longer one does, whether an address is beyond a next hop.
 type Way struct {
 	Prefix netip.Prefix
@@ -84,8 +88,9 @@ func NextHop(port string, ways []Way) ([]heddle.Firewall, []heddle.Element) {
 		sources, loops, quotes = append(sources, from+sent), append(loops, to+looped), append(quotes, quote+told)
 	}
 	chains := []heddle.Firewall{
-		// Linux asks for its neighbours with the source of the packet that it wants to send (arp_announce), if that is its own.
-		chain("bridge", "sources-"+port, "", slices.Concat(asks, []string{"ether type arp " + Drop("spoofed-arp")}, sources, []string{Drop("spoofed-ip")})...),
+		// Linux asks for its neighbours with the source of the packet that it wants to send (arp_announce), if that is its own. Who is asked
+		// notes each sender, in the one table of all namespaces (neigh/default/gc_thresh3).
+		chain("bridge", "sources-"+port, "", slices.Concat([]string{"ether type arp " + asksAtMost + Drop("spoofed-arp")}, asks, []string{"ether type arp " + Drop("spoofed-arp")}, sources, []string{Drop("spoofed-ip")})...),
 		// ICMP errors and neighbour discovery come from a next hop's own addresses alone. In a later fragment the kernel would take data for a type.
 		chain("bridge", "routed-"+port, "",
 			"icmp type "+icmpErrors+" "+Drop("spoofed-error"),

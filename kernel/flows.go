@@ -35,6 +35,15 @@ func (k *Kernel) ForgetShadows(at []heddle.Socket) error {
 	return k.forgetFlows("the host's ports", shadowsOf(at))
 }
 
+// ForgetPrefixes deletes the entries of connections with an end in one of the prefixes. The end
+// belongs to the longest prefix that it is in: what is in a longer one of those that stay, stays.
+func (k *Kernel) ForgetPrefixes(of, stay []netip.Prefix) error {
+	if len(of) == 0 {
+		return nil
+	}
+	return k.forgetFlows(of[0].String(), endsIn{of, stay})
+}
+
 // hostsOwn returns a function that reports whether an address is the host's own. The function asks
 // the kernel once for each address. An address for which there is no route is not the host's.
 func (k *Kernel) hostsOwn() func(netip.Addr) bool {
@@ -132,4 +141,27 @@ func leftBy(f *netlink.ConntrackFlow, at heddle.Socket) bool {
 
 func protocolOf(f *netlink.ConntrackFlow) string {
 	return heddle.ProtocolName(int(f.Forward.Protocol))
+}
+
+// endsIn matches the flows with an end in one of the prefixes, and in no longer one of those that stay.
+type endsIn struct{ of, stay []netip.Prefix }
+
+// MatchConntrackFlow implements netlink.CustomConntrackFilter.
+func (e endsIn) MatchConntrackFlow(f *netlink.ConntrackFlow) bool {
+	return slices.ContainsFunc([][]byte{f.Forward.SrcIP, f.Forward.DstIP, f.Reverse.SrcIP, f.Reverse.DstIP}, func(end []byte) bool {
+		a, _ := netip.AddrFromSlice(end)
+		a = a.Unmap()
+		return longest(e.of, a) > longest(e.stay, a)
+	})
+}
+
+// longest is the length of the longest of the prefixes that an address is in; -1 if it is in none.
+func longest(among []netip.Prefix, a netip.Addr) int {
+	bits := -1
+	for _, p := range among {
+		if p.Contains(a) {
+			bits = max(bits, p.Bits())
+		}
+	}
+	return bits
 }

@@ -111,3 +111,29 @@ func TestForgetShadows(t *testing.T) {
 		t.Errorf("%v are left, want %v", got, want)
 	}
 }
+
+// TestEndsIn: a flow is of a prefix with any of its ends, unless a longer prefix that stays has that end.
+func TestEndsIn(t *testing.T) {
+	e := endsIn{of: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("192.168.50.128/25")},
+		stay: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.168.50.0/24")}}
+	for _, c := range []struct {
+		asks, asked, answers, answered string
+		forgettable                    bool
+	}{
+		{"10.0.0.1", "10.0.0.2", "10.0.0.2", "10.0.0.1", false},
+		{"10.0.0.1", "203.0.113.7", "203.0.113.7", "10.0.0.1", true},
+		{"203.0.113.7", "10.0.0.1", "10.0.0.1", "203.0.113.7", true},
+		{"10.0.0.1", "10.0.0.2", "203.0.113.7", "10.0.0.1", true}, // translated
+		{"10.0.0.1", "10.0.0.2", "10.0.0.2", "203.0.113.7", true},
+		{"10.0.0.1", "192.168.50.7", "192.168.50.7", "10.0.0.1", false},
+		{"10.0.0.1", "192.168.50.200", "192.168.50.200", "10.0.0.1", true},
+		{"fd00::1", "fd50::7", "fd50::7", "fd00::1", false}, // another family
+	} {
+		f := &netlink.ConntrackFlow{}
+		f.Forward.SrcIP, f.Forward.DstIP = net.ParseIP(c.asks), net.ParseIP(c.asked)
+		f.Reverse.SrcIP, f.Reverse.DstIP = net.ParseIP(c.answers), net.ParseIP(c.answered)
+		if got := e.MatchConntrackFlow(f); got != c.forgettable {
+			t.Errorf("%+v: forgotten %t", c, got)
+		}
+	}
+}

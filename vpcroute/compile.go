@@ -67,8 +67,10 @@ func (r Route) resolve(networks []heddle.Network, members []Member) (Shown, Memb
 	switch {
 	case i < 0:
 		return Shown{r, Blackhole, "endpoint " + r.Endpoint.String() + " is gone"}, Member{}
-	case !members[i].Has(r.NextHop) || members[i].Port == "":
+	case !members[i].Has(r.NextHop):
 		return Shown{r, Blackhole, "endpoint " + r.Endpoint.String() + " has the address no more"}, Member{}
+	case members[i].Port == "":
+		return Shown{r, Blackhole, "nothing guards the port of endpoint " + r.Endpoint.String() + " on network " + members[i].Network}, Member{}
 	}
 	return Shown{r, Active, ""}, members[i]
 }

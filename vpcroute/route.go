@@ -76,6 +76,14 @@ func (r Route) Goal() string {
 	return r.NextHop.String()
 }
 
+// Leads says where a route leads, and who is its next hop, since another endpoint may have that address by now.
+func (r Route) Leads() string {
+	if !r.NextHop.IsValid() {
+		return r.Goal()
+	}
+	return r.Goal() + " of endpoint " + r.Endpoint.String()
+}
+
 // Same reports whether another route says the same.
 func (r Route) Same(o Route) bool {
 	return r.Destination == o.Destination && r.NextHop == o.NextHop && r.Endpoint == o.Endpoint

@@ -40,7 +40,7 @@ ones, with what has become of each; the subnets of its networks and peers need n
 			}
 			v := vpcShown{all[i], []vpcroute.Shown{}}
 			if v.Answers {
-				if v.Routes, err = vpcAgent(v.Name).VPCRoutes(cmd.Context()); err != nil {
+				if v.Routes, err = vpcRoutes(cmd.Context(), v.Name); err != nil {
 					return err
 				}
 			}

@@ -116,6 +116,8 @@ func (k *Kernel) ForgetFlows(heddle.Endpoint, func(heddle.PortMapping, netip.Add
 	return nil
 }
 
+func (k *Kernel) ForgetPrefixes(_, _ []netip.Prefix) error { return nil }
+
 func (k *Kernel) ForgetShadows([]heddle.Socket) error { return nil }
 
 func (k *Kernel) FastCounts(string) (heddle.FastCounts, error)      { return heddle.FastCounts{}, nil }

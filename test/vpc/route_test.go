@@ -342,6 +342,12 @@ func TestRoutesPoliced(t *testing.T) {
 		_, err = red.Label(ctx, all[i].ID, change)
 		cell.Must(t, err)
 	}
+	inPieces := func(direction string) {
+		t.Helper()
+		if err := r1.Ping(beyond[0], "-s4000", "-W1"); err != nil {
+			t.Errorf("a datagram in pieces does not pass the next hop's policy of %s: %v", direction, err)
+		}
+	}
 	label(r14, "client")
 	label(four, "hop")
 	p, err := policy.Read(strings.NewReader(fmt.Sprintf(`
@@ -373,6 +379,7 @@ policies:
 	cell.Must(t, err)
 	cell.Must(t, red.CreatePolicies(ctx, p, false))
 	r1.Gets(t, "hop", port, beyond[0])
+	inPieces("ingress")
 	other.Silent(t, beyond...)
 	p, err = policy.Read(strings.NewReader(fmt.Sprintf(`
 policies:
@@ -385,6 +392,7 @@ policies:
 	cell.Must(t, red.DeletePolicy(ctx, "hop"))
 	cell.Must(t, red.CreatePolicies(ctx, p, false))
 	r1.Gets(t, "hop", port, beyond[0])
+	inPieces("egress")
 	other.Silent(t, beyond...)
 	cell.Must(t, red.DeletePolicy(ctx, "hop"))
 	other.Gets(t, "hop", port, beyond...)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/gopacket/gopacket"
@@ -105,6 +106,7 @@ func TestRouteAttacks(t *testing.T) {
 				}
 			}
 		}
+		neighboursNoted(t, a)
 		for _, target := range []netip.Addr{six, a.at("other", six)} {
 			for _, source := range []netip.Addr{six, a.at("hop", six)} {
 				if a.comes("hop", string(target.AsSlice())+"\x02\x01", advertisementFrame(t, a.cards["hop"].MAC, a.cards["r1"].MAC, source, a.at("r1", six), target)) {
@@ -177,6 +179,34 @@ func TestRouteAttacks(t *testing.T) {
 	a.sends("other", "fd50::7", false)
 	if _, err := vpc.Unpeer(context.Background(), func(name string) *client.Client { return c.agents[name].Client }, "red", "blue"); err != nil {
 		t.Error(err)
+	}
+}
+
+// neighboursNoted: a next hop that asks by ARP as everybody who is beyond it does not fill the table of neighbours, which is the whole machine's.
+// What it asks by neighbour discovery as one of them does not come at all.
+func neighboursNoted(t *testing.T, a attackers) {
+	t.Helper()
+	hop, gateway := a.cards["hop"], netip.MustParseAddr("10.1.0.1")
+	const all, most = 500, 250
+	var frames [][]byte
+	for i := range all {
+		sender := netip.AddrFrom4([4]byte{203, 0, byte(112 + i/250), byte(1 + i%250)})
+		frames = append(frames, arpFrame(t, 1, hop.MAC, heddle.MAC("ff:ff:ff:ff:ff:ff"), sender, gateway))
+	}
+	a.machines["hop"].Send(t, "eth0", frames...)
+	a.sends("hop", a.at("hop", gateway).String(), true) // all have come
+	noted := strings.Count(a.netns("red").Sh(t, "ip -4 neigh show"), "203.0.11")
+	if noted == 0 || noted > most {
+		t.Errorf("of %d senders from beyond a next hop, %d are noted as neighbours", all, noted)
+	}
+	from, to := netip.MustParseAddr("2001:db8::9"), a.at("r1", netip.IPv6Unspecified())
+	ip := &layers.IPv6{Version: 6, HopLimit: 255, NextHeader: layers.IPProtocolICMPv6, SrcIP: from.AsSlice(), DstIP: to.AsSlice()}
+	icmp := &layers.ICMPv6{TypeCode: layers.CreateICMPv6TypeCode(layers.ICMPv6TypeNeighborSolicitation, 0)}
+	cell.Must(t, icmp.SetNetworkLayerForChecksum(ip))
+	frame := world.Build(t, ethernet(hop.MAC, a.cards["r1"].MAC, layers.EthernetTypeIPv6), ip, icmp, &layers.ICMPv6NeighborSolicitation{TargetAddress: to.AsSlice(),
+		Options: layers.ICMPv6Options{{Type: layers.ICMPv6OptSourceAddress, Data: hop.MAC.Bytes()}}})
+	if a.comes("hop", string(from.AsSlice()), frame) {
+		t.Errorf("a neighbour solicitation from %s has come", from)
 	}
 }
 
