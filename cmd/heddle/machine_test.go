@@ -12,6 +12,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -130,6 +131,7 @@ func shell(t *testing.T, script string) {
 	}
 	cmd := exec.Command("sh", file)
 	cmd.Dir = dir
+	cmd.WaitDelay = 10 * time.Second // what a script that failed has left in the background holds its output
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
