@@ -33,9 +33,8 @@ type havips struct {
 	ears     map[string]*ear
 	stop     chan struct{}
 	stopped  bool
-	// gone is what could not be removed, goneErr why.
-	gone    []heddle.State
-	goneErr error
+	// gone is what could not be removed yet; the patrol tries it again.
+	gone leftovers
 
 	mu rwMutex[atHAVIPList]
 	// all, holders and state are replaced as a whole, by the holder of updating.
@@ -110,32 +109,18 @@ func (v *havips) apply(all havip.All, holders havip.Holders, members []havip.Mem
 	}
 	v.set(all, holders, next)
 	v.wanted.drop(old)
-	if !gone.Empty() {
-		v.gone = append(v.gone, gone)
-	}
+	v.gone.add(gone)
 	v.listen()
-	v.removeGone()
+	v.gone.remove(v.kernel, v.wanted)
 	v.tell(nil)
 	return nil
-}
-
-// removeGone removes what no address needs any more. What cannot be removed is tried again by the patrol.
-func (v *havips) removeGone() {
-	var errs []error
-	var left []heddle.State
-	for _, s := range v.gone {
-		if err := v.kernel.Remove(heddle.Plan{Host: s}, nil, v.wanted.has); err != nil {
-			errs, left = append(errs, err), append(left, s)
-		}
-	}
-	v.gone, v.goneErr = left, errors.Join(errs...)
 }
 
 // refresh follows endpoints that have come, changed or gone: an address whose holder has gone is free. What fails is told, and tried again.
 func (v *havips) refresh() {
 	v.updating.Lock()
 	defer v.updating.Unlock()
-	if len(v.all) == 0 && len(v.gone) == 0 {
+	if len(v.all) == 0 && len(v.gone.states) == 0 {
 		return
 	}
 	members := v.members()
@@ -147,7 +132,7 @@ func (v *havips) refresh() {
 
 // tell tells of what has failed, and has the patrol try it again.
 func (v *havips) tell(err error) {
-	err = errors.Join(err, v.goneErr)
+	err = errors.Join(err, v.gone.err)
 	v.unsettled.Store(err != nil)
 	v.problems.noteUnrepaired(havipOwner, err)
 	if err != nil {

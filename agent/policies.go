@@ -35,15 +35,13 @@ type policies struct {
 	updating mutex[atPolicies]
 	done     uint64
 	doneErr  error
-	// goneErr is why what is in gone could not be removed.
-	goneErr error
+	// gone is what could not be removed yet; the next change and the patrol try it again.
+	gone leftovers
 
 	mu rwMutex[atPolicyList]
-	// list is replaced as a whole, by the holder of updating; so are guard, what the firewall has for it, and gone, what could not be
-	// removed.
+	// list is replaced as a whole, by the holder of updating; so is guard, what the firewall has for it.
 	list  policy.Policies
 	guard policy.Guard
-	gone  []heddle.State
 }
 
 // policyOwner owns the objects of policies among problems and findings.
@@ -159,7 +157,7 @@ func (p *policies) refresh() error {
 	call := p.asked.Add(1)
 	p.updating.Lock()
 	defer p.updating.Unlock()
-	if len(p.all()) == 0 && len(p.gone) == 0 {
+	if len(p.all()) == 0 && len(p.gone.states) == 0 {
 		return nil
 	}
 	if call <= p.done {
@@ -174,7 +172,7 @@ func (p *policies) refresh() error {
 	if p.doneErr = err; err != nil {
 		p.unsettled.Store(true)
 	}
-	p.problems.noteUnrepaired(policyOwner, errors.Join(err, p.goneErr, p.unguarded(members)))
+	p.problems.noteUnrepaired(policyOwner, errors.Join(err, p.gone.err, p.unguarded(members)))
 	if err != nil {
 		p.log.Error("policies are not all enforced", "error", err)
 	}
@@ -188,12 +186,12 @@ func (p *policies) problem() error {
 	defer p.updating.Unlock()
 	p.removeGone()
 	if len(p.all()) == 0 {
-		return p.goneErr
+		return p.gone.err
 	}
 	if p.refused.able {
 		p.listen() // anew, if it has ended
 	}
-	return errors.Join(p.doneErr, p.goneErr, p.unguarded(p.members()))
+	return errors.Join(p.doneErr, p.gone.err, p.unguarded(p.members()))
 }
 
 func (p *policies) unguarded(members []policy.Member) error {

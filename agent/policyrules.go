@@ -32,9 +32,7 @@ func (p *policies) apply(next policy.Policies, members []policy.Member) error {
 	p.wanted.drop(old.All())
 	for i, part := range slices.Backward(old.Parts()) {
 		_, gone := heddle.Delta(part, guard.Parts()[i])
-		if !gone.Empty() {
-			p.gone = append(p.gone, gone)
-		}
+		p.gone.add(gone)
 	}
 	p.removeGone()
 	return nil
@@ -85,16 +83,9 @@ func (p *policies) set(list policy.Policies, guard policy.Guard) {
 
 // removeGone removes what no policy needs any more. What cannot be removed is told, and tried again with the next change and by the patrol.
 func (p *policies) removeGone() {
-	var left []heddle.State
-	p.goneErr = nil
-	for _, s := range p.gone {
-		if err := p.kernel.Remove(heddle.Plan{Host: s}, nil, p.wanted.has); err != nil {
-			p.log.Error("what a policy needed is not all removed", "error", err)
-			p.goneErr = errors.Join(p.goneErr, err)
-			left = append(left, s)
-		}
+	if p.gone.remove(p.kernel, p.wanted); p.gone.err != nil {
+		p.log.Error("what a policy needed is not all removed", "error", p.gone.err)
 	}
-	p.gone = left
 }
 
 // repair puts back what somebody has removed or changed.

@@ -25,9 +25,8 @@ type vpcRoutes struct {
 	unsettled atomic.Bool
 	// updating is held while the kernel is brought in line.
 	updating mutex[atVPCRoutes]
-	// gone is what could not be removed, goneErr why.
-	gone    []heddle.State
-	goneErr error
+	// gone is what could not be removed yet; the patrol tries it again.
+	gone leftovers
 	// leads is where packets of connections that are tracked may go, by prefix; leadsErr why some could not be forgotten.
 	leads    vpcroute.Leads
 	leadsErr error
@@ -102,10 +101,8 @@ func (v *vpcRoutes) apply(table vpcroute.Table) error {
 	}
 	v.set(table, next)
 	v.wanted.drop(old)
-	if !gone.Empty() {
-		v.gone = append(v.gone, gone)
-	}
-	v.removeGone()
+	v.gone.add(gone)
+	v.gone.remove(v.kernel, v.wanted)
 	v.forget()
 	v.tell(nil)
 	return nil
@@ -123,23 +120,11 @@ func (v *vpcRoutes) forget() {
 	v.leads = next
 }
 
-// removeGone removes what no route needs any more. What cannot be removed is tried again by the patrol.
-func (v *vpcRoutes) removeGone() {
-	var errs []error
-	var left []heddle.State
-	for _, s := range v.gone {
-		if err := v.kernel.Remove(heddle.Plan{Host: s}, nil, v.wanted.has); err != nil {
-			errs, left = append(errs, err), append(left, s)
-		}
-	}
-	v.gone, v.goneErr = left, errors.Join(errs...)
-}
-
 // refresh follows networks and endpoints that have come, changed or gone. What fails is told, and tried again.
 func (v *vpcRoutes) refresh() {
 	v.updating.Lock()
 	defer v.updating.Unlock()
-	if len(v.table) == 0 && len(v.gone) == 0 && v.leadsErr == nil {
+	if len(v.table) == 0 && len(v.gone.states) == 0 && v.leadsErr == nil {
 		v.leads = v.table.Leads(v.networks.all(), nil)
 		return
 	}
@@ -150,7 +135,7 @@ func (v *vpcRoutes) refresh() {
 
 // tell tells of what has failed, and has the patrol try it again.
 func (v *vpcRoutes) tell(err error) {
-	err = errors.Join(err, v.goneErr, v.leadsErr)
+	err = errors.Join(err, v.gone.err, v.leadsErr)
 	v.unsettled.Store(err != nil)
 	v.problems.noteUnrepaired(routeOwner, err)
 	if err != nil {
