@@ -49,6 +49,8 @@ func (k *reservations) freeSubnetLocked(f heddle.Family) (netip.Prefix, error) {
 	if err != nil {
 		return netip.Prefix{}, err
 	}
+	routes := k.routes.now()
+	taken = slices.DeleteFunc(taken, routes.Has) // a network may lie within such a prefix
 	for _, s := range k.networkSubnets() {
 		taken = append(taken, s...)
 	}
@@ -69,7 +71,7 @@ func (k *reservations) freeSubnetLocked(f heddle.Family) (netip.Prefix, error) {
 		if f == heddle.IPv6 {
 			s = randomLocal()
 		}
-		if !slices.ContainsFunc(taken, s.Overlaps) {
+		if !slices.ContainsFunc(taken, s.Overlaps) && !routes.Overrules(s) {
 			return s, nil
 		}
 	}

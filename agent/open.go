@@ -51,6 +51,7 @@ func (a *Agent) open() (err error) {
 	a.names.networks, a.names.records, a.names.forwards = a.networks, a.records, a.opt.Forwards
 	a.flows = &flows{kernel: a.kernel, log: a.log, records: a.records, ports: a.ports, background: &a.finished}
 	a.routes = &vpcRoutes{kernel: a.kernel, log: a.log, trip: a.trip, ledger: a.ledger, networks: a.networks, records: a.records, wanted: a.wanted, problems: a.problems, flows: a.flows}
+	a.reservations.routes = a.routes
 	a.holds = &holds{namespaces: a.kernel, lost: a.kernel, log: a.log, trip: a.trip, records: a.records,
 		runDir: a.opt.RunDir, root: a.opt.Root}
 	a.plugs = &plugs{provider: a.opt.NICs, kernel: a.kernel, host: a.host, lookout: newLookout(a.host), plugging: newTurns(), unplugging: newTurns(), holds: a.holds, networks: a.networks, records: a.records, ledger: a.ledger, modes: a.modes, log: a.log, trip: a.trip,

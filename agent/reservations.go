@@ -24,6 +24,7 @@ type reservations struct {
 	records  *records
 	removals *removals
 	blocks   *blocks
+	routes   *vpcRoutes
 	// leaseLimit is how long an address without an endpoint stays leased; 0 means leaseTime.
 	leaseLimit time.Duration
 

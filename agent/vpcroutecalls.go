@@ -28,17 +28,19 @@ func (a *Agent) AddVPCRoute(want vpcroute.Route, dryRun bool) (shown vpcroute.Sh
 	v := a.routes
 	v.updating.Lock()
 	defer v.updating.Unlock()
-	if want, err = v.checked(want); err != nil {
+	old, known := v.table[want.Destination]
+	want, err = v.checked(want)
+	if known && (old.Same(want) || err != nil && old.NextHop == want.NextHop) { // its next hop may be away
+		return v.shown(v.table, want.Destination), nil, nil
+	}
+	if err != nil {
 		return shown, nil, err
 	}
 	next := maps.Clone(v.table)
 	if next == nil {
 		next = vpcroute.Table{}
 	}
-	old, known := v.table[want.Destination]
 	switch {
-	case known && old.Same(want):
-		return v.shown(v.table, want.Destination), nil, nil
 	case known:
 		return shown, nil, heddle.Errorf(heddle.RouteExists, op, want.Destination.String(), "it leads to "+old.Leads(), "delete it first, or choose a longer prefix, which wins")
 	case len(v.table) >= vpcroute.MaxRoutes:

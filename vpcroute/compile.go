@@ -41,6 +41,22 @@ func (all Table) Sorted() []Route {
 	return some
 }
 
+// Has reports whether there is a route to the prefix.
+func (all Table) Has(destination netip.Prefix) bool {
+	_, there := all[destination]
+	return there
+}
+
+// Overrules reports whether one of the routes would take packets from a subnet.
+func (all Table) Overrules(subnet netip.Prefix) bool {
+	for destination := range all {
+		if Overrules(destination, subnet) {
+			return true
+		}
+	}
+	return false
+}
+
 // Show says what has become of each route.
 func (all Table) Show(networks []heddle.Network, members []Member) []Shown {
 	shown := []Shown{}

@@ -23,7 +23,8 @@ func newNetworkDisallow(s *session) *cobra.Command {
 		Use:   "disallow A B",
 		Short: "Isolate two networks from each other again",
 		Long: `disallow takes back what 'heddle network allow' gave, in whichever order the two
-were named. Without a permission there is nothing to do: that is no error.`,
+were named. Without a permission there is nothing to do: that is no error. Connections
+that are established go on until they end.`,
 		Example: "  heddle network disallow front back --dry-run\n  heddle network disallow front back",
 	}, false, "not allowed", (*client.Client).Disallow)
 }

@@ -151,6 +151,16 @@ func TestRoutes(t *testing.T) {
 		r1.Gets(t, "hop", port, beyond...)
 		red.AuditEmpty(t)
 	})
+	t.Run("chosen", func(t *testing.T) { // the agent chooses a network's subnets within a route's prefix
+		c.routed("10.0.0.0/8", four)
+		c.routed("fc00::/7", six)
+		n, _, err := red.CreateNetwork(ctx, heddle.Network{Name: "chosen", Mode: "bridge"}, false)
+		if err != nil || len(n.Subnets) == 0 || !netip.MustParsePrefix("10.0.0.0/8").Contains(n.Subnets[0].Addr()) {
+			t.Fatalf("the network has %v, %v", n.Subnets, err)
+		}
+		cell.Must(t, red.DeleteNetwork(ctx, "chosen"))
+		c.unrouted("10.0.0.0/8", "fc00::/7")
+	})
 	t.Run("refused", func(t *testing.T) { routesRefused(t, c, four, other4) })
 	t.Run("killed", func(t *testing.T) {
 		red.Kill()
@@ -259,6 +269,9 @@ func TestNextHopGone(t *testing.T) {
 	}
 	cell.Must(t, c.service.Unplug(context.Background(), "hop", "eth0"))
 	gone("without the next hop")
+	if s, err := c.routeTo("red", beyondRoutes[0], four); err != nil || s.State != vpcroute.Blackhole {
+		t.Errorf("what is there is added again while its next hop is away: %+v, %v", s, err)
+	}
 	if said := c.heddle(t, "heddle vpc show red -o wide"); !strings.Contains(said, "blackhole (endpoint ") || !strings.Contains(said, "is gone)") {
 		t.Errorf("it is not said:\n%s", said)
 	}
