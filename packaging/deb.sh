@@ -4,7 +4,7 @@
 # time is that of the last commit, or SOURCE_DATE_EPOCH.
 #
 # The version is git's: 1.2.3 at the tag v1.2.3, 1.2.3+4.gabc four commits later,
-# 0.1.0~TIME.gabc without a tag; DEB_VERSION is another. DEB_LEVEL is xz's level.
+# 0.1.0~TIME.gabc without a tag; DEB_VERSION is another. DEB_COMPRESSION are options of dpkg-deb: -Zxz without it.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -54,6 +54,6 @@ chmod 0644 "$tree"/DEBIAN/md5sums "$tree"/DEBIAN/control "$tree"/DEBIAN/conffile
 
 mkdir -p "$out"
 deb=$(cd "$out" && pwd)/heddle_${version}_$arch.deb
-dpkg-deb --root-owner-group -Zxz -z"${DEB_LEVEL:-6}" --build "$tree" "$deb.new" >/dev/null
+dpkg-deb --root-owner-group ${DEB_COMPRESSION:--Zxz} --build "$tree" "$deb.new" >/dev/null
 mv "$deb.new" "$deb"
 echo "$deb"

@@ -17,7 +17,7 @@ func TestDebReproducible(t *testing.T) {
 	}
 	again := t.TempDir()
 	build(t, again)
-	env := []string{"HEDDLE_BIN=" + again, "DEB_LEVEL=0", "TZ=Asia/Tokyo", "LC_ALL=C.UTF-8"}
+	env := []string{"HEDDLE_BIN=" + again, "DEB_COMPRESSION=-Zgzip -z1", "TZ=Asia/Tokyo", "LC_ALL=C.UTF-8"}
 	path := strings.TrimSpace(must(t, env, "packaging/deb.sh", t.TempDir()))
 	second, err := os.ReadFile(path)
 	if err != nil {

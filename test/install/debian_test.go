@@ -37,7 +37,7 @@ func debian(t *testing.T, form string) string {
 func deb(t *testing.T, version string) string {
 	t.Helper()
 	need(t, "dpkg-deb", "git")
-	env := append(binaries(t), "DEB_LEVEL=0")
+	env := append(binaries(t), "DEB_COMPRESSION=-Zgzip -z1")
 	if version != "" {
 		env = append(env, "DEB_VERSION="+version)
 	}
