@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"io/fs"
 	"net"
 	"net/netip"
 	"os"
@@ -21,7 +22,7 @@ import (
 	"github.com/heddle-network/heddle/vpc"
 )
 
-// Ports implements service.Ports.
+// Ports are those of one agent.
 type Ports struct {
 	agent *client.Client
 	// vpc is whose agent it is, netns the file of its network namespace; both are "" for the host's own.
@@ -52,7 +53,7 @@ func newID() heddle.EndpointID {
 	return heddle.EndpointID{Container: "nic-" + hex.EncodeToString(digits), IfName: "eth0"}
 }
 
-// Make implements service.Ports.
+// Make does what that of service.Ports does.
 func (p Ports) Make(ctx context.Context, machine string, o nic.Order, multiQueue bool) (service.Port, error) {
 	n, err := p.agent.Network(ctx, o.Network)
 	if err != nil {
@@ -70,13 +71,16 @@ func (p Ports) Make(ctx context.Context, machine string, o nic.Order, multiQueue
 	return p.portOf(r.Endpoint, n), nil
 }
 
-// There implements service.Ports.
+// There does what that of service.Ports does.
 func (p Ports) There(tap string) (bool, error) {
 	var all []net.Interface
 	err := p.inside(func() (err error) {
 		all, err = net.Interfaces()
 		return err
 	})
+	if errors.Is(err, fs.ErrNotExist) { // a VPC whose agent has not made its namespace
+		return false, nil
+	}
 	return slices.ContainsFunc(all, func(i net.Interface) bool { return i.Name == tap }), err
 }
 
@@ -95,7 +99,7 @@ func forMachine(err error) error {
 	return err
 }
 
-// Open implements service.Ports.
+// Open does what that of service.Ports does.
 func (p Ports) Open(port service.Port, queues int) ([]*os.File, error) {
 	var all []*os.File
 	err := p.inside(func() (err error) {
@@ -108,20 +112,20 @@ func (p Ports) Open(port service.Port, queues int) ([]*os.File, error) {
 	return all, nil
 }
 
-// Keep implements service.Ports.
+// Keep does what that of service.Ports does.
 func (p Ports) Keep(ctx context.Context, port service.Port) error {
 	_, err := p.agent.Label(ctx, port.ID, labelsOf(port))
 	return forMachine(err)
 }
 
-// Assign implements service.Ports.
+// Assign does what that of service.Ports does.
 func (p Ports) Assign(ctx context.Context, port service.Port, sets int) (service.Port, error) {
 	e, err := p.agent.Assign(ctx, port.ID, sets)
 	port.Card.Further = furtherOf(e)
 	return port, forMachine(err)
 }
 
-// Unassign implements service.Ports.
+// Unassign does what that of service.Ports does.
 func (p Ports) Unassign(ctx context.Context, port service.Port, a netip.Addr) (service.Port, error) {
 	e, err := p.agent.Unassign(ctx, port.ID, a)
 	port.Card.Further = furtherOf(e)
@@ -135,13 +139,13 @@ func furtherOf(e heddle.Endpoint) (all [][]netip.Prefix) {
 	return all
 }
 
-// Remove implements service.Ports.
+// Remove does what that of service.Ports does.
 func (p Ports) Remove(ctx context.Context, port service.Port) error {
 	_, err := p.agent.Detach(ctx, port.ID)
 	return forMachine(err)
 }
 
-// List implements service.Ports.
+// List returns all ports, or an error.
 func (p Ports) List(ctx context.Context) (all []service.Port, err error) {
 	found, err := p.agent.EndpointsBy(ctx, []string{"label=" + LabelMachine})
 	if err != nil || len(found) == 0 {

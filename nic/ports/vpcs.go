@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"os"
 	"slices"
-	"sync"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/nic"
@@ -85,37 +84,26 @@ func (all OfVPCs) Remove(ctx context.Context, port service.Port) error {
 }
 
 // List implements service.Ports.
-func (all OfVPCs) List(ctx context.Context) (found []service.Port, err error) {
+func (all OfVPCs) List(ctx context.Context) (found []service.Port, unknown service.Unknown) {
+	unknown = service.Unknown{}
 	for _, vpc := range all.names() {
 		some, err := all[vpc].List(ctx)
 		if err != nil {
-			return nil, ofVPC(vpc, err)
+			unknown[vpc] = ofVPC(vpc, err)
 		}
 		found = append(found, some...)
 	}
-	return found, nil
+	return found, unknown
 }
 
-// Watch implements service.Ports. All agents are watched, or none.
-func (all OfVPCs) Watch(ctx context.Context, begun func(), changed func(machine string, gone bool)) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var watching, begin sync.WaitGroup
-	begin.Add(len(all))
+// Watches implements service.Ports.
+func (all OfVPCs) Watches() (watches []service.Watch) {
 	for vpc, p := range all {
-		watching.Go(func() {
-			met := sync.OnceFunc(begin.Done)
-			err := p.Watch(ctx, met, changed)
-			cancel(ofVPC(vpc, err)) // the first cause counts
-			met()
+		watches = append(watches, func(ctx context.Context, begun func(), changed func(machine string, gone bool)) error {
+			return ofVPC(vpc, p.Watch(ctx, begun, changed))
 		})
 	}
-	begin.Wait()
-	if ctx.Err() == nil {
-		begun()
-	}
-	watching.Wait()
-	return context.Cause(ctx)
+	return watches
 }
 
 // There implements service.Ports.

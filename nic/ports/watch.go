@@ -7,7 +7,7 @@ import (
 	"github.com/heddle-network/heddle/events"
 )
 
-// Watch implements service.Ports. It reads the agent's events.
+// Watch is a service.Watch. It reads the agent's events.
 func (p Ports) Watch(ctx context.Context, begun func(), changed func(machine string, gone bool)) error {
 	s, err := p.agent.Events(ctx, client.EventQuery{Filter: []string{"kind=" + string(events.Endpoint), "label=" + LabelMachine}})
 	if err != nil {

@@ -36,12 +36,12 @@ func (s *Service) Unassign(ctx context.Context, machine, token string, a netip.A
 
 // readdress changes the addresses of the machine's NIC, and returns it. One that another machine may take over keeps them.
 func (s *Service) readdress(ctx context.Context, op, machine, token string, change func(context.Context, Port) (Port, error)) (nic.Card, error) {
-	_, ctx, end, err := s.begin(ctx, machine, token)
+	g, ctx, end, err := s.begin(ctx, machine, token)
 	if err != nil {
 		return nic.Card{}, err
 	}
 	defer end()
-	port, found, release, err := s.holdPort(ctx, func(p Port) bool { return p.Machine == machine && p.Card.Token == token && p.Move == Move{} })
+	port, found, release, err := s.holdPort(ctx, g.vpcs, func(p Port) bool { return p.Machine == machine && p.Card.Token == token && p.Move == Move{} })
 	if err == nil {
 		defer release()
 		if !found {

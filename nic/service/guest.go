@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"slices"
 
 	"github.com/heddle-network/heddle"
 )
@@ -14,6 +15,9 @@ const maxRequests = 8
 type guest struct {
 	Guest
 	name string
+	// vpcs are those in which it may have NICs; "" is the host. While another one is not known, requests are answered: what the machine has
+	// there by an earlier configuration stays until then.
+	vpcs []string
 	// room has an entry for each request that is worked on.
 	room chan struct{}
 	// tokens are held for NICs while somebody plugs, unplugs or moves them.
@@ -28,8 +32,18 @@ type guest struct {
 }
 
 func newGuest(name string, g Guest) *guest {
-	return &guest{Guest: g, name: name, room: make(chan struct{}, maxRequests), making: make(chan struct{}, 1),
+	return &guest{Guest: g, name: name, vpcs: vpcsOf(g.Networks...), room: make(chan struct{}, maxRequests), making: make(chan struct{}, 1),
 		watches: make(chan struct{}, maxWatches), changes: newChanges(), compareSoon: make(chan struct{}, 1)}
+}
+
+// vpcsOf are the VPCs of networks.
+func vpcsOf(networks ...string) (all []string) {
+	for _, n := range networks {
+		if vpc, _ := heddle.SplitVPC(n); !slices.Contains(all, vpc) {
+			all = append(all, vpc)
+		}
+	}
+	return all
 }
 
 // enter waits for room, and then for the lock of the token ("": none). After an error of code heddle.Waited

@@ -22,12 +22,12 @@ func (s *Service) Permit(ctx context.Context, machine, token, to, as string) err
 			return err
 		}
 	}
-	_, ctx, end, err := s.begin(ctx, machine, token)
+	g, ctx, end, err := s.begin(ctx, machine, token)
 	if err != nil {
 		return err
 	}
 	defer end()
-	port, found, release, err := s.holdPort(ctx, func(p Port) bool { return p.Machine == machine && p.Card.Token == token })
+	port, found, release, err := s.holdPort(ctx, g.vpcs, func(p Port) bool { return p.Machine == machine && p.Card.Token == token })
 	if err == nil {
 		defer release()
 		switch {
@@ -97,7 +97,7 @@ func (s *Service) callBack(ctx context.Context, port Port) error {
 
 // takeOver moves the NIC that another machine has permitted into this one.
 func (s *Service) takeOver(ctx context.Context, g *guest, m Machine, order nic.Order) (nic.Card, error) {
-	port, found, release, err := s.holdPort(ctx, func(p Port) bool {
+	port, found, release, err := s.holdPort(ctx, g.vpcs, func(p Port) bool {
 		return p.Machine == order.From && p.Move.As == order.Token && p.permitted(g.name, time.Now())
 	})
 	if err != nil {
@@ -131,7 +131,7 @@ func (s *Service) markTaken(ctx context.Context, g *guest, port *Port) error {
 		return err
 	}
 	defer end()
-	all, err := s.ports.List(ctx)
+	all, err := s.portsFor(ctx, g)
 	if err == nil {
 		err = g.hasRoom(all, port.Move.As)
 	}
@@ -181,12 +181,12 @@ func pull(ctx context.Context, m Machine, port Port) error {
 // Confirm is nic.Mover.Confirm.
 func (s *Service) Confirm(ctx context.Context, machine, token string) error {
 	const op = "confirm move of NIC"
-	_, ctx, end, err := s.begin(ctx, machine, token)
+	g, ctx, end, err := s.begin(ctx, machine, token)
 	if err != nil {
 		return err
 	}
 	defer end()
-	port, found, release, err := s.holdPort(ctx, func(p Port) bool { return p.is(machine, token) })
+	port, found, release, err := s.holdPort(ctx, g.vpcs, func(p Port) bool { return p.is(machine, token) })
 	if err == nil {
 		defer release()
 		switch {

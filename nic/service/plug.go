@@ -43,7 +43,7 @@ func (s *Service) plug(ctx context.Context, g *guest, order nic.Order) (nic.Card
 	if err != nil {
 		return nic.Card{}, err
 	}
-	port, found, release, err := s.holdPort(ctx, func(p Port) bool { return p.is(g.name, order.Token) })
+	port, found, release, err := s.holdPort(ctx, g.vpcs, func(p Port) bool { return p.is(g.name, order.Token) })
 	if err != nil {
 		return nic.Card{}, err
 	}
@@ -110,7 +110,7 @@ func (s *Service) plugNew(ctx context.Context, g *guest, m Machine, ids []string
 
 // makePort makes a port, and returns the ports that were there before.
 func (s *Service) makePort(ctx context.Context, g *guest, m Machine, order nic.Order) (p Port, all []Port, err error) {
-	all, err = s.ports.List(ctx)
+	all, err = s.portsFor(ctx, g)
 	if err == nil {
 		err = g.hasRoom(all, order.Token)
 	}

@@ -28,14 +28,29 @@ type Ports interface {
 	Unassign(ctx context.Context, p Port, a netip.Addr) (Port, error)
 	// Remove removes the port. One that is not there is no error.
 	Remove(ctx context.Context, p Port) error
-	// List returns the ports of all machines. It returns an error if it cannot know all of them: a device
-	// without a port is unplugged.
-	List(ctx context.Context) ([]Port, error)
-	// Watch calls begun when it watches, and from then on changed with the machine of each port that is made, changed or removed. gone says
-	// that the port was removed. It returns why it ends: the context has ended, or it may have missed some.
-	Watch(ctx context.Context, begun func(), changed func(machine string, gone bool)) error
-	// There reports whether a TAP exists, also if List does not have its port: the record of it may be lost.
+	// List returns the ports of all machines: all of those of a VPC, or why they cannot be known.
+	List(ctx context.Context) ([]Port, Unknown)
+	// Watches are what watches the ports, each those of a VPC.
+	Watches() []Watch
+	// There reports whether a TAP exists, also if List does not have its port: it may be unknown, or the record of it be lost.
 	There(tap string) (bool, error)
+}
+
+// Watch calls begun when it watches, and from then on changed with the machine of each port that is made, changed or removed. gone says
+// that the port was removed. It returns why it ends: the context has ended, or it may have missed some.
+type Watch func(ctx context.Context, begun func(), changed func(machine string, gone bool)) error
+
+// Unknown says why the ports of a VPC cannot be known, by its name; "" is the host.
+type Unknown map[string]error
+
+// in returns why the ports of one of these VPCs cannot be known; nil if they are.
+func (u Unknown) in(vpcs ...string) error {
+	for _, name := range vpcs {
+		if err := u[name]; err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Machine plugs devices into one machine that runs. Packages nic/qmp and nic/libvirt do it. Methods may be called at the

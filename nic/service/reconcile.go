@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -73,7 +74,7 @@ func (s *Service) tidy(ctx context.Context, g *guest, m Machine) error {
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	all, err := s.ports.List(ctx)
+	all, err := s.portsFor(ctx, g)
 	if err != nil {
 		return err
 	}
@@ -99,7 +100,7 @@ func (s *Service) unplugStale(ctx context.Context, g *guest, m Machine, ids []st
 // unplugOne unplugs a device that has no port, or one of another machine.
 func (s *Service) unplugOne(ctx context.Context, g *guest, m Machine, id string, hasPort bool) error {
 	if hasPort { // it may be coming here just now
-		port, _, release, err := s.holdPort(ctx, func(p Port) bool { return p.TAP == id })
+		port, _, release, err := s.holdPort(ctx, g.vpcs, func(p Port) bool { return p.TAP == id })
 		if err != nil {
 			return err
 		}
@@ -120,11 +121,8 @@ func (s *Service) unplugOne(ctx context.Context, g *guest, m Machine, id string,
 
 // removeLeft removes the ports that nobody wants: those that were left for another machine, which did not take them in time.
 func (s *Service) removeLeft(ctx context.Context) error {
-	all, err := s.ports.List(ctx)
-	if err != nil {
-		return err
-	}
-	var errs []error
+	all, unknown := s.ports.List(ctx)
+	errs := slices.Collect(maps.Values(unknown))
 	for _, one := range all {
 		if one.over(time.Now()) || s.forsaken(ctx, one) {
 			errs = append(errs, s.removeOver(ctx, one))
@@ -151,7 +149,7 @@ func (s *Service) forsaken(ctx context.Context, p Port) bool {
 }
 
 func (s *Service) removeOver(ctx context.Context, one Port) error {
-	port, found, release, err := s.holdPort(ctx, func(p Port) bool { return p.ID == one.ID })
+	port, found, release, err := s.holdPort(ctx, vpcsOf(one.Card.Network), func(p Port) bool { return p.ID == one.ID })
 	if err != nil {
 		return err
 	}

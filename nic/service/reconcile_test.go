@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/nic"
 )
 
 // TestReconcile: devices without a port go, and ports stay.
@@ -57,6 +58,47 @@ func TestReconcileFails(t *testing.T) {
 	cancel()
 	w.fail("plugged", nil)
 	refused(t, "reconcile", s.reconcileAll(over), heddle.Waited)
+}
+
+// TestUnknown: while the ports of a VPC are not known, requests are refused of machines that may have NICs there, and answered of others. A device
+// whose port is not known stays.
+func TestUnknown(t *testing.T) {
+	w := newWorld()
+	c := w.config()
+	c.VPCs = map[string]VPC{"red": {}}
+	b := c.Machines["b"]
+	b.Networks = []string{"lan", "red/lan"}
+	c.Machines["b"] = b
+	s := w.serviceOf(c)
+	for _, machine := range []string{"a", "b"} {
+		_, err := s.Plug(ctx, machine, order("x"))
+		must(t, err)
+	}
+	left, err := w.Make(ctx, "a", nic.Order{Token: "left", Network: "red/lan"}, false) // of an earlier configuration
+	must(t, err)
+	w.kept = map[string]bool{left.TAP: true}
+	w.devices["a"] = append(w.devices["a"], left.TAP, "stale")
+	w.fail("list red", errors.New("broken"))
+	more := order("y")
+	for what, err := range map[string]error{"list": errOf(s.List(ctx, "b")), "describe": errOf(s.Describe(ctx, "b")), "plug": errOf(s.Plug(ctx, "b", more)),
+		"again": errOf(s.Plug(ctx, "b", order("x"))), "unplug": s.Unplug(ctx, "b", "x"), "permit": s.Permit(ctx, "b", "x", "a", "z"), "reconcile": s.reconcile(ctx, s.guests["b"])} {
+		refused(t, what, err, heddle.NotPlugged)
+	}
+	if all, err := s.List(ctx, "a"); err != nil || len(all) != 1 || !all[0].Plugged {
+		t.Errorf("a has %+v, %v", all, err)
+	}
+	must(t, s.reconcile(ctx, s.guests["a"]))
+	_, err = s.Plug(ctx, "a", more)
+	must(t, err)
+	must(t, s.Unplug(ctx, "a", "x"))
+	if got := w.state(); got != "a/left, a/y, a="+left.TAP+", a=tap4, b/x, b=tap2" {
+		t.Error(got)
+	}
+	w.fail("list red", nil)
+	if all, err := s.List(ctx, "a"); err != nil || len(all) != 2 {
+		t.Errorf("with the ports of all VPCs, a has %+v, %v", all, err)
+	}
+	must(t, s.Unplug(ctx, "a", "left"))
 }
 
 // TestKilled: a service that starts again takes away what a killed one left.

@@ -58,7 +58,7 @@ func (s *Service) List(ctx context.Context, machine string) ([]nic.Card, error) 
 	}
 	var ports []Port
 	if err == nil {
-		ports, err = s.ports.List(ctx)
+		ports, err = s.portsFor(ctx, g)
 	}
 	if err != nil {
 		return nil, s.failed("list NICs of", machine, "", err)
@@ -94,7 +94,7 @@ func (s *Service) Describe(ctx context.Context, machine string) (nic.Offer, erro
 	}
 	var ports []Port
 	if err == nil {
-		ports, err = s.ports.List(ctx)
+		ports, err = s.portsFor(ctx, g)
 	}
 	if err != nil {
 		return nic.Offer{}, s.failed("make the offer to", machine, "", err)
@@ -124,12 +124,18 @@ func (s *Service) guest(machine string) (*guest, error) {
 	return nil, heddle.Errorf(heddle.BadArgument, "find machine", heddle.Clip(machine), "the configuration of the NIC service has no such machine", "add it to the file of 'heddle nic serve', and start that again")
 }
 
-// holdPort takes the lock of the port that pick chooses, and returns the port as it is then. release is to be called also if
+// portsFor returns the ports of all machines, if all are known that can be the guest's.
+func (s *Service) portsFor(ctx context.Context, g *guest) ([]Port, error) {
+	all, unknown := s.ports.List(ctx)
+	return all, unknown.in(g.vpcs...)
+}
+
+// holdPort takes the lock of the port that pick chooses in these VPCs, and returns the port as it is then. release is to be called also if
 // none was found.
-func (s *Service) holdPort(ctx context.Context, pick func(Port) bool) (p Port, found bool, release func(), err error) {
+func (s *Service) holdPort(ctx context.Context, vpcs []string, pick func(Port) bool) (p Port, found bool, release func(), err error) {
 	for {
-		before, err := s.ports.List(ctx)
-		i := slices.IndexFunc(before, pick)
+		before, unknown := s.ports.List(ctx)
+		i, err := slices.IndexFunc(before, pick), unknown.in(vpcs...)
 		if err != nil || i < 0 {
 			return p, false, func() {}, err
 		}
@@ -138,8 +144,8 @@ func (s *Service) holdPort(ctx context.Context, pick func(Port) bool) (p Port, f
 		if err != nil {
 			return p, false, func() {}, err
 		}
-		now, err := s.ports.List(ctx)
-		if err != nil {
+		now, unknown := s.ports.List(ctx)
+		if err := unknown.in(vpcs...); err != nil {
 			release()
 			return p, false, func() {}, err
 		}

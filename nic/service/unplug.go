@@ -26,7 +26,7 @@ func (s *Service) unplug(ctx context.Context, g *guest, token string) error {
 	if err != nil {
 		return err
 	}
-	port, found, release, err := s.holdPort(ctx, func(p Port) bool { return p.is(g.name, token) })
+	port, found, release, err := s.holdPort(ctx, g.vpcs, func(p Port) bool { return p.is(g.name, token) })
 	if err != nil {
 		return err
 	}

@@ -95,9 +95,18 @@ func (s *Service) version(ctx context.Context, machine string) (string, error) {
 
 // keepWatching tells machines of changes of their ports until ctx ends, whoever has made them.
 func (s *Service) keepWatching(ctx context.Context) {
+	var all sync.WaitGroup
+	for _, w := range s.ports.Watches() {
+		all.Go(func() { s.keepWatch(ctx, w) })
+	}
+	all.Wait()
+}
+
+// keepWatch begins a watch again when it has ended.
+func (s *Service) keepWatch(ctx context.Context, w Watch) {
 	told := ""
 	for ctx.Err() == nil {
-		err := s.ports.Watch(ctx, s.allChanged, s.portChanged)
+		err := w(ctx, s.allChanged, s.portChanged)
 		if now := err.Error(); now != told && ctx.Err() == nil {
 			s.log.Warn("ports are not watched; machines learn of changes some seconds later", "error", err)
 			told = now

@@ -193,7 +193,9 @@ func (w *world) Remove(_ context.Context, p Port) error {
 	return nil
 }
 
-func (w *world) Watch(ctx context.Context, begun func(), changed func(machine string, gone bool)) error {
+func (w *world) Watches() []Watch { return []Watch{w.watch} }
+
+func (w *world) watch(ctx context.Context, begun func(), changed func(machine string, gone bool)) error {
 	begun()
 	for {
 		select {
@@ -225,14 +227,17 @@ func name(p Port) string {
 	return n
 }
 
-func (w *world) List(context.Context) (all []Port, err error) {
+func (w *world) List(context.Context) (all []Port, unknown Unknown) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	unknown = Unknown{"": w.broken["list"], "red": w.broken["list red"]}
 	for _, p := range w.ports {
-		all = append(all, p)
+		if unknown.in(vpcsOf(p.Card.Network)...) == nil {
+			all = append(all, p)
+		}
 	}
 	slices.SortFunc(all, func(a, b Port) int { return strings.Compare(a.TAP, b.TAP) })
-	return all, w.broken["list"]
+	return all, unknown
 }
 
 type machine struct {

@@ -67,7 +67,7 @@ func Dispatch(args []string) {
 
 func (p Place) serve() error {
 	agent := client.New(p.Socket)
-	p.Ports, p.Machine = realPorts{ports.New(agent), agent}, qmp.NewSocket(p.QMP)
+	p.Ports, p.Machine = realPorts{ports.OfVPCs{"": ports.New(agent)}, agent}, qmp.NewSocket(p.QMP)
 	c := New(p.Options)
 	cert, err := p.certificate()
 	if err != nil {
@@ -99,7 +99,7 @@ func (p Place) serve() error {
 
 // realPorts are ports of an agent.
 type realPorts struct {
-	ports.Ports
+	ports.OfVPCs
 	agent *client.Client
 }
 

@@ -61,6 +61,18 @@ func TestApart(t *testing.T) {
 		if _, err := c.service.List(context.Background(), "r5"); err == nil || strings.Contains(err.Error(), ".sock") {
 			t.Errorf("NICs are listed though an agent is away, so that a device would be taken for one without a port, or the machine learns of others: %v", err)
 		}
+		if _, err := c.service.Plug(context.Background(), "r5", nic.Order{Token: "more", Network: "red/lan"}); err == nil {
+			t.Error("a NIC is plugged in a VPC whose agent is away")
+		}
+		for range 2 { // a machine of the host's networks alone goes on
+			if _, err := c.service.Plug(context.Background(), "h5", nic.Order{Token: "more", Network: "lan"}); err != nil {
+				t.Fatalf("a NIC on a network of the host's, while agents of VPCs are away: %v", err)
+			}
+			if all, err := c.service.List(context.Background(), "h5"); err != nil || len(all) != 2 {
+				t.Errorf("while agents of VPCs are away, there are %+v, %v", all, err)
+			}
+			cell.Must(t, c.service.Unplug(context.Background(), "h5", "more"))
+		}
 		before, err := os.Stat(vpc.Netns("red"))
 		cell.Must(t, err)
 		for _, name := range []string{"red", "blue"} {
