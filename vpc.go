@@ -22,6 +22,9 @@ func CheckVPCName(s string) error {
 // VPCNetns is the file of a VPC's network namespace, as ip-netns(8) has them. Its beginning is our mark.
 func VPCNetns(vpc string) string { return "/run/netns/" + PrefixVPCNetns + vpc }
 
+// VPCSocket is where the agent of a VPC listens.
+func VPCSocket(vpc string) string { return "/run/heddle/vpc/" + vpc + "/heddle.sock" }
+
 // PrefixVPCNetns starts the names of VPCs' network namespaces.
 const PrefixVPCNetns = "heddle-vpc-"
 

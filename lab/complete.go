@@ -35,7 +35,7 @@ func (t Topology) complete() (Topology, error) {
 		return t, heddle.Wrap(heddle.BadArgument, "find folder", t.Dir, err, "give an absolute path")
 	}
 	t.Dir = dir
-	for _, step := range []func() error{t.checkFrame, t.completeSwitches, t.completeNodes, t.checkNumbers, t.addEtcd, t.checkDaemons, t.findAgents, t.checkMachines} {
+	for _, step := range []func() error{t.checkFrame, t.completeSwitches, t.completeNodes, t.checkNumbers, t.addEtcd, t.findAgents, t.addVPCs, t.checkDaemons, t.checkMachines} {
 		if err := step(); err != nil {
 			return t, err
 		}

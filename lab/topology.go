@@ -91,7 +91,9 @@ type Node struct {
 	CPUs    int               `json:"cpus,omitempty" yaml:"cpus"`
 	Sysctls map[string]string `json:"sysctls,omitempty" yaml:"sysctls"`
 	Agent   Agent             `json:"agent" yaml:"agent"`
-	Daemons []Daemon          `json:"daemons,omitempty" yaml:"daemons"`
+	// VPCs are virtual private clouds on the host, each with an agent of its own (heddled --vpc NAME).
+	VPCs    []string `json:"vpcs,omitempty" yaml:"vpcs"`
+	Daemons []Daemon `json:"daemons,omitempty" yaml:"daemons"`
 }
 
 // NIC is one end of a wire, at a host.

@@ -12,15 +12,16 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-const (
-	// runDirs and stateDirs have a folder for each VPC's agent.
-	runDirs, stateDirs = "/run/heddle/vpc", "/var/lib/heddle/vpc"
-)
+// stateDirs has a state folder for each VPC's agent.
+const stateDirs = "/var/lib/heddle/vpc"
+
+// runDirs has a folder for each VPC's agent.
+var runDirs = RunDir("")
 
 // RunDir and StateDir are the folders of the VPC's agent, Socket is where it listens, Netns is the file of its namespace.
-func RunDir(name string) string   { return filepath.Join(runDirs, name) }
+func RunDir(name string) string   { return filepath.Dir(Socket(name)) }
 func StateDir(name string) string { return filepath.Join(stateDirs, name) }
-func Socket(name string) string   { return filepath.Join(RunDir(name), "heddle.sock") }
+func Socket(name string) string   { return heddle.VPCSocket(name) }
 func Netns(name string) string    { return heddle.VPCNetns(name) }
 
 // List returns the names of the VPCs of this host: those that have a namespace, and those that have a state folder, whose agents have not
