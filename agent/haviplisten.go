@@ -14,9 +14,17 @@ import (
 // How the agent hears which member has an address. What it hears has passed the guard of the sender's port: it is a member's, about an
 // address that it may have, from its own MAC address.
 
-// heedEvery is how long the agent waits after it has heeded announcements on a network. Members that fight change the holder so often at
-// most; of what came meanwhile the last counts.
-const heedEvery = 100 * time.Millisecond
+// leastRest and mostRest are how long the agent waits after it has heeded announcements on a network; of what came meanwhile the last counts.
+// Members that fight change the holder more and more seldom, since each change is written to the disk and the log.
+const leastRest, mostRest = 100 * time.Millisecond, 3200 * time.Millisecond
+
+// restAfter is how long the agent waits after it has heeded announcements, if it has waited so long before them.
+func restAfter(before time.Duration, changed bool) time.Duration {
+	if changed {
+		return min(2*before, mostRest)
+	}
+	return max(before/2, leastRest)
+}
 
 // ear hears announcements of a network's addresses.
 type ear struct {
@@ -55,22 +63,22 @@ func (v *havips) listen() {
 
 // hear heeds announcements until the ear is closed.
 func (v *havips) hear(network string, heard kernel.Announcements) {
-	for {
+	for rest := leastRest / 2; ; {
 		all, err := heard.Next()
 		if err != nil {
 			return
 		}
-		v.heed(network, all)
+		rest = restAfter(rest, v.heed(network, all))
 		select {
 		case <-v.stop:
 			return
-		case <-time.After(heedEvery):
+		case <-time.After(rest):
 		}
 	}
 }
 
-// heed gives addresses to the members that have announced them last.
-func (v *havips) heed(network string, heard []kernel.Announcement) {
+// heed gives addresses to the members that have announced them last. It reports whether one has another holder than before.
+func (v *havips) heed(network string, heard []kernel.Announcement) (changed bool) {
 	v.updating.Lock()
 	defer v.updating.Unlock()
 	addrs := map[netip.Addr]havip.HAVIP{}
@@ -93,6 +101,7 @@ func (v *havips) heed(network string, heard []kernel.Announcement) {
 			v.tell(err)
 		}
 	}
+	return len(next) > 0
 }
 
 // close ends the ears.

@@ -125,7 +125,11 @@ func (v *havips) refresh() {
 	}
 	members := v.members()
 	holders := v.all.Valid(v.holders, members)
-	if err := errors.Join(v.ledger.putHolders(holders), v.apply(v.all, holders, members)); err != nil {
+	var err error
+	if !maps.Equal(holders, v.holders) || v.unsettled.Load() {
+		err = v.ledger.putHolders(holders)
+	}
+	if err = errors.Join(err, v.apply(v.all, holders, members)); err != nil {
 		v.tell(err)
 	}
 }
