@@ -33,8 +33,9 @@ func (r *Rig) addColumns(ctx context.Context, s *testLab, number int, mode strin
 	same := bench.Column{Mode: mode, Span: bench.SameHost, Notes: map[string]string{}}
 	across := bench.Column{Mode: mode, Span: bench.Across, Wire: s.wire.Name, Notes: map[string]string{}}
 	addPathNotes(same, across)
-	if mode == modeDirect && r.Plug {
-		same.Notes["way"], across.Notes["way"] = pluggedNote, pluggedNote
+	if r.plugs(mode) {
+		note := pluggedNote(mode)
+		same.Notes["way"], across.Notes["way"] = note, note
 	}
 	same.Processors, across.Processors = processors(s.hosts(mode, bench.SameHost)), processors(s.hosts(mode, bench.Across))
 	if words := s.machineNote(); words != "" {
@@ -67,7 +68,7 @@ func (r *Rig) addColumns(ctx context.Context, s *testLab, number int, mode strin
 			across.Pairs = append(across.Pairs, r.pair(number, i, true, clients[at], fars[at]))
 		}
 	}
-	if s.sameHost && canAttach(mode) {
+	if s.sameHost && canAttach(mode) && !r.plugs(mode) {
 		var err error
 		if same.Attach, err = r.attachOn(ctx, s, mode); err != nil {
 			return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/heddle-network/heddle/bench"
@@ -30,7 +31,7 @@ func (r *Rig) topology(number int, wire bench.Wire) lab.Topology {
 		t.Store, t.Etcd = lab.StoreEtcd, []string{storeHost}
 	}
 	spare := 0
-	if slices.Contains(r.Modes, modeDirect) && !r.Plug {
+	if slices.Contains(r.Modes, modeDirect) && !r.plugs(modeDirect) {
 		spare = r.ownNICs()
 	}
 	if r.macvlanOwnParent() {
@@ -62,8 +63,8 @@ func (r *Rig) macvlanOwnParent() bool {
 func (r *Rig) Machine() (words string, emulated bool) {
 	s := r.labs[0]
 	words = s.machineNote()
-	if r.Plug {
-		words += ". The NICs of " + modeDirect + " were plugged in while they ran"
+	if len(r.Plug) > 0 {
+		words += ". The NICs of " + strings.Join(r.Plug, ", ") + " were plugged in while they ran"
 	}
 	return words, s.lab.Hosts[0].Emulated()
 }

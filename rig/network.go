@@ -69,6 +69,13 @@ func (r *Rig) network(s *testLab, number, host int, mode string) heddle.Network 
 	if n.Mode != mode {
 		n.Options = map[string]string{"fast-path": "false"}
 	}
+	if r.plugs(mode) {
+		n.Options = map[string]string{"plug": pluggedNetwork(mode)}
+		if mode != modeDirect { // whose NICs come with their subnets
+			n.Subnets = r.pluggedSubnets(mode)
+		}
+		return n
+	}
 	switch n.Mode {
 	case bench.Control:
 	case modeMacvlan, modeIPvlan:
@@ -79,10 +86,6 @@ func (r *Rig) network(s *testLab, number, host int, mode string) heddle.Network 
 		}
 		shareSubnets(&n, shared, host)
 	case modeDirect:
-		if r.Plug {
-			n.Options = map[string]string{"plug": pluggedNetwork}
-			break
-		}
 		shareSubnets(&n, subnets(number, 0), host)
 		spare := s.lab.Topology.Hosts[0].Spare
 		if r.macvlanOwnParent() {
@@ -123,7 +126,7 @@ func (r *Rig) macvlanParent(s *testLab) string { return lab.NICName(s.lab.Topolo
 
 // addRoutes adds to each host the routes to the other host's routed containers.
 func (r *Rig) addRoutes(ctx context.Context, s *testLab, number int, mode string) error {
-	if baseMode(mode) != modeRouted {
+	if baseMode(mode) != modeRouted || r.plugs(mode) {
 		return nil
 	}
 	for host := range s.agents {

@@ -63,8 +63,8 @@ type Options struct {
 	BridgeNF string
 	// Machines is the kernel of virtual machines that the hosts shall be.
 	Machines string
-	// Plug has the NICs of mode direct plugged into these machines while they run.
-	Plug bool
+	// Plug are modes whose NICs are plugged into these machines while they run, of PluggedModes.
+	Plug []string
 	// ICount gives these machines clocks that count instructions (lab.Node).
 	ICount bool
 	// Congestion is the congestion control of all endpoints.
@@ -108,9 +108,9 @@ func New(ctx context.Context, o Options) (*Rig, error) {
 		return nil, heddle.Errorf(heddle.BadArgument, "read flag", "--pairs",
 			fmt.Sprintf("%d pairs in %d modes need more ports than there are", o.Pairs, len(o.Modes)), "choose fewer pairs")
 	}
-	if o.Plug && o.ownNICs() > lab.MaxSlots {
+	if n := o.pluggedNICs(); n > lab.MaxSlots {
 		return nil, heddle.Errorf(heddle.BadArgument, "read flag", "--pairs",
-			fmt.Sprintf("%d pairs need %d plugged NICs on a host, and a machine takes %d", o.Pairs, o.ownNICs(), lab.MaxSlots), "choose fewer pairs")
+			fmt.Sprintf("%d pairs need %d plugged NICs on a host, and a machine takes %d", o.Pairs, n, lab.MaxSlots), "choose fewer pairs")
 	}
 	r := &Rig{Options: o}
 	err := r.build(ctx)
@@ -146,13 +146,13 @@ func (r *Rig) build(ctx context.Context) error {
 
 func (r *Rig) newLab(ctx context.Context, number int, wire bench.Wire) (*testLab, error) {
 	top := r.topology(number, wire)
-	if r.Plug {
-		p, err := newPlugging()
+	if len(r.Plug) > 0 {
+		p, err := newPlugging(r.Options)
 		if err != nil {
 			return nil, err
 		}
 		defer p.close() // all have read their files when the lab is up
-		if err := p.write(p.addTo(&top, r.ownNICs())); err != nil {
+		if err := p.write(p.addTo(&top)); err != nil {
 			return nil, err
 		}
 	}

@@ -131,33 +131,37 @@ func TestRigTopology(t *testing.T) {
 // TestRigPlug: the machines have slots and grants for the NICs of mode direct, and a further host plugs these in. Hosts without an agent,
 // such as the store, have none.
 func TestRigPlug(t *testing.T) {
-	r := &Rig{Options: Options{Modes: []string{"host", "direct", bench.Overlay}, Machines: "6.1", Plug: true, Pairs: 10}}
-	p := &plugging{program: "heddle", folder: "nics"}
+	r := &Rig{Options: Options{Modes: []string{"host", "direct", "ipvlan", bench.Overlay}, Machines: "6.1", Plug: []string{"direct", "ipvlan"}, Pairs: 10}}
+	p := &plugging{r.Options, "heddle", "nics"}
 	top := r.topology(0, bench.Wire{})
-	config := p.addTo(&top, r.ownNICs())
+	config := p.addTo(&top)
 	if n := len(top.Hosts); n != 4 || top.Hosts[3].Name != hypervisorHost || top.Hosts[3].Machine != lab.Namespaces || top.Hosts[3].Slots != 0 || top.Hosts[2].Slots != 0 {
 		t.Fatalf("hypervisor: %+v", top.Hosts)
 	}
 	for i, n := range top.Hosts[:2] {
-		if n.Slots != 20 || n.Spare != 0 || !slices.Equal(n.Agent.Args, []string{"--nic-grant", "nics/" + n.Name}) {
+		if n.Slots != 21 || n.Spare != 0 || !slices.Equal(n.Agent.Args, []string{"--nic-grant", "nics/" + n.Name}) {
 			t.Errorf("machine %d: %+v", i, n)
 		}
 	}
-	if want := "listen: 172.31.240.14:7950\nmachines:\n  host1: {qmp: /run/qmp/host1, networks: [lan], nics: 20}\n  host2: {qmp: /run/qmp/host2, networks: [lan], nics: 20}\n"; config != want {
+	if want := "listen: 172.31.240.14:7950\nmachines:\n  host1: {qmp: /run/qmp/host1, networks: [lan-direct, lan-ipvlan], nics: 21, addresses: 20}\n" +
+		"  host2: {qmp: /run/qmp/host2, networks: [lan-direct, lan-ipvlan], nics: 21, addresses: 20}\n"; config != want {
 		t.Errorf("the service's file: %q, want %q", config, want)
 	}
-	if n := r.network(&testLab{}, 1, 0, "direct"); n.Options["plug"] != pluggedNetwork || len(n.Subnets) > 0 {
+	if n := r.network(&testLab{}, 1, 0, "direct"); n.Options["plug"] != "lan-direct" || len(n.Subnets) > 0 {
+		t.Errorf("network: %+v", n)
+	}
+	if n := r.network(&testLab{}, 1, 0, "ipvlan"); n.Options["plug"] != "lan-ipvlan" || n.Parent != "" || !slices.Equal(n.Subnets, r.pluggedSubnets("ipvlan")) || slices.Equal(n.Subnets, r.pluggedSubnets("direct")) {
 		t.Errorf("network: %+v", n)
 	}
 	r.labs = []*testLab{{lab: &lab.Lab{Hosts: []*lab.Host{{Machine: "6.1", Accelerator: "kvm"}}}}}
 	plugged, _ := r.Machine()
-	if r.Plug = false; plugged == "" {
+	if r.Plug = nil; plugged == "" {
 		t.Error("nothing is said of the machines")
 	}
 	if words, _ := r.Machine(); words == plugged {
 		t.Errorf("with and without plugged NICs it says %q: --resume would mix them", words)
 	}
-	if _, err := New(t.Context(), Options{Modes: r.Modes, Plug: true, Pairs: 65}); err == nil || !strings.Contains(err.Error(), "130 plugged NICs") {
+	if _, err := New(t.Context(), Options{Modes: r.Modes, Plug: []string{"direct"}, Pairs: 65}); err == nil || !strings.Contains(err.Error(), "130 plugged NICs") {
 		t.Errorf("more NICs than a machine takes: %v", err)
 	}
 }

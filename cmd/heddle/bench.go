@@ -20,12 +20,12 @@ import (
 // benchFlags are the flags that change a preset.
 type benchFlags struct {
 	preset, out, failIf, placement, congestion, machines string
-	modes, probes, wires                                 []string
+	modes, probes, wires, plug                           []string
 	sizes, values, pairs, hosts                          []int
 	rounds, load, clients                                int
 	duration                                             time.Duration
 	seed                                                 uint64
-	resume, bridgeNF, icount, plug                       bool
+	resume, bridgeNF, icount                             bool
 }
 
 func newBench(s *session) *cobra.Command {
@@ -78,7 +78,8 @@ kernel without eBPF. The preset paths ends in a table of goals, met or missed.
 	g.Uint64Var(&f.seed, "seed", 0, "seed of the order of the runs")
 	g.StringVar(&f.out, "out", "", "folder for the figures (default: bench-out/DATE)")
 	g.StringVar(&f.machines, "machines", "", "make the lab hosts virtual machines with that stock `kernel`: "+strings.Join(boot.Versions(), " or "))
-	g.BoolVar(&f.plug, "plug", false, "with --machines: the NICs of mode direct are plugged in while the machines run, by 'heddle nic serve' on another lab host")
+	g.StringSliceVar(&f.plug, "plug", nil, "with --machines: the NICs of these `modes` ("+strings.Join(rig.PluggedModes, ", ")+") are plugged in while the machines run, by 'heddle nic serve' on another lab host")
+	g.Lookup("plug").NoOptDefVal = rig.PluggedModes[0]
 	g.BoolVar(&f.icount, "icount", false, "with --machines, whose processor is emulated: count its instructions, and show how many a packet or request takes")
 	g.BoolVar(&f.bridgeNF, "bridge-nf", false, "let bridged frames pass the IP firewall too, as dockerd's hosts do (bridge-nf-call-iptables=1)")
 	g.BoolVar(&f.resume, "resume", false, "take up an interrupted run in --out")
@@ -131,7 +132,7 @@ func (s *session) bench(cmd *cobra.Command, f benchFlags) error {
 		return heddle.Errorf(heddle.BadArgument, "read flag", "--icount", "only an emulated processor's instructions are counted, and the lab hosts are namespaces",
 			"add --machines, or count with perf stat")
 	}
-	if f.plug {
+	if len(f.plug) > 0 {
 		if err := checkPlug(f.machines, o); err != nil {
 			return err
 		}
@@ -180,11 +181,17 @@ func checkPlug(machines string, o rig.Options) error {
 	bad := func(cause, remedy string) error {
 		return heddle.Errorf(heddle.BadArgument, "read flag", "--plug", cause, remedy)
 	}
+	for i, mode := range o.Plug {
+		switch {
+		case !slices.Contains(rig.PluggedModes, mode) || slices.Contains(o.Plug[:i], mode):
+			return bad(fmt.Sprintf("%q has no plugged NICs, or is given twice", mode), "choose from "+heddle.List(rig.PluggedModes)+", as in --plug="+rig.PluggedModes[0])
+		case !slices.Contains(o.Modes, mode):
+			return bad("mode "+mode+" is not measured", "add it to --modes")
+		}
+	}
 	switch {
 	case machines == "":
 		return bad("only virtual machines have slots for NICs, and the lab hosts are namespaces", "add --machines")
-	case !slices.Contains(o.Modes, "direct"):
-		return bad("no mode under test has NICs of its own", "add direct to --modes")
 	case len(o.Wires) != 1 || o.Wires[0].Name != "":
 		return bad("plugged NICs are on a bridge of the hypervisor, and cross no wire", "leave --wire out")
 	}

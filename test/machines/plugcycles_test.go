@@ -87,7 +87,9 @@ func (p *plugged) disturbed(t *testing.T, random *rand.Rand, name, what string, 
 			p.virt.Restart()
 		})
 	}
+	reset := -1
 	if soak.On() { // a boot takes long
+		reset = len(victims)
 		victims = append(victims, func() { p.reset(t, name) })
 	}
 	victim, after := random.IntN(len(victims)), time.Duration(random.IntN(700))*time.Millisecond
@@ -97,6 +99,9 @@ func (p *plugged) disturbed(t *testing.T, random *rand.Rand, name, what string, 
 	victims[victim]()
 	err := <-done
 	t.Logf("%s, with victim %d after %v: %v", what, victim, after, err)
+	if victim == reset { // what was done before is not there any more
+		err = do()
+	}
 	for tries := 0; err != nil; tries++ {
 		if tries == 20 {
 			cell.Must(t, err)
