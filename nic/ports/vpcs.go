@@ -8,6 +8,8 @@ import (
 	"net/netip"
 	"os"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/nic"
@@ -83,15 +85,31 @@ func (all OfVPCs) Remove(ctx context.Context, port service.Port) error {
 	return p.Remove(ctx, port)
 }
 
+// briefly is how long is waited for the agent of a VPC that a request is not about: it may hang.
+const briefly = time.Second
+
 // List implements service.Ports.
-func (all OfVPCs) List(ctx context.Context) (found []service.Port, unknown service.Unknown) {
+func (all OfVPCs) List(ctx context.Context, vpcs ...string) (found []service.Port, unknown service.Unknown) {
+	names := all.names()
+	ports, errs := make([][]service.Port, len(names)), make([]error, len(names))
+	var asked sync.WaitGroup
+	for i, vpc := range names {
+		asked.Go(func() {
+			limited, cancel := ctx, context.CancelFunc(func() {})
+			if !slices.Contains(vpcs, vpc) {
+				limited, cancel = context.WithTimeout(ctx, briefly)
+			}
+			defer cancel()
+			ports[i], errs[i] = all[vpc].List(limited)
+		})
+	}
+	asked.Wait()
 	unknown = service.Unknown{}
-	for _, vpc := range all.names() {
-		some, err := all[vpc].List(ctx)
-		if err != nil {
-			unknown[vpc] = ofVPC(vpc, err)
+	for i, vpc := range names {
+		found = append(found, ports[i]...)
+		if errs[i] != nil {
+			unknown[vpc] = ofVPC(vpc, errs[i])
 		}
-		found = append(found, some...)
 	}
 	return found, unknown
 }

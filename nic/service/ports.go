@@ -28,8 +28,9 @@ type Ports interface {
 	Unassign(ctx context.Context, p Port, a netip.Addr) (Port, error)
 	// Remove removes the port. One that is not there is no error.
 	Remove(ctx context.Context, p Port) error
-	// List returns the ports of all machines: all of those of a VPC, or why they cannot be known.
-	List(ctx context.Context) ([]Port, Unknown)
+	// List returns the ports of all machines: all of those of a VPC, or why they cannot be known. It waits for these VPCs as long as ctx says, and
+	// for others briefly.
+	List(ctx context.Context, vpcs ...string) ([]Port, Unknown)
 	// Watches are what watches the ports, each those of a VPC.
 	Watches() []Watch
 	// There reports whether a TAP exists, also if List does not have its port: it may be unknown, or the record of it be lost.

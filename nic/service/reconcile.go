@@ -122,7 +122,10 @@ func (s *Service) unplugOne(ctx context.Context, g *guest, m Machine, id string,
 // removeLeft removes the ports that nobody wants: those that were left for another machine, which did not take them in time.
 func (s *Service) removeLeft(ctx context.Context) error {
 	all, unknown := s.ports.List(ctx)
-	errs := slices.Collect(maps.Values(unknown))
+	var errs []error
+	for _, vpc := range slices.Sorted(maps.Keys(unknown)) {
+		errs = append(errs, unknown[vpc])
+	}
 	for _, one := range all {
 		if one.over(time.Now()) || s.forsaken(ctx, one) {
 			errs = append(errs, s.removeOver(ctx, one))

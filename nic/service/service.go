@@ -126,7 +126,7 @@ func (s *Service) guest(machine string) (*guest, error) {
 
 // portsFor returns the ports of all machines, if all are known that can be the guest's.
 func (s *Service) portsFor(ctx context.Context, g *guest) ([]Port, error) {
-	all, unknown := s.ports.List(ctx)
+	all, unknown := s.ports.List(ctx, g.vpcs...)
 	return all, unknown.in(g.vpcs...)
 }
 
@@ -134,7 +134,7 @@ func (s *Service) portsFor(ctx context.Context, g *guest) ([]Port, error) {
 // none was found.
 func (s *Service) holdPort(ctx context.Context, vpcs []string, pick func(Port) bool) (p Port, found bool, release func(), err error) {
 	for {
-		before, unknown := s.ports.List(ctx)
+		before, unknown := s.ports.List(ctx, vpcs...)
 		i, err := slices.IndexFunc(before, pick), unknown.in(vpcs...)
 		if err != nil || i < 0 {
 			return p, false, func() {}, err
@@ -144,7 +144,7 @@ func (s *Service) holdPort(ctx context.Context, vpcs []string, pick func(Port) b
 		if err != nil {
 			return p, false, func() {}, err
 		}
-		now, unknown := s.ports.List(ctx)
+		now, unknown := s.ports.List(ctx, vpcs...)
 		if err := unknown.in(vpcs...); err != nil {
 			release()
 			return p, false, func() {}, err

@@ -227,7 +227,7 @@ func name(p Port) string {
 	return n
 }
 
-func (w *world) List(context.Context) (all []Port, unknown Unknown) {
+func (w *world) List(context.Context, ...string) (all []Port, unknown Unknown) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	unknown = Unknown{"": w.broken["list"], "red": w.broken["list red"]}

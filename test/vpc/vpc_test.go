@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/heddle-network/heddle"
@@ -64,15 +65,7 @@ func TestApart(t *testing.T) {
 		if _, err := c.service.Plug(context.Background(), "r5", nic.Order{Token: "more", Network: "red/lan"}); err == nil {
 			t.Error("a NIC is plugged in a VPC whose agent is away")
 		}
-		for range 2 { // a machine of the host's networks alone goes on
-			if _, err := c.service.Plug(context.Background(), "h5", nic.Order{Token: "more", Network: "lan"}); err != nil {
-				t.Fatalf("a NIC on a network of the host's, while agents of VPCs are away: %v", err)
-			}
-			if all, err := c.service.List(context.Background(), "h5"); err != nil || len(all) != 2 {
-				t.Errorf("while agents of VPCs are away, there are %+v, %v", all, err)
-			}
-			cell.Must(t, c.service.Unplug(context.Background(), "h5", "more"))
-		}
+		others(t, c)
 		before, err := os.Stat(vpc.Netns("red"))
 		cell.Must(t, err)
 		for _, name := range []string{"red", "blue"} {
@@ -82,6 +75,11 @@ func TestApart(t *testing.T) {
 			t.Errorf("the VPC has another namespace: %v", err)
 		}
 		same()
+		for _, name := range []string{"red", "blue"} { // they hang
+			cell.Must(t, syscall.Kill(c.agents[name].Pid(), syscall.SIGSTOP))
+			defer syscall.Kill(c.agents[name].Pid(), syscall.SIGCONT)
+		}
+		others(t, c)
 	})
 	t.Run("delete", func(t *testing.T) {
 		if _, err := vpc.Delete(context.Background(), "red"); !errors.Is(err, heddle.AgentRuns.Sentinel()) {
@@ -97,6 +95,19 @@ func TestApart(t *testing.T) {
 			t.Errorf("a VPC that is not there: %v, %v", existed, err)
 		}
 	})
+}
+
+// others: while the agents of VPCs are away, or hang, a machine of the host's networks alone gets NICs.
+func others(t *testing.T, c *cloud) {
+	t.Helper()
+	ctx := context.Background()
+	if _, err := c.service.Plug(ctx, "h5", nic.Order{Token: "more", Network: "lan"}); err != nil {
+		t.Fatalf("a NIC on a network of the host's, while agents of VPCs are away: %v", err)
+	}
+	if all, err := c.service.List(ctx, "h5"); err != nil || len(all) != 2 {
+		t.Errorf("while agents of VPCs are away, there are %+v, %v", all, err)
+	}
+	cell.Must(t, c.service.Unplug(ctx, "h5", "more"))
 }
 
 // framesApart sends, in VPC red, what would reach others if anything could: each kind of frame comes to the own neighbour, and to nobody else.
