@@ -77,7 +77,7 @@ func (s *session) emitCommands(commands []string) error {
 			fmt.Fprintln(w, c)
 		}
 		if len(commands) == 0 {
-			s.note("nothing to do")
+			s.note("nothing changes in the kernel")
 		}
 		return nil
 	})
