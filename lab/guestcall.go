@@ -68,6 +68,6 @@ func (h *Host) commandInMachine(ctx context.Context, argv []string) (*exec.Cmd, 
 		return nil, heddle.Wrap(heddle.LabFailed, "enter host", h.Name, err, "install util-linux")
 	}
 	pid := strconv.Itoa(h.Pid)
-	args := append([]string{"--target", pid, "--net", "--", "/proc/" + pid + "/exe", argEnter}, argv...)
+	args := append([]string{"--target", pid, "--net", "--", "/proc/" + pid + "/exe", argEnter, pid}, argv...)
 	return exec.CommandContext(ctx, tool, args...), nil
 }

@@ -4,10 +4,13 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -15,8 +18,8 @@ import (
 )
 
 // enterMachine runs a command in a machine. It runs in the emulator's network namespace,
-// carries the command's input, output and signals, and ends as the command does.
-func enterMachine(argv []string) int {
+// carries the command's input, output and signals, and ends as the command does, or with the machine's init.
+func enterMachine(init string, argv []string) int {
 	dir, _ := os.Getwd()
 	cmd := &command{Argv: argv, Env: os.Environ(), Dir: dir}
 	ctx := context.Background()
@@ -25,6 +28,14 @@ func enterMachine(argv []string) int {
 		return reportError(argv[0], "the machine does not answer: "+err.Error(), notExecutable)
 	}
 	defer c.Close()
+	ended, err := endOf(init)
+	if err != nil {
+		return reportError(argv[0], "the machine is gone: "+err.Error(), notExecutable)
+	}
+	go func() {
+		ended()
+		c.Close() // nobody else does: the emulator ends without a word
+	}()
 	if size := terminalSize(); size != nil {
 		cmd.Rows, cmd.Columns = max(size.Row, 1), size.Col
 		defer rawTerminal()()
@@ -44,6 +55,25 @@ func enterMachine(argv []string) int {
 	return c.watch(argv[0], cmd.Rows > 0)
 }
 
+// endOf returns a function that waits for the end of a process.
+func endOf(pid string) (wait func(), err error) {
+	n, err := strconv.Atoi(pid)
+	if err != nil {
+		return nil, err
+	}
+	fd, err := unix.PidfdOpen(n, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("pidfd_open", err)
+	}
+	return func() {
+		for {
+			if _, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, -1); err != unix.EINTR {
+				return
+			}
+		}
+	}, nil
+}
+
 func reportError(command, why string, code int) int {
 	fmt.Fprintf(os.Stderr, "%s: %s\n", command, why)
 	return code
@@ -54,6 +84,8 @@ func (c *channel) watch(command string, terminal bool) int {
 	for {
 		kind, data, err := c.receiveFrame()
 		switch {
+		case errors.Is(err, net.ErrClosed):
+			return reportError(command, "the machine has ended", notExecutable)
 		case err != nil:
 			return reportError(command, "the machine is gone: "+err.Error(), notExecutable)
 		case kind == frameOutput:

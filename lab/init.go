@@ -18,7 +18,7 @@ const (
 	argRun  = "lab-run"  // COMMAND…: a command that nsenter has brought into the host
 
 	argGuest   = "lab-guest"   // the first process of a machine
-	argEnter   = "lab-enter"   // COMMAND…: runs a command in a machine, for its caller
+	argEnter   = "lab-enter"   // PID COMMAND…: runs a command in a machine with that init, for its caller
 	argEmulate = "lab-emulate" // SOCKET COMMAND…: an emulator, started when its files are served
 
 	argRelay = "lab-relay" // PORT: a relay in a wire, started by the switch's init
@@ -47,8 +47,8 @@ func Dispatch(args []string) bool {
 		os.Exit(1)
 	case len(args) == 1 && args[0] == argGuest && os.Getpid() == 1:
 		guest()
-	case len(args) >= 2 && args[0] == argEnter:
-		os.Exit(enterMachine(args[1:]))
+	case len(args) >= 3 && args[0] == argEnter:
+		os.Exit(enterMachine(args[1], args[2:]))
 	case len(args) >= 3 && args[0] == argEmulate:
 		fmt.Fprintln(os.Stderr, emulate(args[1], args[2:]))
 		os.Exit(1)

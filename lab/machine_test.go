@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -74,7 +75,31 @@ func TestMachines(t *testing.T) {
 				t.Run(name, func(t *testing.T) { check(t, l) })
 			}
 			t.Run("reset", func(t *testing.T) { machineReset(t, l) })
+			t.Run("down", func(t *testing.T) { machineDown(t, l) })
 		})
+	}
+}
+
+// machineDown: a command in a machine ends with the lab, and does not keep it.
+func machineDown(t *testing.T, l *lab.Lab) {
+	cmd := command(t, t.Context(), l, "host1", "sh", "-c", "echo here; exec sleep 1000")
+	var words bytes.Buffer
+	cmd.Stderr = &words
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(out, make([]byte, len("here"))); err != nil {
+		t.Error(err)
+	}
+	if err := l.Down(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := cmd.Wait(); err == nil || !strings.Contains(words.String(), "has ended") {
+		t.Errorf("the command: %v, %s", err, words.String())
 	}
 }
 
