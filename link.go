@@ -19,6 +19,8 @@ type Link struct {
 	// PeerNetns is the file of a network namespace of another agent's, where the far end lies. Whichever agent is first makes the pair.
 	// Each has its own end alone in its plans.
 	PeerNetns string `json:"peerNetns,omitempty"`
+	// MadeElsewhere says that another agent makes the pair whose end this is, and gives it to this namespace. It is taken over when it is there.
+	MadeElsewhere bool `json:"madeElsewhere,omitempty"`
 	// Parent is the host's interface that a macvlan or ipvlan device stands on,
 	// SubMode its behaviour towards others there: "bridge", "private", "vepa" or
 	// "passthru" of a macvlan device, "l2", "l3" or "l3s" of an ipvlan device

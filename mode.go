@@ -1,5 +1,7 @@
 package heddle
 
+import "net/netip"
+
 // Mode describes how endpoints of a network are wired. Its methods are pure:
 // the same arguments give the same plan, and nothing is touched.
 type Mode interface {
@@ -72,6 +74,12 @@ type CommonSubnet interface {
 // has. The agent chooses a free one for a request that names none.
 type OwnSubnet interface {
 	NeedsSubnet() bool
+}
+
+// OwnRange is an optional interface of those of them whose free subnets come from a range of their own, unless nothing in it is free.
+type OwnRange interface {
+	// OwnRange is the range of IPv4, and the lengths of a subnet of IPv4 and of IPv6.
+	OwnRange() (four netip.Prefix, bits4, bits6 int)
 }
 
 // LANMode is an optional interface of modes whose containers are neighbours on

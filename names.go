@@ -34,6 +34,9 @@ const (
 	PrefixSlave = "hi"
 	// PrefixPeering starts the names of a VPC's ends of links to other VPCs.
 	PrefixPeering = "hp"
+	// PrefixGateway starts the names of both ends of a link between a VPC and its host. All rules about ports hold for them; none of a port's
+	// own names, which go on with hexadecimal digits, begins so.
+	PrefixGateway = PrefixPort + "v"
 	// PrefixLeaf starts the names of a network's second and later bridges. The
 	// first ones' go on with a digit of a hash, in which there is no l.
 	PrefixLeaf = PrefixBridge + "l"

@@ -8,6 +8,9 @@ import (
 // ModePeering is the mode of a VPC's networks that are those of another VPC.
 const ModePeering = "peering"
 
+// ModeGateway is the mode of the two networks that are a VPC's way out by its host: one of the host's agent, and one of the VPC's own.
+const ModeGateway = "gateway"
+
 var vpcName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,31}$`)
 
 // CheckVPCName reports whether s can name a VPC: a virtual private cloud, whose networks have addresses of their own.
@@ -31,6 +34,11 @@ const PrefixVPCNetns = "heddle-vpc-"
 // PeeringLink is the end, in VPC own, of the link to VPC peer: a name and a MAC address that both VPCs know.
 func PeeringLink(own, peer string) (name string, mac MAC) {
 	return PrefixPeering + short("peering", own, peer), macFrom(0x0e, digest("peering", own, peer))
+}
+
+// GatewayLink is the link between a VPC and its host: the name of both ends, and the MAC address of each.
+func GatewayLink(vpc string) (name string, host, inside MAC) {
+	return PrefixGateway + short("gateway", vpc), macFrom(0x0e, digest("gateway", vpc, "host")), macFrom(0x0e, digest("gateway", vpc, "vpc"))
 }
 
 // InVPC names a network of a VPC: VPC/NETWORK. A network that is in none (vpc "") has its own name.

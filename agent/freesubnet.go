@@ -38,13 +38,17 @@ func (k *reservations) networkSubnets() map[string][]netip.Prefix {
 
 // A free subnet is a /20 of this part of RFC 1918, large enough for a cluster to give its
 // hosts blocks of it, or a /64 of a random unique local prefix (RFC 4193).
-var freeIPv4 = netip.MustParsePrefix("10.128.0.0/9")
+var usualRange = freeRange{netip.MustParsePrefix("10.128.0.0/9"), 20, 64}
 
-const freeBits = 20
+// freeRange is where free subnets are searched: a range of IPv4, and how long subnets of IPv4 and of IPv6 are.
+type freeRange struct {
+	four         netip.Prefix
+	bits4, bits6 int
+}
 
 // freeSubnetLocked starts its search at a random subnet, so that two hosts that choose at the same
 // time do not choose the same one.
-func (k *reservations) freeSubnetLocked(f heddle.Family) (netip.Prefix, error) {
+func (k *reservations) freeSubnetLocked(f heddle.Family, in freeRange) (netip.Prefix, error) {
 	taken, err := k.kernel.Destinations()
 	if err != nil {
 		return netip.Prefix{}, err
@@ -64,18 +68,18 @@ func (k *reservations) freeSubnetLocked(f heddle.Family) (netip.Prefix, error) {
 			}
 		}
 	}
-	count := 1 << (freeBits - freeIPv4.Bits())
+	count := 1 << (in.bits4 - in.four.Bits())
 	first := rand.IntN(count)
 	for i := range count {
-		s := localSubnet(uint32(first+i) % uint32(count))
+		s := in.subnet(uint32(first+i) % uint32(count))
 		if f == heddle.IPv6 {
-			s = randomLocal()
+			s = randomLocal(in.bits6)
 		}
 		if !slices.ContainsFunc(taken, s.Overlaps) && !routes.Overrules(s) {
 			return s, nil
 		}
 	}
-	return netip.Prefix{}, heddle.Errorf(heddle.PoolExhausted, "find a free subnet in", freeIPv4.String(),
+	return netip.Prefix{}, heddle.Errorf(heddle.PoolExhausted, "find a free subnet in", in.four.String(),
 		"all subnets are in use", "name a subnet with --subnet")
 }
 
@@ -85,7 +89,14 @@ func (a *Agent) chooseSubnets(mode heddle.Mode, n heddle.Network) (heddle.Networ
 	if !choosesSubnets(mode, n) {
 		return n, nil
 	}
-	four, err := a.reservations.freeSubnet(heddle.IPv4)
+	in := usualRange
+	if own, is := mode.(heddle.OwnRange); is {
+		in.four, in.bits4, in.bits6 = own.OwnRange()
+	}
+	four, err := a.reservations.freeSubnet(heddle.IPv4, in)
+	if heddle.PoolExhausted.In(err) != nil {
+		four, err = a.reservations.freeSubnet(heddle.IPv4, freeRange{usualRange.four, in.bits4, in.bits6})
+	}
 	if err != nil {
 		return n, err
 	}
@@ -94,7 +105,7 @@ func (a *Agent) chooseSubnets(mode heddle.Mode, n heddle.Network) (heddle.Networ
 	if !hasIPv6Address(a.host.now()) {
 		return single, nil
 	}
-	six, err := a.reservations.freeSubnet(heddle.IPv6)
+	six, err := a.reservations.freeSubnet(heddle.IPv6, in)
 	if err != nil {
 		return n, err
 	}
@@ -123,25 +134,25 @@ func hasIPv6Address(h heddle.HostFacts) bool {
 }
 
 // freeSubnet is a subnet that overlaps nothing that this host knows of.
-func (k *reservations) freeSubnet(f heddle.Family) (netip.Prefix, error) {
+func (k *reservations) freeSubnet(f heddle.Family, in freeRange) (netip.Prefix, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.freeSubnetLocked(f)
+	return k.freeSubnetLocked(f, in)
 }
 
-// localSubnet is one of the subnets of freeIPv4.
-func localSubnet(i uint32) netip.Prefix {
-	b := freeIPv4.Addr().As4()
-	binary.BigEndian.PutUint32(b[:], binary.BigEndian.Uint32(b[:])|i<<(32-freeBits))
-	return netip.PrefixFrom(netip.AddrFrom4(b), freeBits)
+// subnet is one of the subnets of IPv4.
+func (in freeRange) subnet(i uint32) netip.Prefix {
+	b := in.four.Addr().As4()
+	binary.BigEndian.PutUint32(b[:], binary.BigEndian.Uint32(b[:])|i<<(32-in.bits4))
+	return netip.PrefixFrom(netip.AddrFrom4(b), in.bits4)
 }
 
-// randomLocal is a /64 below fd00::/8.
-func randomLocal() netip.Prefix {
+// randomLocal is a prefix of a random /64 below fd00::/8.
+func randomLocal(bits int) netip.Prefix {
 	var b [16]byte
 	b[0] = 0xfd
 	for i := 1; i < 8; i++ {
 		b[i] = byte(rand.IntN(256))
 	}
-	return netip.PrefixFrom(netip.AddrFrom16(b), 64)
+	return netip.PrefixFrom(netip.AddrFrom16(b), bits)
 }

@@ -61,7 +61,7 @@ func (k *reservations) requestPool(ask PoolRequest) (Pool, error) {
 	case ask.Network != "":
 		ask.Subnet, err = k.subnetOf(ask)
 	case !ask.Subnet.IsValid():
-		ask.Subnet, err = k.freeSubnetLocked(ask.family())
+		ask.Subnet, err = k.freeSubnetLocked(ask.family(), usualRange)
 	default:
 		err = k.checkSubnetFree(ask.Subnet)
 	}

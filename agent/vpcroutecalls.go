@@ -117,11 +117,17 @@ func (v *vpcRoutes) checked(r vpcroute.Route) (vpcroute.Route, error) {
 		}
 	}
 	r.Endpoint, r.Created = heddle.EndpointID{}, time.Now().UTC()
+	members := v.members()
+	if r.Host {
+		if s := (vpcroute.Table{r.Destination: r}).Show(v.networks.all(), members)[0]; s.State != vpcroute.Active {
+			return r, heddle.Errorf(heddle.NoRoute, op, r.Destination.String(), s.Cause, "use 'heddle vpc route add', which makes one; for IPv6 the host must have IPv6 then")
+		}
+		return r, nil
+	}
 	if !r.NextHop.IsValid() {
 		return r, nil
 	}
-	members := v.members()
-	i := slices.IndexFunc(members, func(m vpcroute.Member) bool { return m.Has(r.NextHop) })
+	i := slices.IndexFunc(members, func(m vpcroute.Member) bool { return !m.Host && m.Has(r.NextHop) })
 	if i < 0 {
 		return r, heddle.Errorf(heddle.NoRoute, op, r.Destination.String(), "no endpoint has the address "+r.NextHop.String(), "name an address that 'heddle endpoint list' shows in that VPC, or blackhole")
 	}

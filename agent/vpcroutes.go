@@ -60,11 +60,16 @@ func (v *vpcRoutes) set(table vpcroute.Table, state heddle.State) {
 	v.table, v.state = table, state
 }
 
-// members are the endpoints that are made and not about to go, on networks of a mode whose ports guard.
+// members are the endpoints that are made and not about to go, on networks of a mode whose ports guard, and the host if there is a way out by it.
 func (v *vpcRoutes) members() (all []vpcroute.Member) {
 	networks := map[string]*network{}
 	for _, n := range v.networks.copies() {
 		networks[n.ID] = n
+	}
+	for _, n := range networks {
+		if n.Mode == heddle.ModeGateway && len(n.plan.Host.Links) > 0 {
+			all = append(all, vpcroute.Member{Host: true, Network: n.Name, Link: n.plan.Host.Links[0].Name, Addrs: n.Gateways})
+		}
 	}
 	v.records.each(func(r record, op string) {
 		n := networks[r.Endpoint.Network]

@@ -11,6 +11,8 @@ func (w writer) link(l heddle.Link) []string {
 	switch {
 	case l.Kind == "veth" && l.Peer != "":
 		out = append(out, w.ip("link add %s%s type veth peer name %s", l.Name, linkFlags(l), peerFlags(l, w.plan, w.podNetns)))
+	case l.MadeElsewhere:
+		out = append(out, w.ip("link set %s mtu %d address %s", l.Name, l.MTU, l.MAC))
 	case l.Kind == "macvlan" || l.Kind == "ipvlan":
 		// made from the host, where the parent is
 		netns := ""

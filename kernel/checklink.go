@@ -28,11 +28,14 @@ func (a *attempt) explainExists(s *session, l heddle.Link, farSide string) error
 // checkOwned refuses a link that is not ours, or that cannot be changed to what is wanted. One that another agent has made, for
 // both, bears no mark yet.
 func (a *attempt) checkOwned(s *session, l heddle.Link, live *linkState) (linkState, error) {
+	if live == nil && l.MadeElsewhere {
+		return linkState{}, heddle.Errorf(heddle.KernelRefused, "find interface", l.Name, "the host's agent has not made it", "start the host's agent ('systemctl start heddled'), and look at its status")
+	}
 	if live == nil {
 		return linkState{}, heddle.Errorf(heddle.KernelRefused, "find interface", l.Name,
 			"the other end of its veth pair is there, but this end was moved or renamed", "detach and attach again")
 	}
-	mine := live.ours() || a.pairedWith(s, l, live) || l.PeerNetns != "" && live.kind == l.Kind && live.alias == ""
+	mine := live.ours() || a.pairedWith(s, l, live) || (l.PeerNetns != "" || l.MadeElsewhere) && live.kind == l.Kind && live.alias == ""
 	switch {
 	case live.alias != "" && !heddle.SameOwner(live.alias, l.Alias), !mine:
 		code := heddle.KernelRefused

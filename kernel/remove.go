@@ -75,7 +75,7 @@ func (r *removal) findDying(p heddle.Plan) {
 		r.dying["host/"+l.Name] = true
 		if l.Peer != "" && l.PeerInPod {
 			r.dying["pod/"+l.Peer], r.far["pod/"+l.Peer] = true, true
-		} else if l.Peer != "" {
+		} else if l.Peer != "" && l.PeerNetns == "" { // in another namespace it may have the same name
 			r.dying["host/"+l.Peer], r.far["host/"+l.Peer] = true, true
 		}
 	}

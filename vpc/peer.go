@@ -150,7 +150,7 @@ func halves(ctx context.Context, of Agents, a, b string) (both []half, err error
 			switch {
 			case PeerOf(n) == h.peer:
 				h.have = n
-			case PeerOf(n) == "" && len(n.Subnets) > 0:
+			case PeerOf(n) == "" && n.Mode != heddle.ModeGateway && len(n.Subnets) > 0:
 				h.networks = append(h.networks, n)
 			}
 		}

@@ -13,9 +13,11 @@ import (
 // Table are the routes of a VPC, by destination.
 type Table map[netip.Prefix]Route
 
-// Member is an endpoint that can be a next hop.
+// Member is what can be a next hop: an endpoint, or the host.
 type Member struct {
 	ID heddle.EndpointID
+	// Host says that it is the host, with its addresses on the link to the VPC. It has no ID, and no port.
+	Host bool
 	// Network is the name of its network, Link the device that leads there.
 	Network, Link string
 	// Port is its port; "" if nothing sees all that it sends.
@@ -25,6 +27,14 @@ type Member struct {
 
 // Has reports whether it has the address.
 func (m Member) Has(a netip.Addr) bool { return slices.Contains(m.Addrs, a) }
+
+// at is its address to which packets of a route go.
+func (m Member) at(r Route) netip.Addr {
+	if m.Host {
+		return heddle.OfFamily(m.Addrs, heddle.FamilyOf(r.Destination.Addr()))
+	}
+	return r.NextHop
+}
 
 // blackholeMetric is that of the route beneath each route: when a next hop or its link goes, packets do not take a shorter prefix.
 const blackholeMetric = 4294967294
@@ -67,7 +77,7 @@ func (all Table) Show(networks []heddle.Network, members []Member) []Shown {
 	return shown
 }
 
-// resolve finds the endpoint to which a route leads, if it is active.
+// resolve finds the next hop to which a route leads, if it is active.
 func (r Route) resolve(networks []heddle.Network, members []Member) (Shown, Member) {
 	for _, n := range networks {
 		for _, p := range n.Subnets {
@@ -75,6 +85,13 @@ func (r Route) resolve(networks []heddle.Network, members []Member) (Shown, Memb
 				return Shown{r, Shadowed, "network " + n.Name + " has " + p.String()}, Member{}
 			}
 		}
+	}
+	if r.Host {
+		i := slices.IndexFunc(members, func(m Member) bool { return m.Host && m.at(r).IsValid() })
+		if i < 0 {
+			return Shown{r, Blackhole, "the VPC has no way out by the host"}, Member{}
+		}
+		return Shown{r, Active, ""}, members[i]
 	}
 	if !r.NextHop.IsValid() {
 		return Shown{r, Blackhole, ""}, Member{}
@@ -106,7 +123,9 @@ func (all Table) Compile(networks []heddle.Network, members []Member) (s heddle.
 		}
 		s.Routes = append(s.Routes, heddle.Route{Dst: r.Destination, Type: "blackhole", Metric: blackholeMetric})
 		if shown.State == Active {
-			s.Routes = append(s.Routes, heddle.Route{Dst: r.Destination, Link: m.Link, Via: r.NextHop})
+			s.Routes = append(s.Routes, heddle.Route{Dst: r.Destination, Link: m.Link, Via: m.at(r)})
+		}
+		if shown.State == Active && !m.Host {
 			hops[m.Port], mine[m.Port] = m, append(mine[m.Port], r.Destination)
 		}
 	}
@@ -143,10 +162,10 @@ func (all Table) ways(networks []heddle.Network, mine []netip.Prefix) (ways []fi
 	return ways
 }
 
-// ownSubnets are those of the networks that are not a peer's.
+// ownSubnets are those of the networks that are not a peer's, nor the host's.
 func ownSubnets(networks []heddle.Network) (all []netip.Prefix) {
 	for _, n := range networks {
-		if n.Mode != heddle.ModePeering {
+		if n.Mode != heddle.ModePeering && n.Mode != heddle.ModeGateway {
 			all = append(all, n.Subnets...)
 		}
 	}

@@ -15,8 +15,10 @@ import (
 type Route struct {
 	// Destination is a prefix outside the VPC's subnets.
 	Destination netip.Prefix `json:"destination"`
-	// NextHop is an address of an endpoint of the VPC; not valid for a blackhole.
+	// NextHop is an address of an endpoint of the VPC; not valid for a blackhole, and if the host is the next hop.
 	NextHop netip.Addr `json:"nextHop,omitzero"`
+	// Host says that the host is the next hop: the VPC's way out.
+	Host bool `json:"host,omitempty"`
 	// Endpoint is who had that address when the route was added. Nobody else becomes the next hop by getting the address.
 	Endpoint heddle.EndpointID `json:"endpoint,omitzero"`
 	Created  time.Time         `json:"created,omitzero"`
@@ -40,6 +42,9 @@ type Shown struct {
 	Cause string `json:"cause,omitempty"`
 }
 
+// Host is the word for the host as a next hop.
+const Host = "host"
+
 // MaxRoutes is how many a VPC can have.
 const MaxRoutes = 256
 
@@ -59,6 +64,8 @@ func (r Route) Check() error {
 		return heddle.Errorf(heddle.BadSubnet, op, d.String(), "the destination is no prefix", "give one such as 192.168.50.0/24")
 	case d != d.Masked():
 		return heddle.Errorf(heddle.BadSubnet, op, d.String(), "it has bits behind its length", "give "+d.Masked().String())
+	case r.NextHop.IsValid() && r.Host:
+		return heddle.Errorf(heddle.BadArgument, op, d.String(), "it has two next hops: "+r.NextHop.String()+" and the host", "name one")
 	case r.NextHop.IsValid() && heddle.FamilyOf(r.NextHop) != heddle.FamilyOf(d.Addr()):
 		return heddle.Errorf(heddle.BadAddress, op, d.String(), "next hop "+r.NextHop.String()+" is of another IP version", "give an address of the destination's version")
 	}
@@ -70,6 +77,9 @@ func (r Route) Check() error {
 
 // Goal says where a route leads.
 func (r Route) Goal() string {
+	if r.Host {
+		return Host
+	}
 	if !r.NextHop.IsValid() {
 		return Blackhole
 	}
@@ -86,7 +96,7 @@ func (r Route) Leads() string {
 
 // Same reports whether another route says the same.
 func (r Route) Same(o Route) bool {
-	return r.Destination == o.Destination && r.NextHop == o.NextHop && r.Endpoint == o.Endpoint
+	return r.Destination == o.Destination && r.NextHop == o.NextHop && r.Host == o.Host && r.Endpoint == o.Endpoint
 }
 
 // Overrules reports whether a route to the prefix would take packets from a subnet.

@@ -46,6 +46,34 @@ func TestCompile(t *testing.T) {
 			t.Errorf("%s: %+v, %d routes, %d elements", one.name, shown, len(s.Routes), len(s.Elements))
 		}
 	}
+	out := Route{Destination: prefix("0.0.0.0/0"), Host: true}
+	host := Member{Host: true, Network: "host", Link: "hdv1", Addrs: []netip.Addr{netip.MustParseAddr("100.64.0.1")}}
+	for _, one := range []struct {
+		route   Route
+		members []Member
+		state   string
+		via     string
+	}{
+		{out, []Member{hop, host}, Active, "100.64.0.1"},
+		{out, []Member{hop}, Blackhole, ""},
+		{Route{Destination: prefix("::/0"), Host: true}, []Member{hop, host}, Blackhole, ""}, // the way out has IPv4 alone
+		{Route{Destination: prefix("10.0.0.0/25"), Host: true}, []Member{host}, Shadowed, ""},
+	} {
+		table := Table{one.route.Destination: one.route}
+		shown, s := table.Show([]heddle.Network{lan}, one.members)[0], table.Compile([]heddle.Network{lan}, one.members)
+		via := ""
+		for _, r := range s.Routes {
+			if r.Link == "hdv1" {
+				via = r.Via.String()
+			}
+		}
+		if shown.State != one.state || shown.Goal() != Host || via != one.via || len(s.Elements) > 0 {
+			t.Errorf("by the host, the route to %s is %+v, by %q", one.route.Destination, shown, via)
+		}
+	}
+	if (Route{Destination: out.Destination}).Same(out) || (Route{Destination: out.Destination, Host: true, NextHop: hop.Addrs[0]}).Check() == nil {
+		t.Error("a blackhole is the same as a way out, or a route has two next hops")
+	}
 	if s := (Table{}).Compile([]heddle.Network{lan}, []Member{hop}); !s.Empty() {
 		t.Errorf("without routes there is %+v", s)
 	}

@@ -105,7 +105,7 @@ func (s *session) runDoctor(ctx context.Context, f doctorFlags) error {
 	}
 	defer s.showProgress(fmt.Sprintf("looking at the host, %d checks", len(checks)))()
 	start := time.Now()
-	h := doctor.NewHost(f.paths, mode.All(), heddle.Version)
+	h := doctor.NewHost(f.paths, mode.OfHost(), heddle.Version)
 	d := doctorReport{Items: doctor.Run(ctx, h, checks), Counts: map[doctor.State]int{}}
 	if f.fix {
 		d.Items = doctor.Mend(ctx, h, checks, d.Items)

@@ -50,9 +50,10 @@ func (s *session) vpcs(ctx context.Context) ([]vpcStatus, error) {
 		if err == nil {
 			v.Answers = true
 			for _, n := range found {
-				if peer := vpc.PeerOf(n); peer != "" {
+				switch peer := vpc.PeerOf(n); {
+				case peer != "":
 					v.Peers = append(v.Peers, peer)
-				} else {
+				case n.Mode != heddle.ModeGateway:
 					v.Networks = append(v.Networks, n)
 				}
 			}
@@ -132,9 +133,15 @@ deleted before, and then its agent is stopped. A VPC that is not there is no err
 				if err != nil {
 					return err
 				}
+				if n, err := vpc.Outside(cmd.Context(), s.client(), args[0]); err == nil && n.ID != "" {
+					commands = append(commands, heddle.CommandLine([]string{"heddle", "network", "delete", n.Name}))
+				}
 				return s.emitCommands(commands)
 			}
 			existed, err := vpc.Delete(cmd.Context(), args[0])
+			if err == nil {
+				err = vpc.CloseOutside(cmd.Context(), s.client(), args[0])
+			}
 			if err != nil {
 				return err
 			}

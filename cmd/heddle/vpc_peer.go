@@ -5,12 +5,26 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/door/client"
 	"github.com/heddle-network/heddle/vpc"
 )
 
 // vpcAgent is the agent of a VPC.
 func vpcAgent(name string) *client.Client { return client.New(vpc.Socket(name)) }
+
+// agents are those of VPCs and, as "", the host's, for a command about a VPC.
+func (s *session) agents(op, name string) (vpc.Agents, error) {
+	if s.vpc != "" {
+		return nil, heddle.Errorf(heddle.BadArgument, op, name, "--vpc "+s.vpc+" names an agent, and the command asks that of "+name+" and the host's", "leave --vpc out")
+	}
+	return func(name string) *client.Client {
+		if name == "" {
+			return s.client()
+		}
+		return vpcAgent(name)
+	}, nil
+}
 
 // vpcPair is the output document of a peering.
 type vpcPair struct {

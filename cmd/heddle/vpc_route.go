@@ -16,8 +16,9 @@ import (
 func newVPCRoute(s *session) *cobra.Command {
 	return newGroup(&cobra.Command{Use: "route", Short: "Static routes of a VPC",
 		Long: `A static route leads packets to a prefix that no network of the VPC has: to the port of a
-next hop, which is an endpoint of the VPC (a router, a firewall, a VPN), or nowhere. The
-longest prefix wins. Who uses it are the networks that may talk with the next hop's.
+next hop, which is an endpoint of the VPC (a router, a firewall, a VPN), or by the host, or
+nowhere. The longest prefix wins. Who uses it are the networks that may talk with the next
+hop's.
 
 The next hop may send what comes from that prefix. Nobody else may, and the VPC's own
 addresses stay their owners'. When the endpoint goes, or is detached, the route is a
@@ -29,13 +30,20 @@ otherwise does not become the next hop.`},
 func newVPCRouteAdd(s *session) *cobra.Command {
 	dryRun, goal := false, ""
 	cmd := &cobra.Command{
-		Use: "add VPC DESTINATION --next-hop ADDRESS|blackhole", Args: withArgs("VPC", "DESTINATION"), ValidArgsFunction: s.completeFrom(s.vpcNames, noWords),
+		Use: "add VPC DESTINATION --next-hop ADDRESS|host|blackhole", Args: withArgs("VPC", "DESTINATION"), ValidArgsFunction: s.completeFrom(s.vpcNames, noWords),
 		Short: "Add a static route to a VPC",
 		Long: `add has packets to DESTINATION, a prefix such as 192.168.50.0/24 or ::/0, go to the endpoint
-that has ADDRESS now, or be dropped. The endpoint forwards them itself. Added again with the
-same next hop, a route is left as it is.`,
+that has ADDRESS now, or to the host, or be dropped. The endpoint forwards them itself. Added
+again with the same next hop, a route is left as it is.
+
+By the host, the VPC's networks reach what the host reaches, hidden behind its addresses;
+nobody begins anything from there. The first such route makes the VPC's way out: a link with
+a subnet that nobody on the host has, and at both of its ends a network of mode gateway,
+vpc-VPC on the host and host in the VPC. With the last one it goes. Networks that are
+internal have it if they are allowed ('heddle --vpc VPC network allow NETWORK host').`,
 		Example: `  heddle vpc route add red 192.168.50.0/24 --next-hop 10.0.0.5
   heddle vpc route add red ::/0 --next-hop fd00::5 --dry-run
+  heddle vpc route add red 0.0.0.0/0 --next-hop host
   heddle vpc route add red 192.168.50.128/25 --next-hop blackhole`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r := vpcroute.Route{}
@@ -43,20 +51,28 @@ same next hop, a route is left as it is.`,
 			if r.Destination, err = routeDestination(args); err != nil {
 				return err
 			}
-			if r.NextHop, err = nextHop(goal); err != nil {
+			if r.NextHop, r.Host, err = nextHop(goal); err != nil {
 				return err
 			}
-			reply, err := vpcAgent(args[0]).AddVPCRoute(cmd.Context(), r, dryRun)
-			switch {
-			case err != nil:
-				return vpc.Away(args[0], err, "")
-			case dryRun:
-				return s.emitCommands(reply.Commands)
+			of, err := s.agents("add route to VPC", args[0])
+			if err != nil {
+				return err
 			}
-			return s.emit("VPCRoute", reply.Route, func(w io.Writer) error { return s.routeTable(w, []vpcroute.Shown{reply.Route}) })
+			if dryRun {
+				lines, err := vpc.AddRouteCommands(cmd.Context(), of, args[0], r)
+				if err != nil {
+					return err
+				}
+				return s.emitCommands(lines)
+			}
+			added, err := vpc.AddRoute(cmd.Context(), of, args[0], r)
+			if err != nil {
+				return err
+			}
+			return s.emit("VPCRoute", added, func(w io.Writer) error { return s.routeTable(w, []vpcroute.Shown{added}) })
 		},
 	}
-	cmd.Flags().StringVar(&goal, "next-hop", "", "an endpoint's `ADDRESS`, or blackhole")
+	cmd.Flags().StringVar(&goal, "next-hop", "", "an endpoint's `ADDRESS`, or host, or blackhole")
 	cmd.RegisterFlagCompletionFunc("next-hop", func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		return nextHops(args), cobra.ShellCompDirectiveNoFileComp
 	})
@@ -91,8 +107,9 @@ func newVPCRouteDelete(s *session) *cobra.Command {
 	dryRun := false
 	cmd := &cobra.Command{
 		Use: "delete VPC DESTINATION", Aliases: []string{"rm"}, Args: withArgs("VPC", "DESTINATION"),
-		Short:   "Delete a static route of a VPC",
-		Long:    "delete removes the route to DESTINATION. One that is not there is no error.",
+		Short: "Delete a static route of a VPC",
+		Long: `delete removes the route to DESTINATION, and with the last one to the host the VPC's way out.
+One that is not there is no error.`,
 		Example: "  heddle vpc route delete red 192.168.50.0/24 --dry-run\n  heddle vpc route delete red 192.168.50.0/24",
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) (words []string, _ cobra.ShellCompDirective) {
 			switch len(args) {
@@ -108,18 +125,26 @@ func newVPCRouteDelete(s *session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			reply, err := vpcAgent(args[0]).DeleteVPCRoute(cmd.Context(), destination, dryRun)
-			switch {
-			case err != nil:
-				return vpc.Away(args[0], err, "")
-			case dryRun:
-				return s.emitCommands(reply.Commands)
+			of, err := s.agents("delete route of VPC", args[0])
+			if err != nil {
+				return err
+			}
+			if dryRun {
+				lines, err := vpc.DeleteRouteCommands(cmd.Context(), of, args[0], destination)
+				if err != nil {
+					return err
+				}
+				return s.emitCommands(lines)
+			}
+			existed, err := vpc.DeleteRoute(cmd.Context(), of, args[0], destination)
+			if err != nil {
+				return err
 			}
 			told := "route to %s of VPC %s deleted"
-			if !reply.Existed {
+			if !existed {
 				told = "there is no route to %s of VPC %s"
 			}
-			return s.emitDone("VPCRouteDeletion", map[string]any{"vpc": args[0], "destination": destination, "existed": reply.Existed}, told, destination, args[0])
+			return s.emitDone("VPCRouteDeletion", map[string]any{"vpc": args[0], "destination": destination, "existed": existed}, told, destination, args[0])
 		},
 	}
 	dryRunFlag(cmd, &dryRun)
@@ -156,18 +181,20 @@ func routeDestination(args []string) (netip.Prefix, error) {
 	return p, nil
 }
 
-// nextHop reads --next-hop; of a blackhole the address is not valid.
-func nextHop(goal string) (a netip.Addr, err error) {
+// nextHop reads --next-hop; of the host, and of a blackhole, the address is not valid.
+func nextHop(goal string) (a netip.Addr, host bool, err error) {
 	switch goal {
 	case "":
-		return a, heddle.Errorf(heddle.BadArgument, "add route", "--next-hop", "it is missing", "name the address of an endpoint of the VPC, or blackhole")
+		return a, false, heddle.Errorf(heddle.BadArgument, "add route", "--next-hop", "it is missing", "name the address of an endpoint of the VPC, host, or blackhole")
+	case vpcroute.Host:
+		return a, true, nil
 	case vpcroute.Blackhole:
-		return a, nil
+		return a, false, nil
 	}
 	if a, err = netip.ParseAddr(goal); err != nil || a.Zone() != "" || a.Is4In6() {
-		return a, heddle.Errorf(heddle.BadAddress, "read flag", "--next-hop", heddle.Clip(goal)+" is no IP address", "give an endpoint's, such as 10.0.0.5, or blackhole")
+		return a, false, heddle.Errorf(heddle.BadAddress, "read flag", "--next-hop", heddle.Clip(goal)+" is no IP address", "give an endpoint's, such as 10.0.0.5, or host, or blackhole")
 	}
-	return a, nil
+	return a, false, nil
 }
 
 // destinations are those of the routes of a VPC, for completion.
@@ -183,7 +210,7 @@ func destinations(name string) (words []string) {
 
 // nextHops are addresses of endpoints of a VPC, for completion.
 func nextHops(args []string) []string {
-	words := []string{vpcroute.Blackhole}
+	words := []string{vpcroute.Blackhole, vpcroute.Host}
 	if len(args) == 0 || heddle.CheckVPCName(args[0]) != nil {
 		return words
 	}

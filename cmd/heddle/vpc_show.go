@@ -17,14 +17,18 @@ import (
 type vpcShown struct {
 	vpcStatus
 	Routes []vpcroute.Shown `json:"routes"`
+	// Out is its way out by the host.
+	Out *vpcOut `json:"out,omitempty"`
 }
 
 func newVPCShow(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use: "show VPC", Args: withArgs("VPC"), ValidArgsFunction: s.completeFrom(s.vpcNames),
-		Short: "Show a VPC: its networks, peers and routes",
+		Short: "Show a VPC: its networks, peers, routes and way out",
 		Long: `show prints what a VPC has. A peer that has not peered back is told. Routes are its static
-ones, with what has become of each; the subnets of its networks and peers need none.`,
+ones, with what has become of each; the subnets of its networks and peers need none. Of the
+way out by the host it says what is wrong, also with the host: that it does not forward, or
+has another firewall that drops.`,
 		Example: "  heddle vpc show red\n  heddle vpc show red -o json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			all, err := s.vpcs(cmd.Context())
@@ -38,7 +42,7 @@ ones, with what has become of each; the subnets of its networks and peers need n
 				}
 				return heddle.Errorf(heddle.BadArgument, "show VPC", args[0], "there is none of that name", "'heddle vpc list' shows those there are")
 			}
-			v := vpcShown{all[i], []vpcroute.Shown{}}
+			v := vpcShown{all[i], []vpcroute.Shown{}, s.wayOut(cmd.Context(), all[i])}
 			if v.Answers {
 				if v.Routes, err = vpcRoutes(cmd.Context(), v.Name); err != nil {
 					return err
@@ -63,6 +67,7 @@ func (s *session) vpcFields(w io.Writer, v vpcShown, all []vpcStatus) error {
 	}
 	return fieldTable(w, s.width(), [2]string{"name", v.Name}, [2]string{"agent", state}, [2]string{"networks", strings.Join(networks, cellLineBreak)},
 		[2]string{"peers", strings.Join(s.peersOf(v.vpcStatus, all), ", ")}, [2]string{"routes", strings.Join(routes, cellLineBreak)},
+		[2]string{"way out", v.Out.lines()},
 		[2]string{"namespace", v.Netns}, [2]string{"socket", v.Socket})
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/mode"
+	"github.com/heddle-network/heddle/mode/gateway"
 	"github.com/heddle-network/heddle/mode/peering"
 	"github.com/heddle-network/heddle/vpc"
 )
@@ -37,12 +38,12 @@ func (c *config) forVPC() error {
 	return nil
 }
 
-// modes are those of the agent's networks. Peerings are a VPC's.
+// modes are those of the agent's networks. Peerings are a VPC's, and a way out by the host has a half in both.
 func (c config) modes() []heddle.Mode {
 	if c.VPC == "" {
-		return mode.All()
+		return mode.OfHost()
 	}
-	return append(mode.All(), peering.Mode{VPC: c.VPC})
+	return append(mode.All(), peering.Mode{VPC: c.VPC}, gateway.OfVPC{VPC: c.VPC})
 }
 
 // enterVPC has this process executed again in the namespace of the VPC, unless it is there. The kernel keeps the namespace of the thread that

@@ -100,7 +100,7 @@ var rules = []rule{
 	{"nic/aws", []string{module, module + "/nic/eni", "go4.org/netipx", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"}, "a cloud's libraries are for the cloud alone"},
 	{"nic/eni", []string{module, module + "/nic", module + "/yamlfile", "golang.org/x/time", "github.com/cenkalti/backoff"}, "what all clouds have in common knows none of them, and none of their libraries"},
 	{"nic/libvirt", []string{module, module + "/nic", "github.com/digitalocean/go-libvirt"}, "a domain is plugged without knowing who asked"},
-	{"vpc", []string{module, module + "/door/client", "golang.org/x/sys"}, "a VPC is a namespace and folders, and its agent is asked as by every program"},
+	{"vpc", []string{module, module + "/door/client", module + "/vpcroute", "golang.org/x/sys"}, "a VPC is a namespace and folders, and its agent is asked as by every program"},
 	{"nic/ports", []string{module, module + "/door/client", module + "/events", module + "/frames", module + "/nic", module + "/vpc"}, "ports are made by the agent, which is asked as by every program"},
 	{"nic/remote", []string{module, module + "/nic"}, "a program that asks for NICs must not contain what plugs them"},
 	{"nic/service", []string{module, module + "/door/wire", module + "/durable", module + "/nic", module + "/yamlfile", "golang.org/x/net", "golang.org/x/time"},
