@@ -22,7 +22,7 @@ LONGEST  := ./test/attack ./test/fleet ./test/hardship ./test/crash ./test/runti
 # These come after the guests, which are through before the longest ones are.
 LATER    := ./cmd/heddle ./test/doctor ./test/fast ./test/handover ./lab ./test/join ./test/allocation ./test/install ./peer \
             ./test/coexist ./test/overlay
-GUESTS   := ./test/attack ./test/modes ./kernel ./test/ipvlan ./test/fast ./test/direct ./test/doctor ./test/overlay ./test/policy \
+GUESTS   := ./test/attack ./test/modes ./kernel ./test/ipvlan ./test/fast ./test/direct ./test/doctor ./test/overlay ./test/policy ./test/limits \
             ./bpf ./lab ./trial ./test/vm
 # Docker gives a driver little time, so its tests begin with nothing else in their stream. They are as nice as
 # all others: a child of dockerd's that sets disable_ipv6 spins in the kernel while another holds the lock of

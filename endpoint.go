@@ -126,6 +126,8 @@ type Endpoint struct {
 	NoFastPath bool `json:"noFastPath,omitempty"`
 	// Guarded says that a policy selects it. Its packets take the host's stack, too, since the policy is enforced there.
 	Guarded bool `json:"guarded,omitempty"`
+	// Limits are how much it may receive and send. What is limited takes the host's stack, too, since its limits are kept there.
+	Limits RateLimits `json:"limits,omitzero"`
 	// Slot is the endpoint's ordinal on its network, the lowest one free at
 	// attach. A mode that has room for few endpoints on one device uses it to
 	// choose the device.
@@ -147,6 +149,9 @@ type Endpoint struct {
 	Fast    *FastCounts `json:"fast,omitempty"`
 	Created time.Time   `json:"created,omitzero"`
 }
+
+// TakesStack reports whether no packet of the endpoint may take the fast path.
+func (e Endpoint) TakesStack() bool { return e.NoFastPath || e.Guarded || !e.Limits.IsZero() }
 
 // Sources are all addresses of the endpoint, also the further ones, its IPv6 link-local one last.
 func (e Endpoint) Sources() []netip.Addr {

@@ -43,6 +43,8 @@ var ObjectKinds = []ObjectKind{
 	{"nics", Devices, InPod, listOf[NIC](func(s *State) *[]NIC { return &s.NICs })},
 	{"sysctls", Guards, Anywhere, listOf[Sysctl](func(s *State) *[]Sysctl { return &s.Sysctls })},
 	{"elements", Guards, OnHost, listOf[Element](func(s *State) *[]Element { return &s.Elements })},
+	{"buckets", Guards, OnHost, listOf[Bucket](func(s *State) *[]Bucket { return &s.Buckets })},
+	{"diverts", Guards, OnHost, listOf[Divert](func(s *State) *[]Divert { return &s.Diverts })},
 	{"forwards", Guards, Anywhere, listOf[Forward](func(s *State) *[]Forward { return &s.Forwards })},
 	{"addresses", Layer3, Anywhere, listOf[Address](func(s *State) *[]Address { return &s.Addresses })},
 	{"neighbours", Layer3, Anywhere, listOf[Neighbour](func(s *State) *[]Neighbour { return &s.Neighbours })},

@@ -2,7 +2,7 @@ package heddle
 
 import "net/netip"
 
-// Link is an interface. Kind is "bridge", "veth", "macvlan", "ipvlan", "vxlan", "tun" (the
+// Link is an interface. Kind is "bridge", "veth", "macvlan", "ipvlan", "vxlan", "ifb", "tun" (the
 // kernel's name for a TAP device, too, and here always that), or "" for one that exists already and is only brought up (the loopback of a container).
 type Link struct {
 	Name  string `json:"name"`

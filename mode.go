@@ -57,6 +57,12 @@ type PortGuarder interface {
 	GuardsPorts() bool
 }
 
+// RateLimiter is an optional interface of modes whose endpoints have a port on the host that all their frames pass, both ways, so that
+// they can be limited there (RateLimits).
+type RateLimiter interface {
+	LimitsRates() bool
+}
+
 // ParentSubnet is an optional interface of modes whose networks may lie within
 // their parent's own subnet.
 type ParentSubnet interface {

@@ -40,6 +40,9 @@ const (
 	// PrefixLeaf starts the names of a network's second and later bridges. The
 	// first ones' go on with a digit of a hash, in which there is no l.
 	PrefixLeaf = PrefixBridge + "l"
+	// PrefixShaper starts the names of the devices in which wait what limited containers send. Those of the ports go on with a digit of a
+	// hash, in which there is no q.
+	PrefixShaper = PrefixPort + "q"
 )
 
 func digest(parts ...string) [32]byte {
@@ -130,6 +133,11 @@ func Slave(parent LinkFact, subMode string) Link {
 
 // PortName names the host end of the endpoint's link.
 func (id EndpointID) PortName() string { return PrefixPort + short("port", id.Container, id.IfName) }
+
+// ShaperName names the device in which waits what the container sends.
+func (id EndpointID) ShaperName() string {
+	return PrefixShaper + short("shaper", id.Container, id.IfName)
+}
 
 // IsPortName reports whether an interface has a name as PortName makes them.
 func IsPortName(name string) bool {

@@ -30,6 +30,8 @@ type AttachRequest struct {
 	// NoFastPath makes all its packets take the host's stack. Use it when other software
 	// has qdiscs on the endpoint's host end.
 	NoFastPath bool `json:"noFastPath,omitempty"`
+	// Limits are how much it may receive and send. A burst of 0 is one that suits the rate.
+	Limits RateLimits `json:"limits,omitzero"`
 	// Labels are the users' own words about the endpoint.
 	Labels map[string]string `json:"labels,omitempty"`
 	// Name and Aliases are names by which other containers of the network find it, see

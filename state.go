@@ -12,6 +12,8 @@ type State struct {
 	NICs       []NIC       `json:"nics,omitempty"`
 	Sysctls    []Sysctl    `json:"sysctls,omitempty"`
 	Elements   []Element   `json:"elements,omitempty"`
+	Buckets    []Bucket    `json:"buckets,omitempty"`
+	Diverts    []Divert    `json:"diverts,omitempty"`
 	Forwards   []Forward   `json:"forwards,omitempty"`
 	Addresses  []Address   `json:"addresses,omitempty"`
 	Neighbours []Neighbour `json:"neighbours,omitempty"`

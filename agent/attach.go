@@ -50,6 +50,9 @@ func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply hed
 	if err := checkTAP(n, req); err != nil {
 		return reply, err
 	}
+	if err := checkLimits(n, req.ID, req.Limits); err != nil {
+		return reply, err
+	}
 	pod, err := a.openPod(n, req)
 	if err != nil {
 		return reply, err
@@ -205,8 +208,9 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 	if err != nil {
 		return reply, err
 	}
+	e.Limits, err = req.Limits.Fit(e.ID, e.MTU)
 	r := record{Endpoint: e, Request: req}
-	if pod != nil {
+	if err == nil && pod != nil {
 		r.Inode = pod.Inode()
 		r.Cookie, err = pod.Cookie()
 	}

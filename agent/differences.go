@@ -69,6 +69,7 @@ func requestDifferences(has record, n heddle.Network, asked heddle.AttachRequest
 	d.compare("several queues", old.MultiQueue == asked.MultiQueue, old.MultiQueue, asked.MultiQueue)
 	d.compare("link alone", old.LinkOnly == asked.LinkOnly, old.LinkOnly, asked.LinkOnly)
 	d.compare("no fast path", old.NoFastPath == asked.NoFastPath, old.NoFastPath, asked.NoFastPath)
+	d.compare("limits", old.Limits == asked.Limits, old.Limits, asked.Limits)
 	return d
 }
 

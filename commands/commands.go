@@ -33,6 +33,8 @@ var writers = map[string]func(writer, heddle.State) []string{
 	"nics":       func(w writer, s heddle.State) []string { return lines(s.NICs, w.nic) },
 	"sysctls":    func(w writer, s heddle.State) []string { return lines(s.Sysctls, w.sysctl) },
 	"elements":   func(w writer, s heddle.State) []string { return lines(s.Elements, w.element) },
+	"buckets":    func(w writer, s heddle.State) []string { return lines(s.Buckets, w.bucket) },
+	"diverts":    func(w writer, s heddle.State) []string { return lines(s.Diverts, w.divert) },
 	"forwards":   func(w writer, s heddle.State) []string { return lines(s.Forwards, w.forward) },
 	"addresses":  func(w writer, s heddle.State) []string { return lines(s.Addresses, w.address) },
 	"neighbours": func(w writer, s heddle.State) []string { return lines(s.Neighbours, w.neighbour) },

@@ -31,6 +31,8 @@ func (w writer) link(l heddle.Link) []string {
 			queues = " multi_queue"
 		}
 		out = append(out, w.ip("tuntap add %s mode tap vnet_hdr%s", l.Name, queues), w.ip("link set %s%s", l.Name, linkFlags(l)))
+	case l.Kind == "ifb":
+		out = append(out, w.ip("link add %s%s type ifb", l.Name, linkFlags(l)))
 	case l.Kind == "bridge":
 		// an MTU given at creation is lost when the last port leaves; one set
 		// later stays (net/bridge/br_if.c, br_mtu_auto_adjust)

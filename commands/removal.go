@@ -78,6 +78,8 @@ var removers = map[string]func(remover, heddle.State) []string{
 	"nics":       func(r remover, s heddle.State) []string { return undo(r, s.NICs, nowhere, r.nic) },
 	"sysctls":    func(remover, heddle.State) []string { return nil },
 	"elements":   func(r remover, s heddle.State) []string { return undo(r, s.Elements, nowhere, r.element) },
+	"buckets":    func(r remover, s heddle.State) []string { return undo(r, s.Buckets, linkOfBucket, r.bucket) },
+	"diverts":    func(r remover, s heddle.State) []string { return undo(r, s.Diverts, linkOfDivert, r.divert) },
 	"forwards":   func(r remover, s heddle.State) []string { return undo(r, s.Forwards, linkOfForward, r.forward) },
 	"addresses":  func(r remover, s heddle.State) []string { return undo(r, s.Addresses, linkOfAddress, r.address) },
 	"neighbours": func(r remover, s heddle.State) []string { return undo(r, s.Neighbours, linkOfNeighbour, r.neighbour) },
@@ -107,6 +109,8 @@ func undo[T heddle.Object](r remover, all []T, link func(T) string, write func(T
 
 func nowhere[T heddle.Object](T) string { return "" }
 
+func linkOfBucket(x heddle.Bucket) string       { return x.Link }
+func linkOfDivert(x heddle.Divert) string       { return x.Link }
 func linkOfForward(x heddle.Forward) string     { return x.Link }
 func linkOfAddress(x heddle.Address) string     { return x.Link }
 func linkOfNeighbour(x heddle.Neighbour) string { return x.Link }

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
+
+	"github.com/heddle-network/heddle"
 )
 
 // Rate is in bits a second. Its text is a number and a unit of tc(8), such as 10gbit.
@@ -16,27 +17,13 @@ const Unlimited Rate = math.MaxUint64
 
 const unlimited = "unlimited"
 
-// units of rates; the longest names first.
-var units = []struct {
-	name string
-	bits Rate
-}{{"tbit", 1e12}, {"gbit", 1e9}, {"mbit", 1e6}, {"kbit", 1e3}, {"bit", 1}}
-
 // ParseRate reads a rate.
 func ParseRate(s string) (Rate, error) {
 	if s == unlimited {
 		return Unlimited, nil
 	}
-	for _, u := range units {
-		number, found := strings.CutSuffix(strings.ToLower(s), u.name)
-		if !found {
-			continue
-		}
-		v, err := strconv.ParseFloat(number, 64)
-		if bits := v * float64(u.bits); err == nil && v > 0 && bits <= 1e15 {
-			return Rate(bits), nil
-		}
-		break
+	if r, err := heddle.ParseRate(s); err == nil && r <= 1e15 {
+		return Rate(r), nil
 	}
 	return 0, refuse("read rate", strconv.Quote(s), "it is not a number with a unit",
 		"give a number and a unit: bit, kbit, mbit, gbit or tbit, such as 10gbit; or "+unlimited)
@@ -46,12 +33,7 @@ func (r Rate) String() string {
 	if r == Unlimited {
 		return unlimited
 	}
-	for _, u := range units {
-		if r >= u.bits && r%u.bits == 0 {
-			return fmt.Sprint(uint64(r/u.bits), u.name)
-		}
-	}
-	return ""
+	return heddle.Rate(r).String()
 }
 
 // minRate is a thousand bytes a second.

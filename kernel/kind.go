@@ -24,6 +24,8 @@ var kinds = map[string]kind{
 	"nics":       nicKind{},
 	"sysctls":    sysctlKind{},
 	"elements":   elementKind{},
+	"buckets":    bucketKind{},
+	"diverts":    divertKind{},
 	"forwards":   forwardKind{},
 	"addresses":  addressKind{},
 	"neighbours": neighbourKind{},

@@ -102,7 +102,7 @@ func (redirectKind) remove(r *removal, s *session, gone *heddle.State) {
 
 // own lists the redirects on all interfaces that are not ours.
 func (redirectKind) own(v *inventory) error {
-	qdiscs, err := v.s.clsacts()
+	qdiscs, err := v.s.bearers(clsactQdisc)
 	if err != nil || len(qdiscs) == 0 {
 		return err
 	}

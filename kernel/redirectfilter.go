@@ -122,13 +122,13 @@ func decodeRedirect(b []byte) (redirectAt, bool) {
 	return r, ok
 }
 
-// clsacts finds the interfaces that have a clsact qdisc.
-func (s *session) clsacts() (map[int]bool, error) {
+// bearers finds the interfaces that have a qdisc of the kind.
+func (s *session) bearers(kind string) (map[int]bool, error) {
 	found := map[int]bool{}
 	_, err := list(s.rt, func() *nl.NetlinkRequest {
 		return request(unix.RTM_GETQDISC, 0, &nl.TcMsg{Family: unix.AF_UNSPEC})
 	}, func(b []byte) (int, bool) {
-		if text(after(nl.SizeofTcMsg, b).get(nl.TCA_KIND)) != clsactQdisc {
+		if text(after(nl.SizeofTcMsg, b).get(nl.TCA_KIND)) != kind {
 			return 0, false
 		}
 		index := int(nl.DeserializeTcMsg(b).Ifindex)

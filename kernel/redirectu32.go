@@ -98,6 +98,12 @@ func decodeU32(options attributes, six bool) (r redirectAt, ok bool) {
 
 // intoHost reports whether the actions end in a redirect to an ingress, and to which interface.
 func intoHost(actions []byte) (to int, ok bool) {
+	to, way := mirredOf(actions)
+	return to, way == netlink.TCA_INGRESS_REDIR
+}
+
+// mirredOf is what the first action of mirred does, and with which interface.
+func mirredOf(actions []byte) (to int, way netlink.MirredAct) {
 	for _, action := range attributes(actions).all() {
 		at := attributes(action)
 		parms := attributes(at.get(nl.TCA_ACT_OPTIONS)).get(nl.TCA_MIRRED_PARMS)
@@ -105,9 +111,9 @@ func intoHost(actions []byte) (to int, ok bool) {
 			continue
 		}
 		act := number(parms[mirredLen-8:])
-		return int(number(parms[mirredLen-4:])), netlink.MirredAct(act) == netlink.TCA_INGRESS_REDIR
+		return int(number(parms[mirredLen-4:])), netlink.MirredAct(act)
 	}
-	return 0, false
+	return 0, 0
 }
 
 // dropBareTable deletes the u32 hash table of a priority if it has no filter left. If there are two

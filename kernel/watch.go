@@ -18,6 +18,7 @@ var watchedGroups = []int{
 	unix.RTNLGRP_IPV4_ROUTE, unix.RTNLGRP_IPV6_ROUTE,
 	unix.RTNLGRP_IPV4_RULE, unix.RTNLGRP_IPV6_RULE,
 	unix.RTNLGRP_IPV4_NETCONF, unix.RTNLGRP_IPV6_NETCONF,
+	unix.RTNLGRP_TC,
 }
 
 const (

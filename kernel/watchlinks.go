@@ -4,6 +4,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle"
+	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netlink/nl"
 )
 
@@ -37,6 +38,10 @@ func (o *ourLinks) concerns(m message) bool {
 		return o.link(m)
 	case unix.RTM_DELADDR:
 		return len(m.Data) >= unix.SizeofIfAddrmsg && o.index[int(nl.DeserializeIfAddrmsg(m.Data).Index)]
+	case unix.RTM_DELQDISC, unix.RTM_DELTFILTER:
+		return len(m.Data) >= nl.SizeofTcMsg && o.index[int(nl.DeserializeTcMsg(m.Data).Ifindex)]
+	case unix.RTM_NEWQDISC: // a limit that is changed, or replaced
+		return len(m.Data) >= nl.SizeofTcMsg && nl.DeserializeTcMsg(m.Data).Parent == netlink.HANDLE_ROOT && o.index[int(nl.DeserializeTcMsg(m.Data).Ifindex)]
 	case unix.RTM_NEWNETCONF:
 		return after(sizeofNetconfmsg, m.Data).count() <= 2
 	case unix.RTM_NEWNEIGH, unix.RTM_DELNEIGH:

@@ -37,6 +37,14 @@ The endpoint has a name (--name) and aliases (--alias) on all hosts. Other conta
 the network find it by them: as NAME, NAME.NETWORK or NAME.NETWORK.heddle.internal. With
 --resolv-conf, the programs that 'ip netns exec' starts there ask for names.
 
+--rate 100Mbit limits how much the container receives and how much it sends, each to that
+many bits a second; --rate-in and --rate-out limit one of both. In is what comes to the
+container, as in CNI's ingressRate, and out is what it sends. Counted are Ethernet frames,
+so of 100 Mbit/s TCP has 95 in packets of 1500 bytes. --burst is how many bytes may pass at
+once after a pause; by default it suits the rate. The limits are kept on the host, in modes
+bridge, routed and overlay, and 'heddle endpoint set' changes them while the container runs.
+What is limited does not take the fast path.
+
 --from attaches many: each line of the file has the flags of an endpoint, without
 quotes (--netns web --name web --publish 8080:80). Empty lines, and those that begin
 with #, are left out. A file with a line that cannot be read changes nothing. Otherwise
@@ -70,7 +78,7 @@ With --multi-queue the emulator opens it several times, once for each pair of qu
   heddle attach back --netns dns --ifname eth1 --mac 0a:00:00:00:00:09 --dry-run
   heddle attach back --netns web --ifname eth1 --publish 8080:80 --publish 127.0.0.1:8081:80/udp --default-route
   heddle attach plain --id yardstick --label app=bench
-  heddle attach front --tap --id machine1
+  heddle attach front --tap --id machine1 --rate-in 1Gbit --rate-out 100Mbit
   ip netns add mail
   echo '--netns mail --name mail --publish 25:25' > endpoints.txt
   heddle attach front --from endpoints.txt`,
@@ -100,7 +108,7 @@ With --multi-queue the emulator opens it several times, once for each pair of qu
 	dryRunFlag(cmd, &dryRun)
 	cmd.Flags().StringVar(&from, "from", "", "attach many endpoints, each by its flags in a line of a `file`")
 	cmd.RegisterFlagCompletionFunc("netns", s.completeFromOrFiles(netnsNames))
-	for _, free := range []string{"pid", "id", "ifname", "ip", "mac", "nic", "publish", "label", "name", "alias", "move-from"} {
+	for _, free := range []string{"pid", "id", "ifname", "ip", "mac", "nic", "publish", "label", "name", "alias", "move-from", "rate", "rate-in", "rate-out", "burst"} {
 		cmd.RegisterFlagCompletionFunc(free, cobra.NoFileCompletions)
 	}
 	return cmd

@@ -11,6 +11,7 @@ type attachFlags struct {
 	netns, id, ifname, mac, nic, name, moveFrom                            string
 	pid                                                                    int
 	ips, ports, labels, aliases                                            []string
+	limits                                                                 limitFlags
 	tap, multiQueue, handover, defaultRoute, force, resolvConf, noFastPath bool
 }
 
@@ -28,6 +29,7 @@ func (x *attachFlags) define(f *pflag.FlagSet) {
 	f.StringVar(&x.moveFrom, "move-from", "", "take over the NIC of the same id from another `machine` of the hypervisor")
 	f.BoolVar(&x.force, "force", false, "take the NIC with the host's default route or your SSH connection all the same")
 	f.StringArrayVar(&x.ports, "publish", nil, "publish a port or a range of them: `[IP:][HOST:]CONTAINER[/udp|/sctp]`")
+	x.limits.define(f)
 	f.StringArrayVar(&x.labels, "label", nil, "`K=V`, a word of your own by which lists and events are filtered")
 	f.StringVar(&x.name, "name", "", "the `name` by which other containers of the network find it")
 	f.StringArrayVar(&x.aliases, "alias", nil, "a further `name`, which several containers may have")
@@ -77,6 +79,11 @@ func (x *attachFlags) request(network string, given *pflag.FlagSet) (q heddle.At
 	if q.Name, q.Aliases, err = heddle.CheckNames(q.ID.String(), x.name, x.aliases); err != nil {
 		return q, err
 	}
+	change, err := x.limits.change()
+	if err != nil {
+		return q, err
+	}
+	q.Limits = change.Apply(q.Limits)
 	q.Ports, err = parsePublished(x.ports)
 	return q, err
 }

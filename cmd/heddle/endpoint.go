@@ -12,7 +12,7 @@ import (
 
 func newEndpoint(s *session) *cobra.Command {
 	return newGroup(&cobra.Command{Use: "endpoint", Short: "Endpoints: interfaces of containers on networks", GroupID: groupNetworks},
-		newEndpointList(s), newEndpointShow(s), newEndpointLabel(s), newEndpointMove(s))
+		newEndpointList(s), newEndpointShow(s), newEndpointLabel(s), newEndpointSet(s), newEndpointMove(s))
 }
 
 func newEndpointShow(s *session) *cobra.Command {
@@ -57,7 +57,7 @@ func (s *session) endpointFields(w io.Writer, e heddle.Endpoint) error {
 	}
 	return fieldTable(w, s.width(), [2]string{"id", e.ID.String()}, [2]string{"network", e.NetworkName}, [2]string{"name", e.Name}, [2]string{"aliases", strings.Join(e.Aliases, ", ")},
 		[2]string{"namespace", e.Netns}, [2]string{"addresses", joinList(e.AllAddrs())}, [2]string{"DHCP lease", formatLease(e.DHCP)}, [2]string{"IPv6 of the LAN", formatLANIPv6(e.DHCP)}, [2]string{"MAC", string(e.MAC)},
-		[2]string{"MTU", formatBytes(e.MTU)}, [2]string{"ports", formatPorts(e)}, [2]string{"host's end", e.Port}, [2]string{"NIC", nic}, [2]string{"queues", formatQueues(e.Queues)},
+		[2]string{"MTU", formatBytes(e.MTU)}, [2]string{"limits", e.Limits.String()}, [2]string{"ports", formatPorts(e)}, [2]string{"host's end", e.Port}, [2]string{"NIC", nic}, [2]string{"queues", formatQueues(e.Queues)},
 		[2]string{"default route", route}, [2]string{"fast path", formatFastPath(e.Fast)}, [2]string{"labels", heddle.LabelText(e.Labels)}, [2]string{"created", formatTime(e.Created)})
 }
 

@@ -110,6 +110,7 @@ func (s *session) endpointTable(w io.Writer, all []heddle.Endpoint) error {
 		add("mac", func(e heddle.Endpoint) string { return string(e.MAC) })
 		add("mtu", func(e heddle.Endpoint) string { return formatBytes(e.MTU) })
 		add("host's end", func(e heddle.Endpoint) string { return e.Port })
+		add("limits", func(e heddle.Endpoint) string { return e.Limits.String() })
 		add("namespace", func(e heddle.Endpoint) string { return e.Netns })
 		add("labels", func(e heddle.Endpoint) string { return heddle.LabelText(e.Labels) })
 		add("created", func(e heddle.Endpoint) string { return formatTime(e.Created) })

@@ -48,6 +48,14 @@ func TestPoliciesGuide(t *testing.T) {
 	}
 }
 
+// TestLimitsGuide types what docs/guides/limits.md says.
+func TestLimitsGuide(t *testing.T) {
+	script := withAgent + guideBlocks(t, "limits.md", 1)
+	if alone(t) {
+		shell(t, script+"heddle audit\ntest -z \"$(heddle network list -q)\"\n")
+	}
+}
+
 // TestHAVIPGuide types what docs/guides/havip.md says.
 func TestHAVIPGuide(t *testing.T) {
 	script := withAgent + guideBlocks(t, "havip.md", 1)

@@ -62,6 +62,10 @@ func NewServer(a *agent.Agent, log *slog.Logger) *Server {
 	s.mux.HandleFunc("POST "+client.PathLabel, withBody(func(ctx context.Context, q client.LabelRequest) (any, error) {
 		return a.Label(ctx, q.ID, q.LabelChange)
 	}))
+	s.mux.HandleFunc("POST "+client.PathLimits, withBody(func(ctx context.Context, q client.LimitsRequest) (any, error) {
+		e, commands, err := a.SetLimits(ctx, q.ID, q.RateLimitChange, q.DryRun)
+		return client.LimitsReply{Endpoint: e, Commands: commands}, err
+	}))
 	s.mux.HandleFunc("POST "+client.PathFurther, withBody(func(ctx context.Context, q client.FurtherRequest) (any, error) {
 		if q.Without.IsValid() {
 			return a.Unassign(ctx, q.ID, q.Without)

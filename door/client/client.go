@@ -107,6 +107,13 @@ func (c *Client) Label(ctx context.Context, id heddle.EndpointID, change heddle.
 	return e, c.call(ctx, "POST", PathLabel, LabelRequest{id, change}, &e)
 }
 
+// SetLimits changes an endpoint's limits. A dry run changes nothing, and answers with the commands.
+func (c *Client) SetLimits(ctx context.Context, id heddle.EndpointID, change heddle.RateLimitChange, dryRun bool) (heddle.Endpoint, []string, error) {
+	var r LimitsReply
+	err := c.call(ctx, "POST", PathLimits, LimitsRequest{id, change, dryRun}, &r)
+	return r.Endpoint, r.Commands, err
+}
+
 // Assign gives the interface of a virtual machine further addresses, until it has that many sets of them. The first set that is new has the
 // addresses ips, at most one of each family.
 func (c *Client) Assign(ctx context.Context, id heddle.EndpointID, sets int, ips ...netip.Addr) (e heddle.Endpoint, err error) {

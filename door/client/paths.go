@@ -23,6 +23,7 @@ const (
 	PathDetach      = "/v1/detach"
 	PathMove        = "/v1/move"
 	PathLabel       = "/v1/label"
+	PathLimits      = "/v1/limits"
 	PathFurther     = "/v1/further"
 	PathCheck       = "/v1/check"
 	PathAudit       = "/v1/audit"
@@ -108,6 +109,19 @@ type MoveReply struct {
 type LabelRequest struct {
 	ID heddle.EndpointID `json:"id"`
 	heddle.LabelChange
+}
+
+// LimitsRequest is the body of a POST to PathLimits.
+type LimitsRequest struct {
+	ID heddle.EndpointID `json:"id"`
+	heddle.RateLimitChange
+	DryRun bool `json:"dryRun,omitempty"`
+}
+
+// LimitsReply answers it with the endpoint; Commands are those of a dry run.
+type LimitsReply struct {
+	heddle.Endpoint
+	Commands []string `json:"commands,omitempty"`
 }
 
 // FurtherRequest is the body of a POST to PathFurther. The answer is the endpoint.

@@ -52,10 +52,12 @@ func (w AttachOptions) apply(env Args, q *heddle.AttachRequest) error {
 			err = override(key, raw, &mac)
 		case "portMappings":
 			q.Ports, err = parsePorts(raw)
+		case "bandwidth":
+			q.Limits, err = parseBandwidth(raw)
 		default:
 			if string(raw) != "null" {
 				err = unsupported("runtimeConfig."+key, raw,
-					"give portMappings, mac or ips; chain a plugin that serves "+heddle.Clip(key))
+					"give portMappings, bandwidth, mac or ips; chain a plugin that serves "+heddle.Clip(key))
 			}
 		}
 		if err != nil {

@@ -166,7 +166,9 @@ func TestErrors(t *testing.T) {
 		{"unknown key", "ADD", plain + `,"subnt":"10.0.0.0/8"}`, nil, unsupportedField, "subnt"},
 		{"ipam", "ADD", plain + `,"ipam":{"type":"host-local"}}`, nil, unsupportedField, "host-local"},
 		{"icmp", "ADD", plain + `,"runtimeConfig":{"portMappings":[{"hostPort":1,"containerPort":1,"protocol":"ICMP"}]}}`, nil, unsupportedField, "ICMP"},
-		{"bandwidth", "ADD", plain + `,"runtimeConfig":{"bandwidth":{"ingressRate":1}}}`, nil, unsupportedField, "bandwidth"},
+		{"unknown capability", "ADD", plain + `,"runtimeConfig":{"aliases":["web"]}}`, nil, unsupportedField, "aliases"},
+		{"bandwidth below 0", "ADD", plain + `,"runtimeConfig":{"bandwidth":{"ingressRate":-1}}}`, nil, badConf, "ingressRate is -1"},
+		{"bandwidth in words", "ADD", plain + `,"runtimeConfig":{"bandwidth":{"egressRate":"1M"}}}`, nil, badConf, "bandwidth"},
 		{"port 0", "ADD", plain + `,"runtimeConfig":{"portMappings":[{"hostPort":0,"containerPort":1}]}}`, nil, badConf, "port 0"},
 		{"port 65536", "ADD", plain + `,"runtimeConfig":{"portMappings":[{"hostPort":65536,"containerPort":1}]}}`, nil, badConf, "65536"},
 		{"bad mac", "ADD", plain + `,"runtimeConfig":{"mac":"ff:ff:ff:ff:ff:ff"}}`, nil, badConf, "HDL-1004"},
@@ -219,6 +221,23 @@ func TestWishes(t *testing.T) {
 	q = d.agent.made[q.ID]
 	if text, _ = json.Marshal(q.IPs); string(text) != `["10.20.0.7","fd20::7"]` {
 		t.Errorf("ips %s", text)
+	}
+}
+
+// TestBandwidth reads the capability of that name, whose bursts are in bits; the largest there is means none in particular.
+func TestBandwidth(t *testing.T) {
+	for text, want := range map[string]heddle.RateLimits{
+		`{"ingressRate":1000000,"ingressBurst":800000,"egressRate":2000000,"egressBurst":4294967295}`: {In: heddle.RateLimit{Rate: 1e6, Burst: 1e5}, Out: heddle.RateLimit{Rate: 2e6}},
+		`{"ingressRate":1000000,"ingressBurst":2147483647,"egressRate":0,"egressBurst":8}`:            {In: heddle.RateLimit{Rate: 1e6}},
+		`{}`: {}, `null`: {},
+	} {
+		d := newDoor(t)
+		if code, body := d.ask(t, "ADD", plain+`,"runtimeConfig":{"bandwidth":`+text+`}}`, nil); code != 0 {
+			t.Fatal(body)
+		}
+		if have := d.agent.made[heddle.EndpointID{Container: "c1", IfName: "eth0"}].Limits; have != want {
+			t.Errorf("%s: limits %+v, want %+v", text, have, want)
+		}
 	}
 }
 

@@ -21,6 +21,10 @@ func standsOn(o heddle.Object) string {
 		return o.Link
 	case heddle.Proxy:
 		return o.Link
+	case heddle.Bucket:
+		return o.Link
+	case heddle.Divert:
+		return o.Link
 	case heddle.Forward:
 		return o.Link
 	case heddle.Route:
@@ -67,6 +71,10 @@ func (s *namespace) missingDependency(o heddle.Object) error {
 	case heddle.Route:
 		if l := s.links[standsOn(o)]; l != nil && !l.up {
 			return unix.ENETDOWN
+		}
+	case heddle.Divert:
+		if s.links[o.To] == nil {
+			return unix.ENODEV
 		}
 	case heddle.Redirect:
 		if s.links[o.To] == nil {

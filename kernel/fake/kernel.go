@@ -74,6 +74,14 @@ func (k *Kernel) Ours() (o kernel.Owned, err error) {
 			if l := s.links[x.Link]; l != nil && !l.isOurs() {
 				o.State.Redirects = append(o.State.Redirects, x)
 			}
+		case heddle.Bucket:
+			if l := s.links[x.Link]; l != nil && l.isOurs() {
+				o.State.Buckets = append(o.State.Buckets, x)
+			}
+		case heddle.Divert:
+			if l := s.links[x.Link]; l != nil && l.isOurs() {
+				o.State.Diverts = append(o.State.Diverts, x)
+			}
 		case heddle.Program:
 			if x.Wire != nil {
 				o.State.Programs = append(o.State.Programs, x)

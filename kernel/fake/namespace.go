@@ -153,6 +153,16 @@ func (s *namespace) free(bridge string) {
 	}
 }
 
+// mislead has the filters that led to a device, which is gone, lead nowhere.
+func (s *namespace) mislead(device string) {
+	for key, o := range s.objects {
+		if d, is := o.(heddle.Divert); is && d.To == device {
+			d.To = ""
+			s.objects[key] = d
+		}
+	}
+}
+
 // drop deletes a link with its far end, the devices on it, and its objects.
 func (s *namespace) drop(l *link) {
 	if s.links[l.Name] != l {
@@ -163,6 +173,9 @@ func (s *namespace) drop(l *link) {
 		s.take(key)
 	}
 	delete(s.on, l.Name)
+	if l.Kind == "ifb" {
+		s.mislead(l.Name)
+	}
 	if l.parent != nil {
 		delete(l.parent.above, l)
 	}

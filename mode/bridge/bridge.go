@@ -44,6 +44,9 @@ func (Mode) About() heddle.About {
 // NeedsSubnet is true: the mode needs a subnet of its own.
 func (Mode) NeedsSubnet() bool { return true }
 
+// LimitsRates is true: all that a container sends and receives passes its port.
+func (Mode) LimitsRates() bool { return true }
+
 // WiresTAPs is true: a port of a bridge can be a TAP device.
 func (Mode) WiresTAPs() bool { return true }
 

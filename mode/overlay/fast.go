@@ -41,7 +41,7 @@ func shortcut(h heddle.HostFacts, n heddle.Network, to netip.Prefix, host string
 // withoutFastPath adds entries by which packets to an endpoint without the fast path take the
 // stack. They are needed because its address may lie in a peer's block.
 func withoutFastPath(n heddle.Network, e heddle.Endpoint) (s heddle.State) {
-	if !n.Fast() || !e.NoFastPath {
+	if !n.Fast() || !e.TakesStack() {
 		return s
 	}
 	for _, a := range e.Addrs {

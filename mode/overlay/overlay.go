@@ -42,6 +42,9 @@ func (Mode) About() heddle.About {
 // NeedsSubnet is true: the mode needs a subnet of its own.
 func (Mode) NeedsSubnet() bool { return true }
 
+// LimitsRates is true: all that a container sends and receives passes its port.
+func (Mode) LimitsRates() bool { return true }
+
 // Check refuses networks that no host could have, and networks that do not fit this host.
 func (m Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	if err := m.Fits(n); err != nil {

@@ -56,6 +56,7 @@ func (BridgePort) Wire(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) 
 	for _, a := range e.Sources() {
 		host.Neighbours = append(host.Neighbours, heddle.Neighbour{Link: n.BridgeName(0), Addr: a, MAC: e.MAC})
 	}
+	host = heddle.Append(host, limits(n, e))
 	if e.TAP {
 		return heddle.Plan{Host: host}, nil // the fast path knows veth pairs only
 	}

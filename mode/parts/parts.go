@@ -71,7 +71,7 @@ func PodOnSubnet(n heddle.Network, e heddle.Endpoint, link heddle.Link) heddle.S
 
 // shortcuts are the fast-path program and addresses of an endpoint.
 func shortcuts(n heddle.Network, e heddle.Endpoint, bridged bool) heddle.State {
-	if !n.Fast() || e.NoFastPath || e.Guarded {
+	if !n.Fast() || e.TakesStack() {
 		return heddle.State{}
 	}
 	s := heddle.State{Programs: []heddle.Program{{Link: e.ID.PortName()}}}

@@ -48,6 +48,7 @@ func (RoutedVeth) Wire(_ heddle.HostFacts, n heddle.Network, e heddle.Endpoint) 
 	for _, a := range e.Addrs {
 		host.Routes = append(host.Routes, heddle.Route{Dst: heddle.Single(a.Addr()), Link: port})
 	}
+	host = heddle.Append(host, limits(n, e))
 	host = heddle.Append(host, shortcuts(n, e, false))
 	pod := routedPod(n, e)
 	pod.Routes = append(pod.Routes, nameRoutes(n, e)...)

@@ -60,6 +60,9 @@ func (Mode) About() heddle.About {
 // NeedsSubnet is true: the mode needs a subnet of its own.
 func (Mode) NeedsSubnet() bool { return true }
 
+// LimitsRates is true: all that a container sends and receives passes its port.
+func (Mode) LimitsRates() bool { return true }
+
 // SharesParentSubnet is true: the NIC of a cloud has several addresses of one subnet.
 func (Mode) SharesParentSubnet() bool { return true }
 

@@ -57,7 +57,7 @@ func (a attack) counter(mode string) string {
 func attacks() []attack {
 	var all []attack
 	for _, some := range [][]attack{linkAttacks(), arpAttacks(), addressAttacks(), discoveryAttacks(), fragmentAttacks(), groupAttacks(),
-		hostAttacks(), tunnelAttacks(), errorAttacks(), protocolAttacks(), lanAttacks(), networkAttacks(), ownEndAttacks(), tableAttacks()} {
+		hostAttacks(), tunnelAttacks(), errorAttacks(), protocolAttacks(), lanAttacks(), networkAttacks(), ownEndAttacks(), tableAttacks(), shareAttacks()} {
 		all = append(all, some...)
 	}
 	return append(all, neighbourAttacks(all)...)

@@ -51,6 +51,7 @@ var classes = []class{
 	{id: "keep", title: "A container that keeps what it had after its detach", known: "CAP_NET_ADMIN in the container's namespace; field"},
 	{id: "reuse", title: "Addresses of those who left", known: "contiv/vpp #573; moby #52661"},
 	{id: "exhaust", title: "Exhaustion of the host's tables", known: "arp(7) gc_thresh; nf_conntrack_max"},
+	{id: "share", title: "More than the limit of an endpoint, in frames that are not counted", known: "containernetworking/plugins bandwidth; fast paths that pass by qdiscs"},
 	{id: "flush", title: "Firewall flushed or reloaded", known: "CVE-2025-54388, CVE-2025-54410", limit: firewall.LimitFlush},
 	{id: "path", title: "Injection through ids, names and paths", known: "CVE-2021-20206, CVE-2025-52881, CVE-2019-5736"},
 	{id: "socket", title: "Control sockets within a container's reach", known: "CVE-2020-15257, CVE-2025-9074"},

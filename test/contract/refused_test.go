@@ -76,7 +76,7 @@ func strangers(r *room, s scene) {
 	p := s.endpoint(0)
 	others := s.endpoint(0)
 	for i := range others.Host.Links {
-		if others.Host.Links[i].PeerInPod {
+		if l := others.Host.Links[i]; l.PeerInPod || l.Kind == "ifb" {
 			others.Host.Links[i].Alias += "-of-another"
 		}
 	}

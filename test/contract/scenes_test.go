@@ -72,6 +72,9 @@ func newScene(t testing.TB, mode heddle.Mode, subnets []netip.Prefix, options ma
 			e.Addrs = append(e.Addrs, netip.PrefixFrom(addr, subnet.Bits()))
 		}
 		e.Ports = []heddle.PortMapping{{HostPort: uint16(10000 + i), ContainerPort: 80, Protocol: "tcp"}}[:ports]
+		if ports > 0 { // its port is on the host
+			e.Limits = heddle.RateLimits{In: heddle.RateLimit{Rate: 1e6, Burst: 20e3}, Out: heddle.RateLimit{Rate: 40e9, Burst: 1e6}}
+		}
 		p, err := mode.Endpoint(facts, n, e)
 		cell.Must(t, err)
 		p.Host = p.Host.Filter(slow)

@@ -13,5 +13,5 @@ func DefaultModules() []string {
 		nf_conntrack nf_conntrack_bridge nf_conntrack_netlink
 		x_tables xt_conntrack xt_addrtype xt_comment xt_MASQUERADE xt_nat xt_mark xt_tcpudp
 		ip_tables iptable_filter iptable_nat ip6_tables ip6table_filter ip6table_nat
-		sch_tbf sch_ingress sch_netem cls_bpf cls_u32 act_mirred act_gact act_skbedit`)
+		sch_tbf sch_ingress ifb sch_netem cls_bpf cls_u32 act_mirred act_gact act_skbedit`)
 }
