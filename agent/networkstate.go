@@ -42,23 +42,24 @@ type usageLock struct {
 type modes []heddle.Mode
 
 func (all modes) find(name string) (heddle.Mode, error) {
-	names := []string{}
 	for _, m := range all {
 		if m.Name() == name {
 			return m, nil
 		}
-		names = append(names, m.Name())
 	}
 	return nil, heddle.Errorf(heddle.UnknownMode, "use mode", fmt.Sprintf("%q", name), "",
-		"choose a mode: "+strings.Join(names, ", "))
+		"choose a mode: "+strings.Join(all.names(), ", "))
 }
 
-// Modes lists the modes the agent has.
+// Modes lists the modes of networks that have endpoints here.
 func (a *Agent) Modes() []string { return a.modes.names() }
 
+// names are those of modes that a user chooses from. Networks of the others are made by commands about VPCs.
 func (all modes) names() (names []string) {
 	for _, m := range all {
-		names = append(names, m.Name())
+		if _, endless := m.(heddle.Endless); !endless {
+			names = append(names, m.Name())
+		}
 	}
 	return names
 }

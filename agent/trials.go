@@ -36,8 +36,7 @@ func (t *trials) probe(mode heddle.Mode, n heddle.Network) error {
 	}
 	best, found := trial.Best(wanted, t.modes.names(), func(c trial.Case) bool {
 		m, unknown := t.modes.find(c.Mode)
-		_, endless := m.(heddle.Endless)
-		return unknown == nil && !endless && t.try(m, c) == nil
+		return unknown == nil && t.try(m, c) == nil
 	})
 	return heddle.Errorf(heddle.NotOnKernel, "create network", n.Name, "mode "+n.Mode+" does not work here: "+heddle.SentenceOf(err),
 		heddle.FirstRemedy(err, trial.Advice(wanted, best, found)))

@@ -32,7 +32,7 @@ func New(socket string) *Client {
 	return &Client{socket, &http.Client{Transport: &http.Transport{DialContext: dial}, Timeout: 2 * time.Minute}}
 }
 
-// Modes lists the modes the agent has.
+// Modes lists the modes of networks that have endpoints there.
 func (c *Client) Modes(ctx context.Context) (names []string, err error) {
 	return names, c.call(ctx, "GET", PathModes, nil, &names)
 }
