@@ -45,9 +45,12 @@ func (h *Host) lookMode(ctx context.Context, m heddle.Mode) Finding {
 	return f
 }
 
+// modeNames are those of modes that a user chooses from, as the agent lists them.
 func (h *Host) modeNames() (names []string) {
 	for _, m := range h.Modes {
-		names = append(names, m.Name())
+		if _, endless := m.(heddle.Endless); !endless {
+			names = append(names, m.Name())
+		}
 	}
 	return names
 }
