@@ -9,7 +9,6 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/doctor"
-	"github.com/heddle-network/heddle/door/client"
 	"github.com/heddle-network/heddle/mode"
 	"github.com/heddle-network/heddle/vpc"
 )
@@ -27,18 +26,13 @@ var outChecks = []string{"ip-forward", "ip6-forward", "forward-drop", "forward-b
 
 // wayOut finds a VPC's way out, and what is wrong with it; nil if there is none.
 func (s *session) wayOut(ctx context.Context, v vpcStatus) *vpcOut {
-	of := func(name string) *client.Client {
-		if name == "" {
-			return s.client()
-		}
-		return vpcAgent(name)
+	if !v.Answers {
+		return nil // as of its routes, nothing is known
 	}
-	found, err := vpc.FindOut(ctx, of, v.Name)
+	found, err := vpc.FindOut(ctx, s.hostOrVPC, v.Name)
 	out := &vpcOut{Subnets: found.Outside.Subnets, Problems: []string{}}
 	again := ": repeat 'heddle vpc route add " + v.Name + " DESTINATION --next-hop host'"
 	switch {
-	case !v.Answers:
-		return nil // as of its routes, nothing is known
 	case found.Inside.ID == "" && found.Outside.ID == "":
 		return nil
 	case err != nil:
@@ -50,17 +44,24 @@ func (s *session) wayOut(ctx context.Context, v vpcStatus) *vpcOut {
 	case !found.Whole():
 		out.Problems = append(out.Problems, "the host has other subnets for it than the VPC"+again)
 	}
-	for name, network := range map[string]heddle.Network{"": found.Outside, v.Name: found.Inside} {
-		if status, err := of(name).Status(ctx); err == nil && network.ID != "" {
-			if repair := status.Part("repair"); repair.State != "ok" && strings.Contains(repair.Detail, network.Name+": ") {
-				out.Problems = append(out.Problems, repair.Detail)
-			}
-		}
-	}
+	out.Problems = append(out.Problems, s.unrepaired(ctx, "", found.Outside)...)
+	out.Problems = append(out.Problems, s.unrepaired(ctx, v.Name, found.Inside)...)
 	if os.Geteuid() == 0 {
 		out.Problems = append(out.Problems, s.hostForwards(ctx)...)
 	}
 	return out
+}
+
+// unrepaired says what the agent of a VPC, or the host's for "", cannot repair of its half of a way out.
+func (s *session) unrepaired(ctx context.Context, of string, n heddle.Network) (problems []string) {
+	status, err := s.hostOrVPC(of).Status(ctx)
+	if err != nil || n.ID == "" {
+		return nil
+	}
+	if repair := status.Part("repair"); repair.State != "ok" && strings.Contains(repair.Detail, n.Name+": ") {
+		problems = append(problems, repair.Detail)
+	}
+	return problems
 }
 
 // hostForwards says what the doctor finds that keeps packets from passing the host.

@@ -18,12 +18,15 @@ func (s *session) agents(op, name string) (vpc.Agents, error) {
 	if s.vpc != "" {
 		return nil, heddle.Errorf(heddle.BadArgument, op, name, "--vpc "+s.vpc+" names an agent, and the command asks that of "+name+" and the host's", "leave --vpc out")
 	}
-	return func(name string) *client.Client {
-		if name == "" {
-			return s.client()
-		}
-		return vpcAgent(name)
-	}, nil
+	return s.hostOrVPC, nil
+}
+
+// hostOrVPC is the agent of a VPC, or of the host for "".
+func (s *session) hostOrVPC(name string) *client.Client {
+	if name == "" {
+		return s.client()
+	}
+	return vpcAgent(name)
 }
 
 // vpcPair is the output document of a peering.

@@ -53,7 +53,7 @@ func newID() heddle.EndpointID {
 	return heddle.EndpointID{Container: "nic-" + hex.EncodeToString(digits), IfName: "eth0"}
 }
 
-// Make does what that of service.Ports does.
+// Make is service.Ports.Make for this agent.
 func (p Ports) Make(ctx context.Context, machine string, o nic.Order, multiQueue bool) (service.Port, error) {
 	n, err := p.agent.Network(ctx, o.Network)
 	if err != nil {
@@ -71,7 +71,7 @@ func (p Ports) Make(ctx context.Context, machine string, o nic.Order, multiQueue
 	return p.portOf(r.Endpoint, n), nil
 }
 
-// There does what that of service.Ports does.
+// There is service.Ports.There for this agent.
 func (p Ports) There(tap string) (bool, error) {
 	var all []net.Interface
 	err := p.inside(func() (err error) {
@@ -99,7 +99,7 @@ func forMachine(err error) error {
 	return err
 }
 
-// Open does what that of service.Ports does.
+// Open is service.Ports.Open for this agent.
 func (p Ports) Open(port service.Port, queues int) ([]*os.File, error) {
 	var all []*os.File
 	err := p.inside(func() (err error) {
@@ -112,20 +112,20 @@ func (p Ports) Open(port service.Port, queues int) ([]*os.File, error) {
 	return all, nil
 }
 
-// Keep does what that of service.Ports does.
+// Keep is service.Ports.Keep for this agent.
 func (p Ports) Keep(ctx context.Context, port service.Port) error {
 	_, err := p.agent.Label(ctx, port.ID, labelsOf(port))
 	return forMachine(err)
 }
 
-// Assign does what that of service.Ports does.
+// Assign is service.Ports.Assign for this agent.
 func (p Ports) Assign(ctx context.Context, port service.Port, sets int) (service.Port, error) {
 	e, err := p.agent.Assign(ctx, port.ID, sets)
 	port.Card.Further = furtherOf(e)
 	return port, forMachine(err)
 }
 
-// Unassign does what that of service.Ports does.
+// Unassign is service.Ports.Unassign for this agent.
 func (p Ports) Unassign(ctx context.Context, port service.Port, a netip.Addr) (service.Port, error) {
 	e, err := p.agent.Unassign(ctx, port.ID, a)
 	port.Card.Further = furtherOf(e)
@@ -139,7 +139,7 @@ func furtherOf(e heddle.Endpoint) (all [][]netip.Prefix) {
 	return all
 }
 
-// Remove does what that of service.Ports does.
+// Remove is service.Ports.Remove for this agent.
 func (p Ports) Remove(ctx context.Context, port service.Port) error {
 	_, err := p.agent.Detach(ctx, port.ID)
 	return forMachine(err)
