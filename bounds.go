@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
-	"regexp"
 	"slices"
+
+	"github.com/heddle-network/heddle/lazyregexp"
 )
 
 // The most that a record may hold. Every agent makes every shared network in its
@@ -26,7 +27,7 @@ const (
 	MaxPorts = 4096
 )
 
-var networkID = regexp.MustCompile(`^[0-9a-f]{16}$`)
+var networkID = lazyregexp.New(`^[0-9a-f]{16}$`)
 
 // Bounded returns the network without duplicate list entries. It returns an error of
 // code TooMuch if the network exceeds a bound, or BadLabel if a label is malformed.

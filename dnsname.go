@@ -3,9 +3,10 @@ package heddle
 import (
 	"fmt"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/heddle-network/heddle/lazyregexp"
 )
 
 // The bounds of an endpoint's names: the bytes of a name and of each label of it (RFC 1035, 2.3.4),
@@ -13,7 +14,7 @@ import (
 const MaxName, MaxNameLabel, MaxAliases = 253, 63, 16
 
 // nameLabel is a part of a name between dots: as RFC 1123 has it, with underscores.
-var nameLabel = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?$`)
+var nameLabel = lazyregexp.New(`^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?$`)
 
 // CheckNames returns the name and the aliases by which other containers find an endpoint, as they
 // are recorded: in small letters, each alias once, in alphabetical order.

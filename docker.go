@@ -2,7 +2,8 @@ package heddle
 
 import (
 	"net/netip"
-	"regexp"
+
+	"github.com/heddle-network/heddle/lazyregexp"
 )
 
 // DockerNetwork is what Docker knows about a network besides its driver. When a network
@@ -36,7 +37,7 @@ func ProvisionalDockerName(dockerID string) string {
 // ShortDockerID is an id as the docker command shows it.
 func ShortDockerID(id string) string { return id[:min(len(id), ShortID)] }
 
-var provisionalDockerName = regexp.MustCompile(`^docker-[0-9a-f]{12}$`)
+var provisionalDockerName = lazyregexp.New(`^docker-[0-9a-f]{12}$`)
 
 // HasProvisionalName reports whether a network bears such a name.
 func (n Network) HasProvisionalName() bool { return provisionalDockerName.MatchString(n.Name) }

@@ -3,9 +3,10 @@ package heddle
 import (
 	"cmp"
 	"net/netip"
-	"regexp"
 	"strings"
 	"time"
+
+	"github.com/heddle-network/heddle/lazyregexp"
 )
 
 // EndpointID names an endpoint: one interface of one container. It is the
@@ -26,7 +27,7 @@ func (id EndpointID) Compare(other EndpointID) int {
 const ShortID = 12
 
 // madeID is an id that a container engine has made, as docker and containerd do.
-var madeID = regexp.MustCompile(`^[0-9a-f]{32,}$`)
+var madeID = lazyregexp.New(`^[0-9a-f]{32,}$`)
 
 // IsMade reports whether a container engine has made the container's ID.
 func (id EndpointID) IsMade() bool { return madeID.MatchString(id.Container) }
@@ -49,7 +50,7 @@ func ParseEndpointID(s string) (EndpointID, error) {
 	return id, id.Check()
 }
 
-var containerID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`)
+var containerID = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`)
 
 // Check reports whether both parts are well formed: the container's id as the
 // CNI specification defines it (at most 128 bytes), the interface name as the

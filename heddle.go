@@ -6,10 +6,11 @@ package heddle
 
 import (
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/heddle-network/heddle/lazyregexp"
 )
 
 // Version of the program, set by the linker.
@@ -56,7 +57,7 @@ type Network struct {
 	Limits []string `json:"limits,omitempty"`
 }
 
-var networkName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
+var networkName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 
 // CheckNetworkName reports whether s can name a network.
 func CheckNetworkName(s string) error {

@@ -1,8 +1,9 @@
 package heddle
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/heddle-network/heddle/lazyregexp"
 )
 
 // ModePeering is the mode of a VPC's networks that are those of another VPC.
@@ -11,7 +12,7 @@ const ModePeering = "peering"
 // ModeGateway is the mode of the two networks that are a VPC's way out by its host: one of the host's agent, and one of the VPC's own.
 const ModeGateway = "gateway"
 
-var vpcName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,31}$`)
+var vpcName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,31}$`)
 
 // CheckVPCName reports whether s can name a VPC: a virtual private cloud, whose networks have addresses of their own.
 func CheckVPCName(s string) error {

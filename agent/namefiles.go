@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/lazyregexp"
 	"github.com/heddle-network/heddle/names"
 )
 
@@ -17,7 +17,7 @@ import (
 const namesDir = "names"
 
 // nameFile is the form of a table's files: the network's ID, and the number of a part.
-var nameFile = regexp.MustCompile(`^([0-9a-f]{16})(?:-[0-9a-f]{2})?\.json(\.new)?$`)
+var nameFile = lazyregexp.New(`^([0-9a-f]{16})(?:-[0-9a-f]{2})?\.json(\.new)?$`)
 
 // open makes the folder, and removes what earlier agents have left: files of networks that are
 // gone, and those that were not finished.

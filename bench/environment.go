@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/lazyregexp"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strings"
 	"time"
@@ -122,7 +122,7 @@ func cpuModel() string {
 	return runtime.GOARCH
 }
 
-var versionWord = regexp.MustCompile(`\d[\w.-]*`)
+var versionWord = lazyregexp.New(`\d[\w.-]*`)
 
 // versionOptions are the options of tools that do not know --version.
 var versionOptions = map[string]string{"ping": "-V", "netperf": "-V", "netserver": "-V", "wrk": "-v", "nginx": "-v"}

@@ -3,9 +3,10 @@ package bench
 import (
 	"context"
 	"errors"
-	"regexp"
 	"strconv"
 	"time"
+
+	"github.com/heddle-network/heddle/lazyregexp"
 )
 
 // Flood is ICMP echoes sent as fast as they come back ("ping -f").
@@ -34,7 +35,7 @@ func (Flood) Prepare(_ context.Context, s Setting) (Session, error) {
 	}}, nil
 }
 
-var pingTime = regexp.MustCompile(`packet loss, time (\d+)ms`)
+var pingTime = lazyregexp.New(`packet loss, time (\d+)ms`)
 
 // readFlood divides the number of echoes by ping's own time.
 func readFlood(text string) (map[string]float64, error) {

@@ -3,9 +3,10 @@ package bench
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/heddle-network/heddle/lazyregexp"
 )
 
 // fact is a line about the machine or the method.
@@ -107,7 +108,7 @@ func flat(label string, value any) []fact {
 	}
 }
 
-var capital = regexp.MustCompile(`([a-z0-9])([A-Z])`)
+var capital = lazyregexp.New(`([a-z0-9])([A-Z])`)
 
 // words makes "governorOfCPU0" readable.
 func words(key string) string {

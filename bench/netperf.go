@@ -3,10 +3,11 @@ package bench
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/heddle-network/heddle/lazyregexp"
 )
 
 // Netperf is one of netperf's tests: TCP_RR and UDP_RR exchange one byte at a time, TCP_STREAM and
@@ -92,7 +93,7 @@ func (n Netperf) Prepare(ctx context.Context, s Setting) (Session, error) {
 	return r, r.serve(ctx, "tcp", func(p Pair) []string { return []string{"netserver", "-D", p.family(), "-p", s.port(p)} })
 }
 
-var netperfLine = regexp.MustCompile(`(?m)^([A-Z0-9_]+)=(.*)$`)
+var netperfLine = lazyregexp.New(`(?m)^([A-Z0-9_]+)=(.*)$`)
 
 // readNetperf reads the KEY=VALUE lines of an omni test. Its throughput is in transactions or in
 // 10^6 bits a second.

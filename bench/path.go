@@ -4,9 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
+
+	"github.com/heddle-network/heddle/lazyregexp"
 )
 
 // Path is the device through which a column's client sends.
@@ -62,7 +63,7 @@ func (p Endpoint) output(ctx context.Context, argv ...string) []byte {
 }
 
 var (
-	offloadLine  = regexp.MustCompile(`(?m)^([a-z-]+): (on|off)`)
+	offloadLine  = lazyregexp.New(`(?m)^([a-z-]+): (on|off)`)
 	offloadNames = map[string]string{
 		"rx-checksumming": "rx checksum", "tx-checksumming": "tx checksum", "scatter-gather": "scatter-gather", "tcp-segmentation-offload": "TSO",
 		"generic-segmentation-offload": "GSO", "generic-receive-offload": "GRO", "large-receive-offload": "LRO",

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"time"
+
+	"github.com/heddle-network/heddle/lazyregexp"
 )
 
 // Ping is the round trip of ICMP echoes. The kernel answers them, not a program.
@@ -42,8 +43,8 @@ func (Ping) Prepare(_ context.Context, s Setting) (Session, error) {
 }
 
 var (
-	pingSent = regexp.MustCompile(`(\d+) packets transmitted, (\d+) received`)
-	pingRTT  = regexp.MustCompile(`rtt min/avg/max/mdev = ([\d.]+)/([\d.]+)/([\d.]+)/([\d.]+)`)
+	pingSent = lazyregexp.New(`(\d+) packets transmitted, (\d+) received`)
+	pingRTT  = lazyregexp.New(`rtt min/avg/max/mdev = ([\d.]+)/([\d.]+)/([\d.]+)/([\d.]+)`)
 )
 
 func readPing(text string) (map[string]float64, error) {

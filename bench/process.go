@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/heddle-network/heddle/lazyregexp"
 )
 
 // spawner starts programs from one thread that lives as long as the run. The kernel kills the
@@ -173,7 +174,7 @@ func (t *transcript) String() string {
 
 func (t *transcript) tail() string { return tail(t.String()) }
 
-var colour = regexp.MustCompile("\x1b\\[[0-9;]*[a-zA-Z]")
+var colour = lazyregexp.New("\x1b\\[[0-9;]*[a-zA-Z]")
 
 func plain(s string) string { return colour.ReplaceAllString(s, "") }
 

@@ -3,10 +3,11 @@ package bench
 import (
 	"context"
 	"errors"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/heddle-network/heddle/lazyregexp"
 )
 
 // Qperf is one of qperf's tests: tcp_bw sends 64 KiB writes at full speed, tcp_lat and udp_lat
@@ -44,9 +45,9 @@ func (q Qperf) Prepare(ctx context.Context, s Setting) (Session, error) {
 }
 
 var (
-	qperfBandwidth = regexp.MustCompile(`(?m)^\s*bw\s*=\s*([\d.,]+) bytes/sec`)
-	qperfLatency   = regexp.MustCompile(`(?m)^\s*latency\s*=\s*([\d.,]+) ns`)
-	qperfMessages  = regexp.MustCompile(`(?m)^\s*msg_rate\s*=\s*([\d.,]+) /sec`)
+	qperfBandwidth = lazyregexp.New(`(?m)^\s*bw\s*=\s*([\d.,]+) bytes/sec`)
+	qperfLatency   = lazyregexp.New(`(?m)^\s*latency\s*=\s*([\d.,]+) ns`)
+	qperfMessages  = lazyregexp.New(`(?m)^\s*msg_rate\s*=\s*([\d.,]+) /sec`)
 )
 
 // readQperf reads the verbose text with unified units.

@@ -2,21 +2,22 @@ package bench
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
+
+	"github.com/heddle-network/heddle/lazyregexp"
 )
 
 var (
-	sentLine     = regexp.MustCompile(`Total of (\d+) messages sent in ([\d.]+) sec`)
-	handledLine  = regexp.MustCompile(`Total (\d+) messages received and handled`)
-	answeredLine = regexp.MustCompile(`Total Run\].*ReceivedMessages=(\d+)`)
-	percentLine  = regexp.MustCompile(`percentile\s+([\d.]+)\s*=\s*([\d.]+)`)
-	observedLine = regexp.MustCompile(`Total (\d+) observations`)
-	droppedLine  = regexp.MustCompile(`dropped messages\s*=\s*(\d+)`)
+	sentLine     = lazyregexp.New(`Total of (\d+) messages sent in ([\d.]+) sec`)
+	handledLine  = lazyregexp.New(`Total (\d+) messages received and handled`)
+	answeredLine = lazyregexp.New(`Total Run\].*ReceivedMessages=(\d+)`)
+	percentLine  = lazyregexp.New(`percentile\s+([\d.]+)\s*=\s*([\d.]+)`)
+	observedLine = lazyregexp.New(`Total (\d+) observations`)
+	droppedLine  = lazyregexp.New(`dropped messages\s*=\s*(\d+)`)
 )
 
 // numbers finds a line and reads its groups.
-func numbers(line *regexp.Regexp, text string) ([]float64, error) {
+func numbers(line *lazyregexp.Regexp, text string) ([]float64, error) {
 	found := line.FindStringSubmatch(plain(text))
 	if found == nil {
 		return nil, fmt.Errorf("no %q; it said: %s", line, tail(text))

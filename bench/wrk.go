@@ -7,10 +7,11 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/heddle-network/heddle/lazyregexp"
 )
 
 // Wrk requests a small page from an nginx of its own over kept connections. The number of
@@ -78,10 +79,10 @@ func (Wrk) Prepare(ctx context.Context, s Setting) (Session, error) {
 }
 
 var (
-	wrkRate    = regexp.MustCompile(`Requests/sec:\s*([\d.]+)`)
-	wrkTotal   = regexp.MustCompile(`(\d+) requests in `)
-	wrkPercent = regexp.MustCompile(`(?m)^\s*(50|99)%\s+([\d.]+)(us|ms|s|m)\s*$`)
-	wrkTrouble = regexp.MustCompile(`(?m)^\s*(Socket errors:.*|Non-2xx.*)$`)
+	wrkRate    = lazyregexp.New(`Requests/sec:\s*([\d.]+)`)
+	wrkTotal   = lazyregexp.New(`(\d+) requests in `)
+	wrkPercent = lazyregexp.New(`(?m)^\s*(50|99)%\s+([\d.]+)(us|ms|s|m)\s*$`)
+	wrkTrouble = lazyregexp.New(`(?m)^\s*(Socket errors:.*|Non-2xx.*)$`)
 )
 
 var wrkUnits = map[string]float64{"us": 1, "ms": 1e3, "s": 1e6, "m": 60e6}

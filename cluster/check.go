@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/ipam"
+	"github.com/heddle-network/heddle/lazyregexp"
 	"github.com/heddle-network/heddle/path"
 )
 
@@ -24,8 +24,8 @@ const (
 )
 
 var (
-	idForm   = regexp.MustCompile(`^[0-9a-f]{16}$`)
-	hostForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$`) // as package join has it
+	idForm   = lazyregexp.New(`^[0-9a-f]{16}$`)
+	hostForm = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$`) // as package join has it
 )
 
 func checkCluster(c *clusterRecord) string {

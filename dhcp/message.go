@@ -7,13 +7,13 @@ import (
 	"encoding/binary"
 	"net"
 	"net/netip"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/insomniacslk/dhcp/dhcpv4"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/lazyregexp"
 )
 
 // Message is what is read of a server's answer.
@@ -83,7 +83,7 @@ func parseMessage(payload []byte, from heddle.MAC) (m Message, ok bool) {
 }
 
 // domainName is a domain as a resolver takes it.
-var domainName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?)*$`)
+var domainName = lazyregexp.New(`^[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?)*$`)
 
 // cleanName is a domain of the server, "" if it is none.
 func cleanName(s string) string {

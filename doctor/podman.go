@@ -7,11 +7,11 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/lazyregexp"
 )
 
 func podmanChecks() []Check {
@@ -25,7 +25,7 @@ func podmanChecks() []Check {
 const podmanNetworks = "/etc/containers/networks"
 
 // podmanOnly are options of Podman's network that are no options of its mode.
-var podmanOnly = regexp.MustCompile(`^(heddle|com\.docker)\.|^no_default_route$`)
+var podmanOnly = lazyregexp.New(`^(heddle|com\.docker)\.|^no_default_route$`)
 
 // podmanNetwork is what the plugin has made of a network of Podman's.
 type podmanNetwork struct {

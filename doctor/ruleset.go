@@ -4,11 +4,11 @@ import (
 	"context"
 	"os"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/lazyregexp"
 )
 
 // chain is a chain of nftables or of legacy iptables.
@@ -26,7 +26,7 @@ func (c chain) title() string { return strings.Join([]string{c.family, c.table, 
 
 func (c chain) quote(line string) string { return c.title() + ": " + line }
 
-var headPattern = regexp.MustCompile(`^type (\w+) hook (\w+) .*`)
+var headPattern = lazyregexp.New(`^type (\w+) hook (\w+) .*`)
 
 // parseRuleset reads what 'nft list ruleset' prints.
 func parseRuleset(text string) (all []chain) {
@@ -140,12 +140,12 @@ func (h *Host) foreign(ctx context.Context) ([]chain, error) {
 }
 
 var (
-	addressPattern   = regexp.MustCompile(`[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?:/[0-9]{1,2})?|[0-9a-f]{0,4}:[0-9a-f:]*:[0-9a-f:]*(?:/[0-9]{1,3})?`)
-	interfacePattern = regexp.MustCompile(`(?:iif|oif|iifname|oifname|-i|-o) "?([A-Za-z0-9_.*+-]+)"?`)
-	endPattern       = regexp.MustCompile(`\b(drop|reject|DROP|REJECT)\b`)
-	sourcePattern    = regexp.MustCompile(`\b(masquerade|snat|MASQUERADE|SNAT)\b`)
-	targetPattern    = regexp.MustCompile(`\b(dnat|redirect|DNAT|REDIRECT)\b`)
-	portPattern      = regexp.MustCompile(`dports? (?:\{ )?([0-9]+)`)
+	addressPattern   = lazyregexp.New(`[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?:/[0-9]{1,2})?|[0-9a-f]{0,4}:[0-9a-f:]*:[0-9a-f:]*(?:/[0-9]{1,3})?`)
+	interfacePattern = lazyregexp.New(`(?:iif|oif|iifname|oifname|-i|-o) "?([A-Za-z0-9_.*+-]+)"?`)
+	endPattern       = lazyregexp.New(`\b(drop|reject|DROP|REJECT)\b`)
+	sourcePattern    = lazyregexp.New(`\b(masquerade|snat|MASQUERADE|SNAT)\b`)
+	targetPattern    = lazyregexp.New(`\b(dnat|redirect|DNAT|REDIRECT)\b`)
+	portPattern      = lazyregexp.New(`dports? (?:\{ )?([0-9]+)`)
 )
 
 // concerns reports whether a rule could match our traffic: if it names addresses or interfaces,

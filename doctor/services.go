@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/lazyregexp"
 )
 
 // serviceChecks are about services that containers reach through NAT rules of the host.
@@ -54,9 +54,9 @@ func servedSubnets(services string, subnets []netip.Prefix) (asking []netip.Pref
 }
 
 // singleFamily matches rules about one family only, in chains for both families.
-var singleFamily = map[heddle.Family]*regexp.Regexp{
-	heddle.IPv4: regexp.MustCompile(`\b(ip [sd]addr|nfproto ipv4)\b`),
-	heddle.IPv6: regexp.MustCompile(`\b(ip6 [sd]addr|nfproto ipv6)\b`),
+var singleFamily = map[heddle.Family]*lazyregexp.Regexp{
+	heddle.IPv4: lazyregexp.New(`\b(ip [sd]addr|nfproto ipv4)\b`),
+	heddle.IPv6: lazyregexp.New(`\b(ip6 [sd]addr|nfproto ipv6)\b`),
 }
 
 // ofFamily returns the prefixes of a family.
@@ -81,9 +81,9 @@ func (c chain) appliesTo(f heddle.Family, rule string) bool {
 // The patterns match, in the syntax of nft and iptables: rules that masquerade or mark for it,
 // a source that a rule excludes, and a source that it requires.
 var (
-	maskPattern   = regexp.MustCompile(`(?i)\b(masquerade|mark-masq|mark-for-masquerade)\b`)
-	exceptPattern = regexp.MustCompile(`(?:! -s|saddr !=) ([0-9a-fA-F.:]+(?:/[0-9]+)?)`)
-	onlyPattern   = regexp.MustCompile(`(?:^|[^!] )(?:-s|saddr) ([0-9a-fA-F.:]+(?:/[0-9]+)?)`)
+	maskPattern   = lazyregexp.New(`(?i)\b(masquerade|mark-masq|mark-for-masquerade)\b`)
+	exceptPattern = lazyregexp.New(`(?:! -s|saddr !=) ([0-9a-fA-F.:]+(?:/[0-9]+)?)`)
+	onlyPattern   = lazyregexp.New(`(?:^|[^!] )(?:-s|saddr) ([0-9a-fA-F.:]+(?:/[0-9]+)?)`)
 )
 
 // unmasqueraded returns evidence that packets from the subnets are not masqueraded.

@@ -9,25 +9,25 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/heddle-network/heddle/lazyregexp"
 	"github.com/heddle-network/heddle/path"
 )
 
 // storePorts are the ports for joining, and for clients and members of the store.
-var storePorts = regexp.MustCompile(`\b94(78|79|80)\b`)
+var storePorts = lazyregexp.New(`\b94(78|79|80)\b`)
 
 // portOf returns a pattern that finds a path's port in rules, by number or name.
-func portOf(p path.Path) *regexp.Regexp {
-	return regexp.MustCompile(fmt.Sprintf(`\b(%d|%s)\b`, p.Port(), p.Name()))
+func portOf(p path.Path) *lazyregexp.Regexp {
+	return lazyregexp.New(fmt.Sprintf(`\b(%d|%s)\b`, p.Port(), p.Name()))
 }
 
 // openPattern matches rules that accept all packets of an interface or a source, which may
 // include the underlay's.
-var openPattern = regexp.MustCompile(`(iifname|iif|saddr|-i |-s ).*(accept|ACCEPT)`)
+var openPattern = lazyregexp.New(`(iifname|iif|saddr|-i |-s ).*(accept|ACCEPT)`)
 
 func lookUnderlayInput(ctx context.Context, h *Host) Finding {
 	if !h.clustered() {
@@ -52,7 +52,7 @@ func lookUnderlayInput(ctx context.Context, h *Host) Finding {
 				evidence = append(evidence, c.quote(r))
 			}
 		}
-		lets := func(ports *regexp.Regexp) bool {
+		lets := func(ports *lazyregexp.Regexp) bool {
 			return slices.ContainsFunc(all, func(o chain) bool {
 				return o.family == c.family && o.table == c.table && o.hook != "forward" && slices.ContainsFunc(o.rules, func(r string) bool {
 					return !endPattern.MatchString(r) && (ports.MatchString(r) || openPattern.MatchString(r) && !strings.Contains(r, "lo"))

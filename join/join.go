@@ -17,11 +17,11 @@ package join
 import (
 	"fmt"
 	"net/netip"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/lazyregexp"
 )
 
 // The TCP ports that a host that keeps the store listens on.
@@ -59,8 +59,8 @@ const (
 	clockSlack    = 24 * time.Hour
 )
 
-var hostID = regexp.MustCompile(`^[0-9a-f]{16}$`)
-var hostName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$`)
+var hostID = lazyregexp.New(`^[0-9a-f]{16}$`)
+var hostName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$`)
 
 // CheckHostName reports whether a host of a cluster can have the name: it
 // becomes a certificate's common name, a user of the store, and part of keys.

@@ -5,11 +5,11 @@ import (
 	"net/netip"
 	"os"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/lazyregexp"
 )
 
 const (
@@ -20,8 +20,8 @@ const (
 )
 
 var (
-	labName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`)
-	nodeName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,13}$`)
+	labName  = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`)
+	nodeName = lazyregexp.New(`^[a-z][a-z0-9-]{0,13}$`)
 )
 
 func checkName(s string) error {

@@ -6,15 +6,16 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/heddle-network/heddle/lazyregexp"
 )
 
 const daemonTime = 30 * time.Second
 
-var daemonName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,31}$`)
+var daemonName = lazyregexp.New(`^[a-z0-9][a-z0-9._-]{0,31}$`)
 
 // startPrograms starts the daemons that come before the agents, then the agents, then the
 // other daemons.

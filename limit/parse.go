@@ -2,13 +2,14 @@ package limit
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/heddle-network/heddle/lazyregexp"
 )
 
-var and = regexp.MustCompile(`\s+and\s+`)
+var and = lazyregexp.New(`\s+and\s+`)
 
 // Parse reads an expression.
 func Parse(expr string, g Grammar) ([]Limit, error) {
@@ -42,7 +43,7 @@ func splitOutside(s string) []string {
 	return append(all, s[from:])
 }
 
-var numberAndUnit = regexp.MustCompile(`^([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(\S*)$`)
+var numberAndUnit = lazyregexp.New(`^([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(\S*)$`)
 
 func parseClause(s string, g Grammar) (Limit, error) {
 	var l Limit

@@ -3,18 +3,18 @@ package names
 import (
 	"fmt"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/lazyregexp"
 )
 
 // MaxPorts is how many ports of an endpoint others hear of.
 const MaxPorts = 64
 
-var portForm = regexp.MustCompile(`^([1-9][0-9]{0,4})/(tcp|udp|sctp)$`)
+var portForm = lazyregexp.New(`^([1-9][0-9]{0,4})/(tcp|udp|sctp)$`)
 
 // Ports are an endpoint's ports that are published, as tables and records have them: "80/tcp".
 func Ports(published []heddle.PortMapping) (all []string) {

@@ -3,9 +3,9 @@ package nic
 import (
 	"context"
 	"net/netip"
-	"regexp"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/lazyregexp"
 )
 
 // Mover moves a NIC to another machine of the same provider, with its MAC address, its addresses and all that its switch
@@ -49,7 +49,7 @@ func (p Permitted) Check() error {
 	return err
 }
 
-var machineName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
+var machineName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 
 // CheckMachine returns heddle.BadArgument if s cannot name a machine.
 func CheckMachine(s string) error {

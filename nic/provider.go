@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
-	"regexp"
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/lazyregexp"
 )
 
 // Provider plugs NICs into this machine when they are asked for, and takes them out again.
@@ -106,7 +106,7 @@ type Offer struct {
 	Permitted []Permitted `json:"permitted,omitempty"`
 }
 
-var tokenForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
+var tokenForm = lazyregexp.New(`^[a-z0-9][a-z0-9-]{0,63}$`)
 
 // CheckToken returns heddle.BadID if s cannot be the token of an order.
 func CheckToken(s string) error {

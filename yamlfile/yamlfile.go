@@ -8,11 +8,12 @@ import (
 	"fmt"
 	"io"
 	"reflect"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/heddle-network/heddle/lazyregexp"
 )
 
 // Decode reads the text into a value, as yaml.Unmarshal does.
@@ -78,10 +79,10 @@ const maxTold = 10
 
 // The parser's messages, and those of Refuse.
 var (
-	unknownKey = regexp.MustCompile(`(?s)^(line \d+: )field (.*) not found in type .+$`)
-	wrongKind  = regexp.MustCompile("(?s)^(line \\d+: )cannot unmarshal (\\S+?)(?: `(.*)`)? into (.+)$")
-	refused    = regexp.MustCompile(`^line (\d+): column (\d+): `)
-	plainWord  = regexp.MustCompile(`^[\w.-]{1,60}$`)
+	unknownKey = lazyregexp.New(`(?s)^(line \d+: )field (.*) not found in type .+$`)
+	wrongKind  = lazyregexp.New("(?s)^(line \\d+: )cannot unmarshal (\\S+?)(?: `(.*)`)? into (.+)$")
+	refused    = lazyregexp.New(`^line (\d+): column (\d+): `)
+	plainWord  = lazyregexp.New(`^[\w.-]{1,60}$`)
 )
 
 // plainError rewrites the parser's messages, which name Go types, in terms of the file.

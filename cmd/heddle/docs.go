@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/lazyregexp"
 )
 
 // newDocs returns the hidden commands that write the program's reference from
@@ -63,6 +63,6 @@ func manPage(cmd *cobra.Command) ([]byte, error) {
 // helpTable is a table in a help text: indented lines. manFlag is a flag in a man page, before the
 // text that is indented by a tab.
 var (
-	helpTable = regexp.MustCompile(`(?m)^  .*(\n  .*)*$`)
-	manFlag   = regexp.MustCompile(`(?m)^(?:\.PP\n)?(\\fB-.*\n)\t`)
+	helpTable = lazyregexp.New(`(?m)^  .*(\n  .*)*$`)
+	manFlag   = lazyregexp.New(`(?m)^(?:\.PP\n)?(\\fB-.*\n)\t`)
 )

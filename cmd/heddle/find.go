@@ -4,15 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/lazyregexp"
 )
 
 // endpointWord is a word that may name an endpoint: an ID, a name or the beginning of one, the pod
 // with its namespace, each with or without an interface.
-var endpointWord = regexp.MustCompile(`^` + wordPart + `(/` + wordPart + `(/[!-.0-9;-~]{1,15})?)?$`)
+var endpointWord = lazyregexp.New(`^` + wordPart + `(/` + wordPart + `(/[!-.0-9;-~]{1,15})?)?$`)
 
 const wordPart = `[A-Za-z0-9][A-Za-z0-9_.-]{0,252}`
 

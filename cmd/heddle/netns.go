@@ -4,16 +4,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/lazyregexp"
 )
 
 // netnsDir is where ip-netns(8) keeps named network namespaces.
 const netnsDir = "/run/netns"
 
-var procPath = regexp.MustCompile(`^/proc/([0-9]+)/ns/net$`)
+var procPath = lazyregexp.New(`^/proc/([0-9]+)/ns/net$`)
 
 // findNetns returns the path of the namespace that --netns or --pid names. The
 // path is absolute: the agent works in another folder.

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/lazyregexp"
 )
 
 // problem is what is wrong with a scenario, at the keys that lead there.
@@ -20,7 +20,7 @@ type problem struct {
 // wrong returns the problem of a key.
 func wrong(why string, keys ...string) *problem { return &problem{keys, why} }
 
-var goodName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
+var goodName = lazyregexp.New(`^[a-z][a-z0-9-]{0,31}$`)
 
 func badName(name string, keys ...string) *problem {
 	if goodName.MatchString(name) {

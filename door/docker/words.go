@@ -1,28 +1,27 @@
 package docker
 
 import (
-	"regexp"
-
 	"github.com/heddle-network/heddle/door"
+	"github.com/heddle-network/heddle/lazyregexp"
 )
 
 // A remedy names flags of 'heddle network create' or of 'docker network create'. dockerWords says for
 // each how it is written in Docker, where that differs, and in a Compose file.
 var dockerWords = []struct {
-	flag            *regexp.Regexp
+	flag            *lazyregexp.Regexp
 	docker, compose string
 }{
-	{regexp.MustCompile(`--ipam-driver heddle\b`), "", "ipam: {driver: heddle}"},
-	{regexp.MustCompile(`--subnet\b`), "", "ipam: {driver: heddle, config: [{subnet: CIDR}]}"},
-	{regexp.MustCompile(`--gateway\b`), "", "ipam: {driver: heddle, config: [{gateway: IP}]}"},
-	{regexp.MustCompile(`--ip-range\b`), "", "ipam: {driver: heddle, config: [{ip_range: CIDR}]}"},
-	{regexp.MustCompile(`--internal\b`), "", "internal: true"},
-	{regexp.MustCompile(`--ipv6\b`), "", "enable_ipv6: true"},
-	{regexp.MustCompile(`-o mode=bridge\b`), "", "driver_opts: {mode: bridge}"},
-	{regexp.MustCompile(`--mode\b`), "-o mode=MODE", "driver_opts: {mode: MODE}"},
-	{regexp.MustCompile(`--parent\b`), "-o parent=NAME", "driver_opts: {parent: NAME}"},
-	{regexp.MustCompile(`--mtu\b`), "-o " + door.OptionMTU + "=BYTES", "driver_opts: {" + door.OptionMTU + ": BYTES}"},
-	{regexp.MustCompile(`--opt\b`), "-o OPTION=VALUE", "driver_opts: {OPTION: VALUE}"},
+	{lazyregexp.New(`--ipam-driver heddle\b`), "", "ipam: {driver: heddle}"},
+	{lazyregexp.New(`--subnet\b`), "", "ipam: {driver: heddle, config: [{subnet: CIDR}]}"},
+	{lazyregexp.New(`--gateway\b`), "", "ipam: {driver: heddle, config: [{gateway: IP}]}"},
+	{lazyregexp.New(`--ip-range\b`), "", "ipam: {driver: heddle, config: [{ip_range: CIDR}]}"},
+	{lazyregexp.New(`--internal\b`), "", "internal: true"},
+	{lazyregexp.New(`--ipv6\b`), "", "enable_ipv6: true"},
+	{lazyregexp.New(`-o mode=bridge\b`), "", "driver_opts: {mode: bridge}"},
+	{lazyregexp.New(`--mode\b`), "-o mode=MODE", "driver_opts: {mode: MODE}"},
+	{lazyregexp.New(`--parent\b`), "-o parent=NAME", "driver_opts: {parent: NAME}"},
+	{lazyregexp.New(`--mtu\b`), "-o " + door.OptionMTU + "=BYTES", "driver_opts: {" + door.OptionMTU + ": BYTES}"},
+	{lazyregexp.New(`--opt\b`), "-o OPTION=VALUE", "driver_opts: {OPTION: VALUE}"},
 }
 
 // inDockerWords adds to each flag in a remedy how it is written in Docker and in a Compose file: the

@@ -2,21 +2,21 @@ package netavark
 
 import (
 	"errors"
-	"regexp"
 	"strings"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/lazyregexp"
 )
 
 // podmanWords are flags of 'heddle network create' that a remedy names, and how they are written in
 // 'podman network create' where that differs.
 var podmanWords = []struct {
-	flag   *regexp.Regexp
+	flag   *lazyregexp.Regexp
 	podman string
 }{
-	{regexp.MustCompile(`--mode\b`), "--opt mode=MODE"},
-	{regexp.MustCompile(`--parent\b`), "--opt parent=NAME"},
-	{regexp.MustCompile(`--mtu\b`), "--opt mtu=BYTES"},
+	{lazyregexp.New(`--mode\b`), "--opt mode=MODE"},
+	{lazyregexp.New(`--parent\b`), "--opt parent=NAME"},
+	{lazyregexp.New(`--mtu\b`), "--opt mtu=BYTES"},
 }
 
 // inPodmanWords is an error as Podman shows it: one text, with what to do and the error's code.

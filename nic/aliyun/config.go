@@ -2,9 +2,9 @@ package aliyun
 
 import (
 	"fmt"
-	"regexp"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/lazyregexp"
 	"github.com/heddle-network/heddle/nic/eni"
 )
 
@@ -28,8 +28,8 @@ type Network struct {
 const maxGroups = 10
 
 var (
-	vSwitchID = regexp.MustCompile(`^vsw-[0-9a-z]{1,60}$`)
-	groupID   = regexp.MustCompile(`^sg-[0-9a-z]{1,60}$`)
+	vSwitchID = lazyregexp.New(`^vsw-[0-9a-z]{1,60}$`)
+	groupID   = lazyregexp.New(`^sg-[0-9a-z]{1,60}$`)
 )
 
 // readConfig reads the configuration of a file, and checks it. Its error is of code heddle.BadArgument and names line and key.

@@ -2,9 +2,9 @@ package aws
 
 import (
 	"fmt"
-	"regexp"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/lazyregexp"
 	"github.com/heddle-network/heddle/nic/eni"
 )
 
@@ -33,8 +33,8 @@ const (
 )
 
 var (
-	subnetID = regexp.MustCompile(`^subnet-[0-9a-f]{1,60}$`)
-	groupID  = regexp.MustCompile(`^sg-[0-9a-f]{1,60}$`)
+	subnetID = lazyregexp.New(`^subnet-[0-9a-f]{1,60}$`)
+	groupID  = lazyregexp.New(`^sg-[0-9a-f]{1,60}$`)
 )
 
 // readConfig reads the configuration of a file, and checks it. Its error is of code heddle.BadArgument and names line and key.

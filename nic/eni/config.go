@@ -6,12 +6,12 @@ import (
 	"io"
 	"maps"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/lazyregexp"
 	"github.com/heddle-network/heddle/yamlfile"
 )
 
@@ -99,7 +99,7 @@ func CheckNetworks[N any](all map[string]N, one func(N) (keys []string, why stri
 }
 
 // CheckGroups is Check for the security groups of a network, of which there are so many at most. example is one of the form.
-func CheckGroups(all []string, form *regexp.Regexp, example string, most int) (keys []string, why string) {
+func CheckGroups(all []string, form *lazyregexp.Regexp, example string, most int) (keys []string, why string) {
 	if len(all) == 0 || len(all) > most {
 		return []string{"securityGroups"}, fmt.Sprintf("there are %s; give 1 to %d", heddle.Count(len(all), "security group"), most)
 	}
@@ -115,7 +115,7 @@ func CheckGroups(all []string, form *regexp.Regexp, example string, most int) (k
 	return nil, ""
 }
 
-var hostPort = regexp.MustCompile(`^[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?$`)
+var hostPort = lazyregexp.New(`^[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?$`)
 
 // CheckHost is Check for the host of an API, which a key has, or which is empty.
 func CheckHost(key, host string) (keys []string, why string) {

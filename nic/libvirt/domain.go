@@ -7,17 +7,17 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"time"
 
 	golibvirt "github.com/digitalocean/go-libvirt"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/lazyregexp"
 )
 
 // goodID is what may follow the alias prefix: libvirt takes no other characters in the alias of a user's device.
-var goodID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+var goodID = lazyregexp.New(`^[A-Za-z0-9_-]{1,64}$`)
 
 // Domain is a domain of the libvirtd of this host, which may end and start again, as the domain may. Methods may be called at the
 // same time. Each ends when its context ends.

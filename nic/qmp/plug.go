@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/lazyregexp"
 )
 
 // prefix is the beginning of the ids, in QEMU, of everything that this package makes.
@@ -20,7 +20,7 @@ const prefix = "heddle-"
 const undoTime = 5 * time.Second
 
 // goodID is what QEMU takes as the rest of an id (QEMU's util/id.c).
-var goodID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+var goodID = lazyregexp.New(`^[A-Za-z0-9._-]{1,64}$`)
 
 // NIC is a virtio-net device to plug.
 type NIC struct {

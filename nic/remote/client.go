@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"regexp"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/lazyregexp"
 	"github.com/heddle-network/heddle/nic"
 )
 
@@ -145,7 +145,7 @@ func (c *Client) Watch(ctx context.Context, since string) (string, error) {
 }
 
 // watchForm is what names a state: some digits.
-var watchForm = regexp.MustCompile(`^[0-9a-f]{1,64}$`)
+var watchForm = lazyregexp.New(`^[0-9a-f]{1,64}$`)
 
 // Describe implements nic.Provider.
 func (c *Client) Describe(ctx context.Context) (o nic.Offer, err error) {

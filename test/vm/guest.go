@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle/lab/boot"
+	"github.com/heddle-network/heddle/lazyregexp"
 )
 
 // Guest is a virtual machine that runs the current test binary and nothing else.
@@ -117,7 +117,7 @@ func (g Guest) wire() (args []string) {
 // exitLine is the last line that a guest prints.
 const exitLine = "GUEST-EXIT"
 
-var exitPattern = regexp.MustCompile(`(?m)^` + exitLine + ` (\d+)$`)
+var exitPattern = lazyregexp.New(`(?m)^` + exitLine + ` (\d+)$`)
 
 // exitStatus finds the last exit line of a console.
 func exitStatus(console string) (status int, found bool) {

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/heddle-network/heddle/lab/boot"
+	"github.com/heddle-network/heddle/lazyregexp"
 	"github.com/heddle-network/heddle/test/soak"
 )
 
@@ -124,7 +124,7 @@ func skip(t *testing.T, reason string) {
 type result struct{ passed, failed, skipped []string }
 
 // The pattern is not tied to the start of a line, where the kernel's messages may stand.
-var resultPattern = regexp.MustCompile(`--- (PASS|FAIL|SKIP): ([^\s/]+) \(`)
+var resultPattern = lazyregexp.New(`--- (PASS|FAIL|SKIP): ([^\s/]+) \(`)
 
 func parseResult(console string) result {
 	var r result

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle/kernel"
+	"github.com/heddle-network/heddle/lazyregexp"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/poll"
 )
@@ -153,7 +153,7 @@ func (n Netns) ping(to netip.Addr, flags ...string) (said string, err error) {
 	return said, err
 }
 
-var roundTrip = regexp.MustCompile(`time=([0-9.]+) ms`)
+var roundTrip = lazyregexp.New(`time=([0-9.]+) ms`)
 
 // RTT pings, and returns the round-trip time. The kernel takes the time stamps, so that it does
 // not matter if ping(8) has to wait for a processor.

@@ -6,11 +6,12 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
-	"regexp"
 	"strconv"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/heddle-network/heddle/lazyregexp"
 )
 
 // stream is a ping that runs during a test.
@@ -54,8 +55,8 @@ func (n Netns) Stream(t testing.TB, every time.Duration, to ...netip.Addr) (end 
 }
 
 var (
-	sequence    = regexp.MustCompile(`bytes from .*icmp_seq=(\d+)`)
-	transmitted = regexp.MustCompile(`(\d+) packets transmitted`)
+	sequence    = lazyregexp.New(`bytes from .*icmp_seq=(\d+)`)
+	transmitted = lazyregexp.New(`(\d+) packets transmitted`)
 )
 
 // judge fails the test if a packet is missing.

@@ -3,13 +3,13 @@ package world
 import (
 	"fmt"
 	"os/exec"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/lazyregexp"
 )
 
 // The state of the host as the system's own tools show it, without the agent.
@@ -26,7 +26,7 @@ var listings = []listing{{"ip -o -batch -", "link\naddress\n"}, {"ip -4 -batch -
 var hostListings = []listing{{"bridge fdb", ""}, {"bridge -d link", ""}, {"nft -s list ruleset", ""}}
 
 // changing matches what differs between two dumps of the same state.
-var changing = regexp.MustCompile(`\b(packets|bytes|expires|\w+_lft) \S+|\bqlen \d+`)
+var changing = lazyregexp.New(`\b(packets|bytes|expires|\w+_lft) \S+|\bqlen \d+`)
 
 // Dump lists all links, addresses, routes, rules, permanent neighbours and, on the host, the
 // forwarding tables and the firewall. It waits until they do not change any more.
@@ -121,7 +121,7 @@ func (n Netns) Traces(t testing.TB) []string {
 }
 
 // numbers matches what differs when a device is made again.
-var numbers = regexp.MustCompile(`(?m)^\d+: |: <|@\w+|\blink-netns\S* \S+|\bstate \w+|NO-CARRIER,|,LOWER_UP|,M-DOWN|\bqdisc \w+| linkdown| pref \w+|\bhandle \d+`)
+var numbers = lazyregexp.New(`(?m)^\d+: |: <|@\w+|\blink-netns\S* \S+|\bstate \w+|NO-CARRIER,|,LOWER_UP|,M-DOWN|\bqdisc \w+| linkdown| pref \w+|\bhandle \d+`)
 
 // Unnumbered removes from a dump what differs when an object is made again.
 func Unnumbered(dump string) string { return numbers.ReplaceAllString(dump, "") }

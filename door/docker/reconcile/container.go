@@ -6,10 +6,10 @@ import (
 	"io"
 	"net/url"
 	"os"
-	"regexp"
 	"strings"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/lazyregexp"
 )
 
 // container is a container of dockerd's, as far as its names are concerned (Docker Engine API,
@@ -72,7 +72,7 @@ func (c container) names(on connection) (name string, aliases []string, err erro
 
 // externServers is the line of a container's resolv.conf in which current engines note the name
 // servers that they ask, such as host(192.0.2.53) for one that they ask from the host.
-var externServers = regexp.MustCompile(`(?m)^# ExtServers: \[(host\(\S+\) ?)+\]$`)
+var externServers = lazyregexp.New(`(?m)^# ExtServers: \[(host\(\S+\) ?)+\]$`)
 
 // maxResolvConf bounds what is read of such a file, in bytes.
 const maxResolvConf = 64 << 10
