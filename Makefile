@@ -96,8 +96,11 @@ test-pure: ## the tests that need no root: seconds
 	    GOARCH=386 GO386=softfloat $(GO) test -run '^TestSame$$' ./crowd/plan; \
 	    else echo "left out: the draws with GOARCH=386, as this processor has no sse2"; fi
 
-test: deps build vm-kernels cni-plugins packages cri-modules lint ## everything this machine can run
-	@echo "running all tests; what cannot run here is listed at the end"
+# Tests that take long and are much alike take turns (package soak). Whose turn it is depends on the commit, so that a failure
+# comes again, and that each has its turn with the time.
+test: export HEDDLE_TURN := $(or $(HEDDLE_TURN),$(shell echo $$((0x$$(git rev-parse --short=7 HEAD 2>/dev/null || echo 0) % 3))))
+test: deps build vm-kernels cni-plugins packages cri-modules lint ## what this machine can run; HEDDLE_TURN=all: also what has its turn with another commit
+	@echo "running the tests of turn $(HEDDLE_TURN) (0, 1, 2 or all: HEDDLE_TURN); what is left out is listed at the end"
 	@$(GO) build -o bin/test/report ./test/report
 	@bin/test/report <(make -s test-guests; make -s test-later) <(make -s test-most) <(make -s test-own) <(make -s test-machines) <(make -s test-first; make -s test-raced)
 

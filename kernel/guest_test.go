@@ -12,6 +12,7 @@ import (
 // step, or type all commands, take minutes there, and run only with make soak. So do the modes whose
 // plans guests of other packages make with that kernel.
 func TestInGuests(t *testing.T) {
+	soak.Turn(t, 0)
 	vm.RunInGuest(t, "6.1", "^(TestApplyTwice|TestFacts|TestElementsAsNftWritesThem)$/^(shard|routed|private)$")
 }
 
@@ -26,6 +27,7 @@ func TestSoakInGuests(t *testing.T) {
 // each object is taken away, and there are a thousand ranges, what they cost, each drift and each change
 // of a tunnel.
 func TestWaysInGuests(t *testing.T) {
+	soak.Turn(t, 1)
 	const redirects = "^(TestSCTPListeners|TestRedirects|TestTaggedPassRedirects|TestApplyTwice|TestCommandsEqualApply%s)$/^(u32|ebpf|ipvlan)$"
 	const tunnels = "^(TestApplyTwice|TestRouteMTU|TestRangesOverlap|TestTunnelTaken%s)$/^overlay$"
 	g := vm.Guest{Modules: append(vm.DefaultModules(), "8021q", "sctp"), Small: map[string]string{"6.12": fmt.Sprintf(redirects+"|"+tunnels, "", "")}}

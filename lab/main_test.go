@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle/lab"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/vm"
 )
 
@@ -58,6 +59,7 @@ func TestMain(m *testing.M) {
 // bridges, and the relays' TAPs and packet sockets. In make test, two tests are enough, and the oldest kernel:
 // all of these are old.
 func TestInGuests(t *testing.T) {
+	soak.Turn(t, 2)
 	g := vm.Guest{Modules: append(vm.DefaultModules(), "8021q"), Tools: vm.DefaultTools(), Small: map[string]string{"6.1": "^Test(RelayPasses|Beside)$"}}
 	for _, name := range []string{"nice", "iperf3"} { // without iperf3 the test of throughput is left out
 		if tool, err := exec.LookPath(name); err == nil {

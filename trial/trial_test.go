@@ -10,6 +10,7 @@ import (
 	"github.com/heddle-network/heddle/mode"
 	"github.com/heddle-network/heddle/mode/overlay"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/vm"
 )
 
@@ -37,6 +38,7 @@ func TestRun(t *testing.T) {
 
 // TestInGuests tries them under Debian's kernels.
 func TestInGuests(t *testing.T) {
+	soak.Turn(t, 1)
 	g := vm.Guest{Small: map[string]string{"6.1": "^TestRun$/./^IPv4_and_IPv6$"}}
 	g.RunEverywhere(t, "^TestRun$")
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/vm"
 	"github.com/heddle-network/heddle/test/world"
 )
@@ -72,7 +73,7 @@ const unguarded = `for c in guard guard-arp guard-ip4 guard-ip6 guard-icmp6; do 
 // firewall, as docker wants it; on "bridge tap" the attackers are virtual machines.
 func TestAttacks(t *testing.T) {
 	ran := tally{}
-	for _, setting := range []string{"bridge", "bridge nf", "bridge tap", "routed", "overlay", isMacvlan, isIPvlan, isDirect} {
+	for i, setting := range []string{"bridge", "bridge nf", "bridge tap", "routed", "overlay", isMacvlan, isIPvlan, isDirect} {
 		t.Run(setting, func(t *testing.T) {
 			s := newScene(t, setting)
 			calm := func() {}
@@ -94,7 +95,10 @@ func TestAttacks(t *testing.T) {
 			}
 			s.open = true
 			if !s.tap && (!s.nf || !vm.InGuest()) { // without the guard, these are the attacks of mode bridge once more
-				t.Run("control", func(t *testing.T) { s.each(t, s.control) })
+				t.Run("control", func(t *testing.T) {
+					soak.Turn(t, i%soak.Turns)
+					s.each(t, s.control)
+				})
 			}
 			s.w.Start(t)
 			// what the rogue has changed in its own namespace, an audit tells, and another attach mends

@@ -14,6 +14,7 @@ import (
 	"github.com/heddle-network/heddle/lab"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/forge"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/vm"
 )
 
@@ -41,18 +42,22 @@ func TestInGuests(t *testing.T) {
 	nat := ownAttack("^(over_a_port_of_the_host|connection_of_one_who_left|a_container_calls_the_store_and_the_join_door_of_its_host)$", "^bridge$")
 	const guarded = "/^guarded$"
 	const neighbours = "/(ARP|N[AS]_|MAC|link|tag|connection|translation|VXLAN|fragment)" // where kernels differ most
-	for name, g := range map[string]struct{ version, small, full string }{
-		"attacks": {"6.1", "^TestAttacks$/^bridge$" + guarded + neighbours + "|" + nat + guarded,
+	for name, g := range map[string]struct {
+		turn                 int
+		version, small, full string
+	}{
+		"attacks": {0, "6.1", "^TestAttacks$/^bridge$" + guarded + neighbours + "|" + nat + guarded,
 			"^TestAttacks$/^(bridge|bridge_nf|macvlan|direct|routed|overlay)$|" + nat},
-		"overlay": {"6.1", "^TestSpanAttacks$/^over_IPv4$" + guarded + "/^IPv4_inside$|^TestAttacks$/^ipvlan$" + guarded + "|^TestOwnErrors$/^ipvlan$|" + underlay + guarded,
+		"overlay": {1, "6.1", "^TestSpanAttacks$/^over_IPv4$" + guarded + "/^IPv4_inside$|^TestAttacks$/^ipvlan$" + guarded + "|^TestOwnErrors$/^ipvlan$|" + underlay + guarded,
 			"^TestSpanAttacks$|^(TestAttacks|TestOwnErrors)$/^ipvlan$|" + underlay},
-		"ipvlan": {"6.12", strings.Join([]string{ownAttack(ownInGuest, "^ipvlan$") + guarded,
+		"ipvlan": {2, "6.12", strings.Join([]string{ownAttack(ownInGuest, "^ipvlan$") + guarded,
 			ownAttack("^ipvlan_device", "^ipvlan$/^control$"), // which no other mode has
 			ownAttack("^VXLAN.*sub-mode", "^ipvlan$") + guarded + "/^over_IPv4$",
 			ownAttack("^metadata.*sub-mode_l3$", "^ipvlan$") + guarded,
 			ownAttack("^a_container_calls.*sub-mode_l3s$", "^ipvlan$") + guarded}, "|"), ipvlan},
 	} {
 		t.Run(name, func(t *testing.T) {
+			soak.Turn(t, g.turn)
 			vm.Guest{Own: own, Small: map[string]string{g.version: g.small}}.RunEverywhere(t, g.full)
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 // ownAttack is an attack that makes the hosts and containers it needs by itself,
@@ -64,8 +65,8 @@ func ownAttacks() []ownAttack {
 func TestOwnAttacks(t *testing.T) {
 	cell.Need(t)
 	ran := tally{}
-	for _, a := range ownAttacks() {
-		for _, mode := range a.listing().modes {
+	for i, a := range ownAttacks() {
+		for j, mode := range a.listing().modes {
 			t.Run(a.name+"/"+mode, func(t *testing.T) {
 				if a.need != nil {
 					ran.did(a.name, mode) // where the kernel cannot do it, nobody can
@@ -81,6 +82,7 @@ func TestOwnAttacks(t *testing.T) {
 					return
 				}
 				t.Run("control", func(t *testing.T) {
+					soak.Turn(t, (i+j)%soak.Turns)
 					if !a.mount(t, mode, true) {
 						t.Error("the attack fails without what prevents it too: it proves nothing")
 					}

@@ -103,7 +103,7 @@ func operations(mode string) []operation {
 func TestKillAtEveryStep(t *testing.T) {
 	cell.Need(t)
 	lan(t)
-	for _, mode := range []string{"bridge", "routed", "macvlan"} {
+	for _, mode := range soak.OneOf(t, "bridge", "routed", "macvlan") {
 		for _, op := range operations(mode) {
 			t.Run(mode+"/"+op.name, func(t *testing.T) { killAtEveryStep(t, op) })
 		}

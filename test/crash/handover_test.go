@@ -13,6 +13,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/poll"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 // TestKillWithEngine kills the agent before every step of the life of an endpoint
@@ -20,7 +21,7 @@ import (
 func TestKillWithEngine(t *testing.T) {
 	cell.Need(t)
 	lan(t)
-	for _, mode := range []string{"bridge", "routed", "macvlan"} {
+	for _, mode := range soak.OneOf(t, "bridge", "routed", "macvlan") {
 		for _, op := range handovers(mode) {
 			t.Run(mode+"/"+op.name, func(t *testing.T) { killAtEveryStep(t, op) })
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/poll"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/vm"
 	"github.com/heddle-network/heddle/test/world"
 )
@@ -188,6 +189,7 @@ func addr(s string) netip.Addr { return netip.MustParseAddr(s) }
 // TestInGuests repeats the proofs under Debian's kernels. In make test, the container dies in one way,
 // and nothing is refused: that is the agent's work alone.
 func TestInGuests(t *testing.T) {
+	soak.Turn(t, 1)
 	g := vm.Guest{Small: map[string]string{"6.1": "^TestRoundTrip$|^TestDeath$/^its_namespace_is_deleted,_agent_dead$"}}
 	g.RunEverywhere(t, "^Test(RoundTrip|Refused|Death)$")
 }

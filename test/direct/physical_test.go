@@ -8,6 +8,7 @@ import (
 
 	"github.com/heddle-network/heddle/kernel"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/vm"
 	"github.com/heddle-network/heddle/test/world"
 )
@@ -16,6 +17,7 @@ import (
 // they outlive their namespace. With them go the devices that not every host's kernel has. In make
 // test, the newer kernel is enough, which alone has tcx.
 func TestPhysicalInGuests(t *testing.T) {
+	soak.Turn(t, 2)
 	modules := append(vm.DefaultModules(), "virtio_pci", "virtio_net", "8021q") // the cloud kernels have no other
 	vm.Guest{Modules: modules, Only: "6.12", NICs: []string{"virtio-net-pci", "virtio-net-pci"}}.RunEverywhere(t, "^Test(Physical|Tagged|TCX|XDPTakenOff)$")
 }

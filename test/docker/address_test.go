@@ -4,11 +4,13 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle/test/docker"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 // TestAddressStays restarts containers, together and alone, and stops one while the
 // agent is away: each has its address afterwards, and nothing is left.
 func TestAddressStays(t *testing.T) {
+	soak.Turn(t, 2)
 	l := docker.New(t, 1)
 	h := l.Hosts[0]
 	h.Docker(t, "network", "create", "-d", "heddle", "--ipam-driver", "heddle", "-o", "mode=bridge", "--subnet", "10.41.0.0/24", "net")

@@ -8,11 +8,13 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle/test/docker"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 // TestReconnect gives a running container a network again and again: dockerd counts
 // what its interfaces carry, and calls them what it does on networks of its own.
 func TestReconnect(t *testing.T) {
+	soak.Turn(t, 2)
 	l := docker.New(t, 1)
 	h := l.Hosts[0]
 	for i, mode := range []string{"bridge", "routed"} {

@@ -8,6 +8,7 @@ import (
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/docker"
 	"github.com/heddle-network/heddle/test/guide"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 func TestDockerGuide(t *testing.T) {
@@ -17,6 +18,7 @@ func TestDockerGuide(t *testing.T) {
 }
 
 func TestDockerOverlayGuide(t *testing.T) {
+	soak.Turn(t, 1)
 	docker.Need(t)
 	follow(t, "from-docker-overlay.md", "swarmless")
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/docker"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -96,6 +97,7 @@ func TestCreateOnce(t *testing.T) {
 // TestDockerAway has a dockerd that is down while networks come and go, and a host
 // that joins the cluster later.
 func TestDockerAway(t *testing.T) {
+	soak.Turn(t, 2)
 	l := docker.NewBare(t, 3)
 	a, b, late := l.Hosts[0], l.Hosts[1], l.Hosts[2]
 	a.StartAgent(t, "--store", "embedded", "--underlay", "eth0")
@@ -134,6 +136,7 @@ func TestDockerAway(t *testing.T) {
 // TestNotHeldUp has an agent that knows of a network which its dockerd lacks: until that
 // is struck out, others come all the same.
 func TestNotHeldUp(t *testing.T) {
+	soak.Turn(t, 1)
 	l := docker.New(t, 2)
 	a, b := l.Hosts[0], l.Hosts[1]
 	b.KillAgent(t)
@@ -172,6 +175,7 @@ func createTwo(l *docker.Lab, name string) error {
 // TestTwoOfAName creates two networks of one name at once, in two dockerds: one of
 // them is the cluster's, and the other gets its name never, until it is removed.
 func TestTwoOfAName(t *testing.T) {
+	soak.Turn(t, 1)
 	l := docker.New(t, 2)
 	l.Hosts[0].Heddle(t, "host", "grant", l.Hosts[1].Name(), "networks")
 	err := createTwo(l, "myapp")
@@ -221,6 +225,7 @@ func TestTwoOfAName(t *testing.T) {
 // TestNamedWhileUsed has a container on a network before the network has its name,
 // and kills the agent afterwards.
 func TestNamedWhileUsed(t *testing.T) {
+	soak.Turn(t, 0)
 	l := docker.New(t, 1)
 	h := l.Hosts[0]
 	for i, mode := range []string{"bridge", "routed"} {
@@ -254,6 +259,7 @@ func TestNamedWhileUsed(t *testing.T) {
 
 // TestNameClash leaves alone what has the name in a dockerd already.
 func TestNameClash(t *testing.T) {
+	soak.Turn(t, 2)
 	l := docker.New(t, 2)
 	a, b := l.Hosts[0], l.Hosts[1]
 	b.Docker(t, "network", "create", "-d", "bridge", "--label", "mine=yes", "myapp")

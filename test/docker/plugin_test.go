@@ -11,6 +11,7 @@ import (
 
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/docker"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -18,6 +19,7 @@ import (
 // containers get networks from it, keep them while it is away, and the host's
 // command line reaches it.
 func TestManagedPlugin(t *testing.T) {
+	soak.Turn(t, 1)
 	docker.Need(t, "nft", "iptables-legacy", "ldd")
 	h := docker.NewBare(t, 1).Hosts[0]
 	// as systemd has it: containers' namespaces that come later are seen

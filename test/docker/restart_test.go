@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle/test/docker"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -63,6 +64,7 @@ func quietAudit(t *testing.T, h *docker.Host, after string) {
 // TestRestarts kills and stops the agent and dockerd of a host in every order: its
 // containers come back with their addresses, and nothing is left over.
 func TestRestarts(t *testing.T) {
+	soak.Turn(t, 0)
 	l := docker.New(t, 2)
 	h := l.Hosts[1]
 	l.Hosts[0].Heddle(t, "host", "grant", h.Name(), "networks")

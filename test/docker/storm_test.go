@@ -21,7 +21,10 @@ import (
 
 // TestStorm creates, runs, connects, disconnects and removes on three hosts at
 // once, while agents and dockerds are killed. HEDDLE_SEED repeats one.
-func TestStorm(t *testing.T) { rage(t, 4) }
+func TestStorm(t *testing.T) {
+	soak.Turn(t, 1)
+	rage(t, 4)
+}
 
 // TestSoakStorm is the full scale.
 func TestSoakStorm(t *testing.T) {

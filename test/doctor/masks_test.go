@@ -291,11 +291,13 @@ func TestGuestWithoutIPv6(t *testing.T) {
 
 // TestInGuests runs the masks under Debian's kernels. In make test, these are the modes' own modules.
 func TestInGuests(t *testing.T) {
+	soak.Turn(t, 0)
 	small := "^TestGuestMasks$/^no_(bridge|macvlan|vxlan|nf_tables)$|^TestGuestFlowLog$/^nft_log$"
 	vm.Guest{Small: map[string]string{"6.12": small}}.RunEverywhere(t, "^TestGuest(Masks|FlowLog)$")
 }
 
 // TestInGuestsWithoutIPv6 starts the kernels with ipv6.disable=1.
 func TestInGuestsWithoutIPv6(t *testing.T) {
+	soak.Turn(t, 1)
 	vm.RunInGuest(t, "6.1", "^TestGuestWithoutIPv6$", "ipv6.disable=1")
 }

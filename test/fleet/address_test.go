@@ -7,12 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/world"
 )
 
 // TestAddressGone takes a host its underlay address, gives it another, and gives
 // the first one back: the status says what is the matter as long as it is.
 func TestAddressGone(t *testing.T) {
+	soak.Turn(t, 0)
 	f := newCluster(t, 1)
 	h := f.hosts[0]
 	own := h.Addr4.String()

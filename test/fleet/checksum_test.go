@@ -11,6 +11,7 @@ import (
 
 	"github.com/heddle-network/heddle/lab"
 	"github.com/heddle-network/heddle/path"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -18,6 +19,7 @@ import (
 // NIC of packets in tunnels: the agents find out, compute them in software, say so,
 // and containers talk. It stays so when an agent is killed.
 func TestSpoiledChecksums(t *testing.T) {
+	soak.Turn(t, 0)
 	f := raise(t, lab.Topology{Name: "checksums", Cut: true, Hosts: plainHosts(2)})
 	f.spoil(t, "host1")
 	f.hosts[0].start(t, "--store", "embedded", "--underlay", "eth0")

@@ -7,11 +7,13 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle/lab"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 // TestClocks has hosts whose clocks are an hour apart, before and behind: they
 // become a cluster, whose networks, moves and leases do not follow clocks.
 func TestClocks(t *testing.T) {
+	soak.Turn(t, 2)
 	hosts := plainHosts(3)
 	for i, ahead := range []string{"", "1h", "-1h"} {
 		if ahead != "" {

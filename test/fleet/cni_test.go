@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -37,6 +38,7 @@ func (h *host) cni(plugin, verb, container string) ([]byte, error) {
 // TestCNI has the runtimes of all hosts call at once with one configuration: the
 // first call makes the network, for all.
 func TestCNI(t *testing.T) {
+	soak.Turn(t, 1)
 	f := newCluster(t, 3)
 	plugin := cell.Build(t, "heddle-cni")
 	const each = 4

@@ -13,6 +13,7 @@ import (
 	"github.com/heddle-network/heddle/door/client"
 	"github.com/heddle-network/heddle/lab"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -60,6 +61,7 @@ func TestEtcd(t *testing.T) {
 // TestStalePin has the store say, when an agent starts, that an address of one of its
 // endpoints is another host's: the endpoint has it, and the agent comes up.
 func TestStalePin(t *testing.T) {
+	soak.Turn(t, 2)
 	cell.Need(t)
 	for _, program := range []string{"etcd", "etcdctl"} {
 		if _, err := exec.LookPath(program); err != nil {

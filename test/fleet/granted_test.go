@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/world"
 )
 
 // TestMigrateGranted has a host join with a network of its own: it is the cluster's
 // when an operator lets the host write networks, and its endpoint stays.
 func TestMigrateGranted(t *testing.T) {
+	soak.Turn(t, 2)
 	f := newFleet(t, 2)
 	first, h := f.hosts[0], f.hosts[1]
 	first.start(t, "--store", "embedded", "--underlay", "eth0")

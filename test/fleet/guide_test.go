@@ -7,13 +7,23 @@ import (
 
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/guide"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
-func TestOverlayGuide(t *testing.T) { follow(t, "overlay.md", 6) }
+func TestOverlayGuide(t *testing.T) {
+	soak.Turn(t, 0)
+	follow(t, "overlay.md", 6)
+}
 
-func TestWeaveGuide(t *testing.T) { follow(t, "from-weave.md", 4) }
+func TestWeaveGuide(t *testing.T) {
+	soak.Turn(t, 1)
+	follow(t, "from-weave.md", 4)
+}
 
-func TestFlannelGuide(t *testing.T) { follow(t, "from-flannel.md", 4) }
+func TestFlannelGuide(t *testing.T) {
+	soak.Turn(t, 2)
+	follow(t, "from-flannel.md", 4)
+}
 
 // follow types a guide.
 func follow(t *testing.T, name string, fewest int) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/heddle-network/heddle/lab"
 	"github.com/heddle-network/heddle/path"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -18,6 +19,7 @@ import (
 // out in clear any more, and nothing that comes in clear is taken. The agents say so;
 // when the policies go the fast path carries again.
 func TestIPsec(t *testing.T) {
+	soak.Turn(t, 2)
 	f := newCluster(t, 2, func(o *lab.Options) { o.Name = "ipsec" })
 	f.network(t, "app", "10.10.0.0/24", "fd10::/64")
 	one, two := f.hosts[0].attach(t, "one", "app"), f.hosts[1].attach(t, "two", "app")

@@ -3,12 +3,15 @@ package fleet_test
 import (
 	"fmt"
 	"testing"
+
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 // TestMixed joins a network of all hosts with networks that a host has to itself,
 // named first and second: what that host has of both talks, either way. What is on
 // other hosts has no part in it.
 func TestMixed(t *testing.T) {
+	soak.Turn(t, 1)
 	f := newCluster(t, 2)
 	f.network(t, "app", "10.10.0.0/24", "fd10::/64")
 	h := f.hosts[0]

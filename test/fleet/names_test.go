@@ -173,7 +173,10 @@ func outlives(t *testing.T, f *fleet, network string, was *pod, everyone func(na
 
 // TestNameTime measures how long it takes from an attach until a name is in the tables of all
 // other hosts.
-func TestNameTime(t *testing.T) { nameTime(t, 5, 40, time.Minute) }
+func TestNameTime(t *testing.T) {
+	soak.Turn(t, 1)
+	nameTime(t, 5, 40, time.Minute)
+}
 
 // TestSoakNameTime is TestNameTime at full size.
 func TestSoakNameTime(t *testing.T) {

@@ -185,6 +185,7 @@ func (f *fleet) membersVote(t *testing.T, many int) {
 // TestAgentsKilled kills agents under long streams, which do not notice: the fast path
 // carries them on, and goes on counting.
 func TestAgentsKilled(t *testing.T) {
+	soak.Turn(t, 1)
 	t.Parallel()
 	f := newCluster(t, 3)
 	f.network(t, "app", "10.10.0.0/24", "")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/forge"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -149,6 +150,7 @@ func settled(t *testing.T, h *host, marker string) {
 // a host that was taken over. The others tell of it, and have what they had; in between
 // they attach, detach, and put back what was flushed.
 func TestMalformedRecords(t *testing.T) {
+	soak.Turn(t, 0)
 	k := newTaken(t)
 	all := allMalformed(k.book)
 	if len(all) < 100 {

@@ -20,6 +20,7 @@ import (
 // takes until a new one is reached from every host. It prints what a host's kernel
 // holds for it: that grows with hosts and blocks, not with endpoints.
 func TestScale(t *testing.T) {
+	soak.Turn(t, 2)
 	scale(t, 5, 4, 10, time.Minute)
 }
 

@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/world"
 )
 
 // TestSlowStore has the store fall silent while a network is being created there:
 // what a host does for itself does not wait for that.
 func TestSlowStore(t *testing.T) {
+	soak.Turn(t, 2)
 	f := newCluster(t, 3)
 	f.network(t, "app", "10.10.0.0/24", "")
 	ctx, h := context.Background(), f.hosts[0]

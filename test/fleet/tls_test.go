@@ -12,6 +12,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/lab"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 // etcdAt is the first host's address in a lab.
@@ -62,6 +63,7 @@ func (s *secureEtcd) etcdctl(user, script string) (string, error) {
 // guide, and started with its flags: they share networks, and no host may write
 // what is another's.
 func TestEtcdTLS(t *testing.T) {
+	soak.Turn(t, 1)
 	s := newSecureEtcd(t, 3)
 	users := guideText(t, "etcdctl role add")
 	for _, h := range s.hosts {
@@ -93,6 +95,7 @@ func TestEtcdTLS(t *testing.T) {
 // TestEtcdTLSRefused starts an agent that does not trust the etcd, and one that it
 // does not trust: both say so, and end.
 func TestEtcdTLSRefused(t *testing.T) {
+	soak.Turn(t, 2)
 	s := newSecureEtcd(t, 1)
 	other := newAuthority(t)
 	other.grant(t, "host1")

@@ -14,16 +14,17 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
 
 var ctx = context.Background()
 
-// eachMode runs a test with networks of both modes that have addresses.
+// eachMode runs a test with networks of both modes that have addresses; in make test, of one of them.
 func eachMode(t *testing.T, test func(t *testing.T, mode string)) {
 	cell.Need(t)
-	for _, mode := range []string{"bridge", "routed"} {
+	for _, mode := range soak.OneOf(t, "bridge", "routed") {
 		t.Run(mode, func(t *testing.T) { test(t, mode) })
 	}
 }

@@ -9,12 +9,14 @@ import (
 	"github.com/heddle-network/heddle/lab"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/docker"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 // TestDHCP has a container of a virtual machine get its address by DHCP, on a NIC that passes on no frames
 // to other MAC addresses than it was told: the answers come before the container has a device. The
 // server has an address for its MAC address that somebody has, who says so to that MAC address alone.
 func TestDHCP(t *testing.T) {
+	soak.Turn(t, 1)
 	const kernel, mac = "6.12", "0a:00:00:00:00:77"
 	needMachines(t, kernel)
 	l := raise(t, lab.Topology{Name: "dhcp", Hosts: []lab.Node{{Name: "server", Agent: lab.Agent{Off: true}}, {Name: "vm1", Machine: kernel}, {Name: "squatter", Agent: lab.Agent{Off: true}}}})

@@ -17,6 +17,7 @@ import (
 	"github.com/heddle-network/heddle/test/docker"
 	"github.com/heddle-network/heddle/test/libvirtd"
 	"github.com/heddle-network/heddle/test/poll"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/vm"
 	"github.com/heddle-network/heddle/test/world"
 )
@@ -209,6 +210,12 @@ func (p *plugged) clean(t *testing.T) {
 	}
 }
 
+// plugPart is a part of TestPlug. The machine has so many NICs of its own.
+type plugPart struct {
+	name string
+	run  func(t *testing.T, p *plugged, own int)
+}
+
 // TestPlug: containers in a machine get NICs that the hypervisor plugs in.
 func TestPlug(t *testing.T) {
 	kernel := "6.12"
@@ -222,24 +229,18 @@ func TestPlug(t *testing.T) {
 	p.hv.Run(t, "ip", "netns", "add", "beside")
 	p.hv.Heddle(t, "attach", "lan", "--netns", "/run/netns/beside", "--id", "beside", "--ip", "10.70.0.200")
 	t.Run("attach", func(t *testing.T) { plugAttach(t, p, own) })
-	t.Run("programs", func(t *testing.T) { plugPrograms(t, p, own) })
-	t.Run("queues", func(t *testing.T) { plugQueues(t, p) })
-	t.Run("handover", func(t *testing.T) { plugHandover(t, p, own) })
-	t.Run("killed", func(t *testing.T) { plugKilled(t, p) })
-	t.Run("away", func(t *testing.T) { plugAway(t, p, own) })
-	t.Run("refused", func(t *testing.T) { plugRefused(t, p) })
-	t.Run("shared", func(t *testing.T) { plugShared(t, p, own) })
-	t.Run("routed", func(t *testing.T) { plugRouted(t, p, own) })
-	t.Run("warm", func(t *testing.T) { plugWarm(t, p, own) })
-	t.Run("vanished", func(t *testing.T) { plugVanished(t, p, own) })
-	t.Run("mended", func(t *testing.T) { plugMended(t, p, own) })
-	t.Run("libvirt", func(t *testing.T) { plugLibvirt(t, p) })
-	t.Run("moves", func(t *testing.T) { plugMoves(t, p) })
-	t.Run("process", func(t *testing.T) { plugProcess(t, p) })
-	t.Run("cloud", func(t *testing.T) { plugCloud(t, p) })
-	t.Run("vpc", func(t *testing.T) { plugVPC(t, p) })
-	t.Run("ec2", func(t *testing.T) { plugEC2(t, p) })
-	t.Run("cycles", func(t *testing.T) { plugCycles(t, p, own) })
+	for turn, parts := range [soak.Turns][]plugPart{
+		{{"programs", plugPrograms}, {"queues", plugQueues}, {"handover", plugHandover}, {"killed", plugKilled}, {"away", plugAway}, {"refused", plugRefused}, {"vpc", plugVPC}, {"cloud", plugCloud}, {"ec2", plugEC2}},
+		{{"shared", plugShared}, {"routed", plugRouted}, {"libvirt", plugLibvirt}, {"vanished", plugVanished}},
+		{{"warm", plugWarm}, {"mended", plugMended}, {"moves", plugMoves}, {"process", plugProcess}, {"cycles", plugCycles}},
+	} {
+		for _, part := range parts {
+			t.Run(part.name, func(t *testing.T) {
+				soak.Turn(t, turn)
+				part.run(t, p, own)
+			})
+		}
+	}
 	p.clean(t)
 }
 
@@ -282,7 +283,7 @@ func plugAttach(t *testing.T, p *plugged, own int) {
 }
 
 // plugKilled: agent and service are killed while containers have NICs.
-func plugKilled(t *testing.T, p *plugged) {
+func plugKilled(t *testing.T, p *plugged, _ int) {
 	p.attach(t, "k1", "fast")
 	p.vm.KillAgent(t)
 	p.stop()
@@ -316,7 +317,7 @@ func plugAway(t *testing.T, p *plugged, own int) {
 	p.clean(t)
 }
 
-func plugRefused(t *testing.T, p *plugged) {
+func plugRefused(t *testing.T, p *plugged, _ int) {
 	p.vm.Run(t, "ip", "netns", "add", "r")
 	for _, c := range []struct{ cause, command string }{
 		{"may have no NICs on network third", "network create bad --mode direct --opt plug=third"},

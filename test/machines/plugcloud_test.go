@@ -130,7 +130,7 @@ func (c *localCloud) is(count int) {
 }
 
 // plugCloud: a machine's agent orders NICs of a cloud, which is slow, says what was true a moment ago, refuses, and is away.
-func plugCloud(t *testing.T, p *plugged) {
+func plugCloud(t *testing.T, p *plugged, _ int) {
 	c := p.startCloud(t, asAliyun())
 	defer c.stop()
 	own := p.devices(t)

@@ -26,7 +26,7 @@ func asEC2() spoken {
 }
 
 // plugEC2: a machine's agent orders NICs of a cloud that speaks as EC2 does, whose IPv6 router is outside of all subnets.
-func plugEC2(t *testing.T, p *plugged) {
+func plugEC2(t *testing.T, p *plugged, _ int) {
 	own, vm := p.devices(t), p.vm
 	c := p.startCloud(t, asEC2())
 	defer c.stop()

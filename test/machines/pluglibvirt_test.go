@@ -12,7 +12,7 @@ import (
 )
 
 // plugLibvirt: the same in a machine that is a domain of libvirt's. plugMoves moves NICs between it and the other one.
-func plugLibvirt(t *testing.T, p *plugged) {
+func plugLibvirt(t *testing.T, p *plugged, _ int) {
 	if p.virt == nil {
 		t.Skip(libvirtd.Missing())
 	}

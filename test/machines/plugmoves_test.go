@@ -16,7 +16,7 @@ import (
 )
 
 // plugMoves: a container's NIC moves to the other machine and back, with its addresses, its MAC address and its port.
-func plugMoves(t *testing.T, p *plugged) {
+func plugMoves(t *testing.T, p *plugged, _ int) {
 	e := p.attach(t, "o1", "fast")
 	port := p.ports(t)[0]
 	p.refuseMoves(t)

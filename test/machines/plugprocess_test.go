@@ -40,7 +40,7 @@ ip netns exec NETNS nft delete table inet hold`
 )
 
 // plugProcess: a server moves to the other machine with its NIC. Its clients' connections go on.
-func plugProcess(t *testing.T, p *plugged) {
+func plugProcess(t *testing.T, p *plugged, _ int) {
 	for _, program := range []string{"criu", "redis-server", "redis-cli"} {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Skip(program + " is not installed")

@@ -12,7 +12,7 @@ import (
 
 // plugQueues: a NIC of a machine with two processors, for which the file permits that, has two pairs of queues in its container, each on a processor of its own, and both receive. Without that setting
 // it has one pair.
-func plugQueues(t *testing.T, p *plugged) {
+func plugQueues(t *testing.T, p *plugged, _ int) {
 	p.stop()
 	p.hv.Run(t, "sed", "-i", "s/nics: 3/nics: 3, queues: 2/", "/run/nics.yaml")
 	p.serve()

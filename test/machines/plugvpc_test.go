@@ -13,7 +13,7 @@ import (
 )
 
 // plugVPC: containers in a machine have the same address in two VPCs at once, each reaches its own VPC alone, and one has NICs of both.
-func plugVPC(t *testing.T, p *plugged) {
+func plugVPC(t *testing.T, p *plugged, _ int) {
 	heddled, ctl := cell.Build(t, "heddled"), cell.Build(t, "heddle")
 	var agents []*exec.Cmd
 	for _, name := range []string{"red", "blue"} {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/vm"
 )
 
@@ -23,6 +24,7 @@ func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
 // leaves out what is the agent's work alone, repetitions of the same guards, and what every kernel
 // counts or sends alike.
 func TestInGuests(t *testing.T) {
+	soak.Turn(t, 2)
 	small := "^TestIsolation$/^bridge-routed$|^TestPorts$/^bridge_nf$|^TestPolicyTable$"
 	g := vm.Guest{Small: map[string]string{"6.12": small}}
 	g.RunEverywhere(t, "^Test(Reach|MTU|Inside|SecondNetwork|Ports|PortOfHost|Isolation|Internal|Floor|Quiet|NoNeighbourTraffic|Broadcast|PolicyTable)$")
@@ -31,6 +33,7 @@ func TestInGuests(t *testing.T) {
 // TestMoreInGuests repeats what looks at containers on the parent's LAN; with make soak also at
 // several networks of one container, and at the agent's care for its objects.
 func TestMoreInGuests(t *testing.T) {
+	soak.Turn(t, 0)
 	small := "Macvlan|MacvlanSubmodes|Reboot"
 	g := vm.Guest{Small: map[string]string{"6.1": "^Test(" + small + ")$"}}
 	g.RunEverywhere(t, "^Test("+small+"|MacvlanNameOfHost|MacvlanOneMAC|MacvlanAnnounced|MacvlanLater|DefaultRoute|DriftInside|Gone|ComesBack|Drift|Flush|Restart|FirstPacket)$")

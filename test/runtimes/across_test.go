@@ -10,6 +10,7 @@ import (
 
 	"github.com/heddle-network/heddle/lab"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -44,6 +45,7 @@ ctr task list | awk '/^api/ {print $2}' >/run/api.pid`
 // configuration of an overlay: their containers and a bare namespace reach each
 // other by both IP versions.
 func TestAcross(t *testing.T) {
+	soak.Turn(t, 1)
 	cell.Need(t)
 	for _, program := range []string{"podman", "crun", "containerd", "ctr", "runc", "busybox"} {
 		if _, err := exec.LookPath(program); err != nil {

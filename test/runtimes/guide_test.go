@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle/test/guide"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 // follow types a guide, which leaves nothing.
@@ -17,11 +18,18 @@ func (h *host) follow(name string) {
 }
 
 func TestPodmanGuide(t *testing.T) {
+	soak.Turn(t, 1)
 	p := newNetavark(t)
 	p.resolve()
 	p.follow("podman.md")
 }
 
-func TestPodmanCNIGuide(t *testing.T) { newPodman(t).follow("podman-cni.md") }
+func TestPodmanCNIGuide(t *testing.T) {
+	soak.Turn(t, 2)
+	newPodman(t).follow("podman-cni.md")
+}
 
-func TestLXCGuide(t *testing.T) { newLXC(t).follow("lxc.md") }
+func TestLXCGuide(t *testing.T) {
+	soak.Turn(t, 0)
+	newLXC(t).follow("lxc.md")
+}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/heddle-network/heddle/lab"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/vm"
 	"github.com/heddle-network/heddle/test/world"
 )
@@ -26,6 +27,7 @@ tar -C %[3]s -c . | podman import - box`
 // TestNetavarkAcross has an overlay that Podman creates on one host, and names on the other. Containers
 // of both hosts find each other by name, and reach each other.
 func TestNetavarkAcross(t *testing.T) {
+	soak.Turn(t, 2)
 	cell.Need(t)
 	if err := settleCgroups(); err != nil {
 		t.Fatal(err)

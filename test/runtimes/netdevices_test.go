@@ -13,6 +13,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/guide"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/vm"
 	"github.com/heddle-network/heddle/test/world"
 )
@@ -69,6 +70,7 @@ func (h *host) bundle(root, netns, source, name string) string {
 
 // TestNetDevicesGuide types the guide.
 func TestNetDevicesGuide(t *testing.T) {
+	soak.Turn(t, 1)
 	runtime, err := exec.LookPath(netDevicesRuntime(t))
 	cell.Must(t, err)
 	h := newHost(t, "busybox-static", "busybox")

@@ -15,13 +15,16 @@ func Next(t testing.TB, step int) int {
 	return next(t.Name(), step)
 }
 
-// next adds up the name's bytes: bridge and routed have two sums, whatever stands beside them.
 func next(name string, step int) int {
-	sum := 0
-	for _, b := range []byte(name) {
-		sum += int(b)
-	}
-	for step++; step%stride != sum%stride; step++ {
+	for step++; step%stride != sum(name)%stride; step++ {
 	}
 	return step
+}
+
+// sum adds up the name's bytes: bridge and routed have two sums, whatever stands beside them.
+func sum(name string) (n int) {
+	for _, b := range []byte(name) {
+		n += int(b)
+	}
+	return n
 }
