@@ -1,4 +1,4 @@
-package law
+package law_test
 
 import (
 	"go/ast"
