@@ -20,15 +20,15 @@ func (a *Agent) checkLimits(n *network, id heddle.EndpointID, l heddle.RateLimit
 	cause := "a network of mode " + n.Mode + " has no port on this host that all its frames pass"
 	remedy := "leave the rate out, or use a network of mode bridge, or of mode routed for addresses of the parent's subnet"
 	giver, gives := n.mode.(heddle.NICGiver)
-	_, shares := n.mode.(heddle.ParentPlugger)
+	sharer, shares := n.mode.(heddle.ParentPlugger)
 	switch {
 	case gives && giver.PlugsOn(n.Network) != "" && a.plugs.limiter() != nil:
 		return nil
 	case gives && giver.PlugsOn(n.Network) != "":
 		cause += ", and who plugs its NICs in cannot limit them"
-	case shares && n.plugsOn() != "":
+	case shares && sharer.ParentsOn(n.Network) != "":
 		cause += ", and containers share its NICs: the switch behind them cannot tell one from the other"
-		remedy = "leave the rate out, or use a network of mode direct with --opt plug=" + n.plugsOn() + ", or of mode routed with it"
+		remedy = "leave the rate out, or use a network of mode direct or routed with --opt plug=" + sharer.ParentsOn(n.Network)
 	}
 	return heddle.Errorf(heddle.BadOption, "limit endpoint", id.String()+" on network "+n.Name, cause, remedy)
 }

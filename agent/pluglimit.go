@@ -114,6 +114,7 @@ func (a *Agent) limitPlugged(ctx context.Context, r record, asked heddle.RateLim
 	defer a.activity.begin()()
 	card, err := a.plugs.limit(ctx, r.plugged().Token, asked)
 	if err != nil {
+		signal(a.plugs.soon) // it may be done all the same
 		return r, err
 	}
 	next := r
