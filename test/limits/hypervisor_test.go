@@ -47,11 +47,12 @@ type hypervisor struct {
 
 const onRed = "red/lan"
 
-// newHypervisor raises a hypervisor, and a machine that may have NICs on its network lan.
-func newHypervisor(t *testing.T) (*hypervisor, *world.World) {
+// newHypervisor raises a hypervisor, and a machine that may have NICs on its network lan; its file says of it what change sets.
+func newHypervisor(t *testing.T, change func(*service.Guest)) (*hypervisor, *world.World) {
 	t.Helper()
 	cell.Need(t)
 	h := &hypervisor{t: t, netns: world.Netns{Name: "red", Path: vpc.Netns("red")}, guest: service.Guest{QMP: "/vm1", Networks: []string{onRed}}, nics: map[string][2]*os.File{}}
+	change(&h.guest)
 	dir := t.TempDir()
 	cell.Must(t, os.MkdirAll(filepath.Dir(vpc.RunDir("red")), 0o755))
 	cell.Must(t, os.Symlink(filepath.Join(dir, "run"), vpc.RunDir("red")))

@@ -19,6 +19,8 @@ import (
 // gateway4 and gateway6 are the hypervisor's, on the network of the NICs.
 var gateway4, gateway6 = netip.MustParseAddr("10.80.0.1"), netip.MustParseAddr("fd80::1")
 
+func asIs(*service.Guest) {}
+
 // plugs has a network's NICs plugged in.
 func plugs(options ...string) world.NetworkOption {
 	return func(n *heddle.Network) {
@@ -32,7 +34,7 @@ func plugs(options ...string) world.NetworkOption {
 // TestPlugged: what comes to a container with a NIC that the hypervisor has plugged in, and what it sends, passes buckets at the switch there. They are
 // changed without a loss, outlive all agents and the service, and go with the endpoint.
 func TestPlugged(t *testing.T) {
-	h, w := newHypervisor(t)
+	h, w := newHypervisor(t, asIs)
 	w.Network(t, "fast", "direct", plugs())
 	a := w.Pod(t, "a", "fast", limited(heddle.RateLimits{In: slow, Out: slow}))
 	if a.Endpoint.Limits != (heddle.RateLimits{In: slow, Out: slow}) || a.Endpoint.Limits != a.Endpoint.LimitsAsked {
@@ -62,11 +64,11 @@ func TestPlugged(t *testing.T) {
 		t.Errorf("packets were lost: before %+v, after %+v", before, after)
 	}
 	w.Restart(t, nil)
-	h.restart(func(*service.Guest) {})
+	h.restart(asIs)
 	dir := h.agent.Dir
 	h.agent.Kill()
 	h.startAgent(dir)
-	h.restart(func(*service.Guest) {}) // with the agent that is there now
+	h.restart(asIs) // with the agent that is there now
 	h.has(faster.Rate, slow.Rate)
 	if e, err := w.Endpoint(a.Endpoint.ID); err != nil || e.Limits != (heddle.RateLimits{In: faster, Out: slow}) {
 		t.Errorf("limits %s, %v", e.Limits, err)
@@ -104,8 +106,7 @@ func heldBackAt(t *testing.T, from world.Netns, to netip.Addr, read func() count
 
 // TestPluggedCap: what the hypervisor's file allows, holds, whatever the machine asks for.
 func TestPluggedCap(t *testing.T) {
-	h, w := newHypervisor(t)
-	h.restart(func(g *service.Guest) { g.Rate, g.RateOut = "10mbit", "1mbit" })
+	h, w := newHypervisor(t, func(g *service.Guest) { g.Rate, g.RateOut = "10mbit", "1mbit" })
 	w.Network(t, "fast", "direct", plugs())
 	a := w.Pod(t, "a", "fast")
 	h.has(10e6, 1e6)
@@ -136,13 +137,10 @@ func TestPluggedCap(t *testing.T) {
 
 // TestPluggedRefused: limits that cannot be kept are refused, and no NIC is plugged in.
 func TestPluggedRefused(t *testing.T) {
-	h, w := newHypervisor(t)
-	h.restart(func(g *service.Guest) { g.Addresses = 2 })
+	h, w := newHypervisor(t, func(g *service.Guest) { g.Addresses = 2 })
 	w.Network(t, "fast", "direct", plugs())
-	until(t, "the offer", func() bool {
-		_, _, err := w.CreateNetwork(heddle.Network{Name: "pods", Mode: "ipvlan", Subnets: []netip.Prefix{netip.MustParsePrefix("10.80.0.0/24")}, Options: map[string]string{"plug": onRed}}, false)
-		return err == nil
-	})
+	_, _, err := w.CreateNetwork(heddle.Network{Name: "pods", Mode: "ipvlan", Subnets: []netip.Prefix{netip.MustParsePrefix("10.80.0.0/24")}, Options: map[string]string{"plug": onRed}}, false)
+	cell.Must(t, err)
 	w.Network(t, "own", "direct", func(n *heddle.Network) { n.Subnets = nil; world.With("nics=up0")(n) })
 	ns := world.NewNetns(t, "x")
 	for _, c := range []struct {
@@ -166,7 +164,7 @@ func TestPluggedRefused(t *testing.T) {
 
 // TestPluggedPool: a NIC that goes back into its pool has no limits. One whose limits could not be ended does not go back.
 func TestPluggedPool(t *testing.T) {
-	h, w := newHypervisor(t)
+	h, w := newHypervisor(t, asIs)
 	w.Network(t, "fast", "direct", plugs("warm=1"))
 	until(t, "a NIC that waits", func() bool { return len(h.ports()) == 1 })
 	a := w.Pod(t, "a", "fast", limited(heddle.RateLimits{In: slow, Out: slow}))
@@ -190,7 +188,7 @@ func TestPluggedPool(t *testing.T) {
 
 // TestPluggedKilled: an agent that dies at any step of an attach or a change leaves a NIC that the next one has limited as its record says, or none.
 func TestPluggedKilled(t *testing.T) {
-	h, w := newHypervisor(t)
+	h, w := newHypervisor(t, asIs)
 	w.Network(t, "fast", "direct", plugs())
 	ns := world.NewNetns(t, "k")
 	req := w.Request(ns, "fast", limited(heddle.RateLimits{In: slow}))
@@ -247,7 +245,7 @@ func TestPluggedRate(t *testing.T) {
 	if os.Getenv("HEDDLE_MEASURE") == "" {
 		t.Skip("HEDDLE_MEASURE is not set")
 	}
-	h, w := newHypervisor(t)
+	h, w := newHypervisor(t, asIs)
 	w.Network(t, "fast", "direct", plugs())
 	for _, rate := range []heddle.Rate{10e6, 100e6} {
 		l := heddle.RateLimit{Rate: rate}
@@ -267,14 +265,14 @@ func TestPluggedRate(t *testing.T) {
 					case <-stop:
 						return
 					default:
-						flood(t, way.from, way.to, int(rate/1000/8/1000)*3/2)
-						time.Sleep(time.Millisecond)
+						flood(t, way.from, way.to, 20)
+						time.Sleep(100 * time.Microsecond)
 					}
 				}
 			}()
 			time.Sleep(500 * time.Millisecond)
-			begin, before := time.Now(), way.read()
-			time.Sleep(2 * time.Second)
+			before, begin := way.read(), time.Now()
+			time.Sleep(3 * time.Second)
 			after, took := way.read(), time.Since(begin)
 			t.Logf("%s %s: %.3f of the rate; %d dropped", rate, what, measured(before, after, took), after.Drops-before.Drops)
 			close(stop)
