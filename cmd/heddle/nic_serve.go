@@ -43,7 +43,7 @@ FILE says where machines reach the service, and what each may have:
       nics: 8              # at most; 16
       addresses: 16        # further ones a NIC, for mode ipvlan; 0
       queues: 4            # pairs of queues of a NIC, at most; 1
-      rate: 1gbit          # of a NIC, each way, at most; rateIn, rateOut
+      rate: 1gbit          # of a NIC at most; rateIn, rateOut
     db:
       libvirt: db          # the domain's name in libvirt
       networks: [lan]

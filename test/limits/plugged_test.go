@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/nic/service"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -240,11 +240,10 @@ func TestPluggedKilled(t *testing.T) {
 	}
 }
 
-// TestPluggedRate measures, when HEDDLE_MEASURE is set, how much of a rate passes when UDP offers half as much again.
+// TestPluggedRate measures how much of a rate passes when UDP offers more, and logs it. More than the rate must not pass. On a busy machine
+// less may be offered.
 func TestPluggedRate(t *testing.T) {
-	if os.Getenv("HEDDLE_MEASURE") == "" {
-		t.Skip("HEDDLE_MEASURE is not set")
-	}
+	soak.Need(t, "it sends for half a minute, and measures")
 	h, w := newHypervisor(t, asIs)
 	w.Network(t, "fast", "direct", plugs())
 	for _, rate := range []heddle.Rate{10e6, 100e6} {
@@ -274,7 +273,11 @@ func TestPluggedRate(t *testing.T) {
 			before, begin := way.read(), time.Now()
 			time.Sleep(3 * time.Second)
 			after, took := way.read(), time.Since(begin)
-			t.Logf("%s %s: %.3f of the rate; %d dropped", rate, what, measured(before, after, took), after.Drops-before.Drops)
+			share := measured(before, after, took)
+			t.Logf("%s %s: %.3f of the rate; %d dropped", rate, what, share, after.Drops-before.Drops)
+			if share > 1.03 {
+				t.Errorf("%s %s: %.3f of the rate has passed", rate, what, share)
+			}
 			close(stop)
 			<-ended
 		}
