@@ -129,6 +129,8 @@ type Endpoint struct {
 	Guarded bool `json:"guarded,omitempty"`
 	// Limits are how much it may receive and send. What is limited takes the host's stack, too, since its limits are kept there.
 	Limits RateLimits `json:"limits,omitzero"`
+	// LimitsAsked are what the provider of its plugged NIC was asked for. It may allow less, which is in Limits then.
+	LimitsAsked RateLimits `json:"limitsAsked,omitzero"`
 	// Slot is the endpoint's ordinal on its network, the lowest one free at
 	// attach. A mode that has room for few endpoints on one device uses it to
 	// choose the device.

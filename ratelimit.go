@@ -92,6 +92,22 @@ func (l RateLimit) fit(id EndpointID, way string, mtu int) (RateLimit, error) {
 	return l, nil
 }
 
+// Within returns the limits that are left of these if others hold, too: the smaller rate and the smaller burst of each direction. Both have
+// their bursts, as after Fit.
+func (l RateLimits) Within(most RateLimits) RateLimits {
+	return RateLimits{In: l.In.within(most.In), Out: l.Out.within(most.Out)}
+}
+
+func (l RateLimit) within(most RateLimit) RateLimit {
+	switch {
+	case most.Rate == 0:
+		return l
+	case l.Rate == 0:
+		return most
+	}
+	return RateLimit{Rate: min(l.Rate, most.Rate), Burst: min(l.Burst, most.Burst)}
+}
+
 // String tells of both directions, "" if there is no limit.
 func (l RateLimits) String() string {
 	var all []string

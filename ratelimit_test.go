@@ -39,6 +39,22 @@ func TestParseSize(t *testing.T) {
 	}
 }
 
+// TestWithin: of two limits the smaller one holds, in rate and in burst, whichever comes first.
+func TestWithin(t *testing.T) {
+	fast, slow := RateLimit{Rate: 100e6, Burst: 100e3}, RateLimit{Rate: 10e6, Burst: 1e6}
+	both := RateLimit{Rate: 10e6, Burst: 100e3}
+	for _, c := range []struct{ a, b, want RateLimits }{
+		{RateLimits{}, RateLimits{}, RateLimits{}},
+		{RateLimits{In: fast}, RateLimits{}, RateLimits{In: fast}},
+		{RateLimits{In: fast}, RateLimits{Out: slow}, RateLimits{In: fast, Out: slow}},
+		{RateLimits{In: fast, Out: slow}, RateLimits{In: slow, Out: fast}, RateLimits{In: both, Out: both}},
+	} {
+		if x, y := c.a.Within(c.b), c.b.Within(c.a); x != c.want || y != c.want {
+			t.Errorf("%s and %s: %s and %s, want %s", c.a, c.b, x, y, c.want)
+		}
+	}
+}
+
 func TestFit(t *testing.T) {
 	id := EndpointID{"c1", "eth0"}
 	for _, c := range []struct {

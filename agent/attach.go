@@ -50,7 +50,7 @@ func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply hed
 	if err := checkTAP(n, req); err != nil {
 		return reply, err
 	}
-	if err := checkLimits(n, req.ID, req.Limits); err != nil {
+	if err := a.checkLimits(n, req.ID, req.Limits); err != nil {
 		return reply, err
 	}
 	pod, err := a.openPod(n, req)
@@ -208,8 +208,11 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 	if err != nil {
 		return reply, err
 	}
-	e.Limits, err = req.Limits.Fit(e.ID, e.MTU)
 	r := record{Endpoint: e, Request: req}
+	if r.plugged() == nil { // the provider has limited a plugged NIC
+		e.Limits, err = req.Limits.Fit(e.ID, e.MTU)
+		r.Endpoint = e
+	}
 	if err == nil && pod != nil {
 		r.Inode = pod.Inode()
 		r.Cookie, err = pod.Cookie()

@@ -10,16 +10,27 @@ import (
 )
 
 // checkLimits refuses limits where a mode has nothing on the host that all frames of a container pass.
-func checkLimits(n *network, id heddle.EndpointID, l heddle.RateLimits) error {
+func (a *Agent) checkLimits(n *network, id heddle.EndpointID, l heddle.RateLimits) error {
 	if l.IsZero() {
 		return nil
 	}
 	if m, ok := n.mode.(heddle.RateLimiter); ok && m.LimitsRates() {
 		return nil
 	}
-	return heddle.Errorf(heddle.BadOption, "limit endpoint", id.String()+" on network "+n.Name,
-		"a network of mode "+n.Mode+" has no port on this host that all its frames pass",
-		"leave the rate out, or use a network of mode bridge, or of mode routed for addresses of the parent's subnet")
+	cause := "a network of mode " + n.Mode + " has no port on this host that all its frames pass"
+	remedy := "leave the rate out, or use a network of mode bridge, or of mode routed for addresses of the parent's subnet"
+	giver, gives := n.mode.(heddle.NICGiver)
+	sharer, shares := n.mode.(heddle.ParentPlugger)
+	switch {
+	case gives && giver.PlugsOn(n.Network) != "" && a.plugs.limiter() != nil:
+		return nil
+	case gives && giver.PlugsOn(n.Network) != "":
+		cause += ", and who plugs its NICs in cannot limit them"
+	case shares && sharer.ParentsOn(n.Network) != "":
+		cause += ", and containers share its NICs: the switch behind them cannot tell one from the other"
+		remedy = "leave the rate out, or use a network of mode direct or routed with --opt plug=" + sharer.ParentsOn(n.Network)
+	}
+	return heddle.Errorf(heddle.BadOption, "limit endpoint", id.String()+" on network "+n.Name, cause, remedy)
 }
 
 // SetLimits changes an endpoint's limits while it runs, and returns the endpoint; a dry run returns the commands as well, and changes
@@ -43,7 +54,10 @@ func (a *Agent) SetLimits(ctx context.Context, id heddle.EndpointID, change hedd
 	if err != nil {
 		return e, nil, err
 	}
-	next, err := limitedTo(n, old, a.host.now(), change)
+	if old.plugged() != nil {
+		return a.setPluggedLimits(ctx, n, old, change, dryRun)
+	}
+	next, err := a.limitedTo(n, old, change)
 	if err != nil {
 		return e, nil, err
 	}
@@ -62,9 +76,9 @@ func (a *Agent) SetLimits(ctx context.Context, id heddle.EndpointID, change hedd
 }
 
 // limitedTo is a record with other limits, and what its plan has for them.
-func limitedTo(n *network, r record, h heddle.HostFacts, change heddle.RateLimitChange) (record, error) {
+func (a *Agent) limitedTo(n *network, r record, change heddle.RateLimitChange) (record, error) {
 	asked := change.Apply(r.Request.Limits)
-	if err := checkLimits(n, r.Endpoint.ID, asked); err != nil {
+	if err := a.checkLimits(n, r.Endpoint.ID, asked); err != nil {
 		return r, err
 	}
 	limits, err := asked.Fit(r.Endpoint.ID, r.Endpoint.MTU)
@@ -72,7 +86,7 @@ func limitedTo(n *network, r record, h heddle.HostFacts, change heddle.RateLimit
 		return r, err
 	}
 	r.Endpoint.Limits, r.Request.Limits = limits, asked
-	p, err := n.planFor(h, r.Endpoint)
+	p, err := n.planFor(a.host.now(), r.Endpoint)
 	if err != nil {
 		return r, err
 	}

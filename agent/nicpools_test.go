@@ -398,3 +398,88 @@ func TestPlugLeak(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestPoolLimits: a NIC goes back into its pool when what its endpoint was limited to has ended, whatever the provider allows, and not otherwise; and no
+// NIC that is found to be limited stays there. The provider is asked no more than that needs.
+func TestPoolLimits(t *testing.T) {
+	inPool(t, "1-2", func(t *testing.T, p *plugs, c *cloud) {
+		asked := heddle.RateLimits{In: heddle.RateLimit{Rate: 10e6, Burst: 64e3}}
+		c.most = heddle.RateLimits{Out: heddle.RateLimit{Rate: 1e9, Burst: 1e6}}
+		limit := func(container string) heddle.Endpoint {
+			e := given(t, p, container, nil)
+			card, err := p.limitGiven(t.Context(), c.cards[e.NIC.Plugged.Token], heddle.AttachRequest{ID: e.ID, Limits: asked})
+			if err != nil || card.Limits != asked.Within(c.most) {
+				t.Fatal(card, err)
+			}
+			e.Limits, e.LimitsAsked = card.Limits, card.Asked
+			return e
+		}
+		look(t, p)
+		e := limit("a")
+		token := e.NIC.Plugged.Token
+		c.took()
+		p.drop(e)
+		if got := c.took(); got != "limit "+token || !c.cards[token].Asked.IsZero() || c.cards[token].Limits != c.most {
+			t.Errorf("%s, %+v", got, c.cards[token])
+		}
+		time.Sleep(coolDown)
+		e = given(t, p, "b", nil)
+		c.took()
+		p.drop(e)
+		if got := c.took(); got != "" {
+			t.Error("asked without need: ", got)
+		}
+		time.Sleep(coolDown)
+		e = limit("c")
+		c.away = errors.New("away")
+		p.drop(e)
+		if _, _, is := p.takeWarm(warmNetwork{id: "id", most: 2}); is || p.leftMAC(e.NIC.Plugged.Token) == "" {
+			t.Error("a NIC that is still limited waits")
+		}
+		c.away = nil
+		look(t, p)
+		time.Sleep(coolDown)
+		look(t, p)
+		for token, card := range c.cards { // an agent that was killed had asked
+			card.Asked = asked
+			c.cards[token] = card
+		}
+		before := len(c.cards)
+		look(t, p)
+		for token, card := range c.cards {
+			if before != 1 || !card.Asked.IsZero() {
+				t.Errorf("%s stays: %+v", token, card)
+			}
+		}
+		if c.away = errors.New("away"); true {
+			e := given(t, p, "d", nil)
+			if _, err := p.limitGiven(t.Context(), c.cards[e.NIC.Plugged.Token], heddle.AttachRequest{ID: e.ID, Limits: asked}); err == nil {
+				t.Error("limited by nobody")
+			}
+			p.drop(e)
+			if p.leftMAC(e.NIC.Plugged.Token) == "" {
+				t.Error("a NIC that may be limited goes back")
+			}
+		}
+	})
+}
+
+// TestLimitsKept: endpoints whose NICs have other limits than recorded are found. One that another machine has is left alone.
+func TestLimitsKept(t *testing.T) {
+	p, c := newPlugs(t)
+	limits := heddle.RateLimits{In: heddle.RateLimit{Rate: 10e6, Burst: 64e3}}
+	for name, card := range map[string]nic.Card{"fine": {Asked: limits, Limits: limits}, "asked": {Limits: limits}, "less": {Asked: limits}, "away": {Taken: true}} {
+		card.Token, card.Network, card.MAC, card.Plugged = name, "lan", plugMAC, true
+		c.cards[name] = card
+		p.records.put(record{Endpoint: heddle.Endpoint{ID: heddle.EndpointID{Container: name, IfName: "eth0"}, Limits: limits, NIC: &heddle.NIC{Plugged: &heddle.PluggedNIC{Token: name}}},
+			Request: heddle.AttachRequest{Limits: limits}})
+	}
+	all, err := p.list(t.Context())
+	if err == nil {
+		err = p.keepLimits(t.Context(), all)
+	}
+	slices.Sort(c.relimited)
+	if err != nil || !slices.Equal(c.relimited, []string{"asked", "less"}) {
+		t.Error(c.relimited, err)
+	}
+}

@@ -57,7 +57,7 @@ func (a *Agent) open() (err error) {
 	a.plugs = &plugs{provider: a.opt.NICs, kernel: a.kernel, host: a.host, lookout: newLookout(a.host), plugging: newTurns(), unplugging: newTurns(), holds: a.holds, networks: a.networks, records: a.records, ledger: a.ledger, modes: a.modes, log: a.log, trip: a.trip,
 		soon: make(chan struct{}, 1), fill: make(chan struct{}, 1), wanted: map[string]heddle.MAC{}, left: map[string]heddle.MAC{}, suspect: map[string]bool{}, pools: map[string]*nicPool{}}
 	a.plugs.parents = &parents{plugs: a.plugs, pools: map[string]*parentPool{}}
-	a.plugs.putBack, a.plugs.settle, a.plugs.prune = a.putBackNIC, a.settleMove, a.pruneAtStart
+	a.plugs.putBack, a.plugs.settle, a.plugs.relimit, a.plugs.prune = a.putBackNIC, a.settleMove, a.relimitNIC, a.pruneAtStart
 	a.holds.plugged, a.holds.unsure = a.plugs.has, a.plugs.unsure
 	a.containers = &containers{namespaces: a.kernel, linkEnds: a.kernel, lost: a.kernel, log: a.log, records: a.records,
 		removals: a.removals, holds: a.holds}

@@ -38,11 +38,21 @@ func (a *Agent) claimPlugged(ctx context.Context, giver heddle.NICGiver, n *netw
 			return e, err
 		}
 	}
+	if _, err := req.Limits.Fit(req.ID, leastMTU); err != nil { // before a NIC is plugged in for it
+		return e, err
+	}
 	plugged, card, err := a.plugs.forEndpoint(ctx, n.ID, on, req)
 	if err != nil {
 		return e, err
 	}
 	e.NIC, e.MAC, e.MTU, e.Addrs = &plugged, plugged.MAC, plugged.Was.MTU, card.Addrs
+	card, err = a.plugs.limitGiven(ctx, card, req)
+	e.Limits, e.LimitsAsked = card.Limits, card.Asked
+	if err != nil {
+		a.plugs.drop(e)
+		a.plugs.takeOutDropped(ctx, card.Token)
+		return e, err
+	}
 	if n.FromDHCP() { // the lease will say
 		e.Addrs, plugged.Plugged.Passes = nil, card.Addrs
 	} else if plugged.Device, err = a.deviceFor(giver, n, plugged); err == nil {

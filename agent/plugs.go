@@ -31,6 +31,8 @@ type plugs struct {
 	// putBack is Agent.putBackNIC, settle is Agent.settleMove.
 	putBack func(context.Context, heddle.EndpointID, nic.Card) error
 	settle  func(context.Context, heddle.EndpointID) error
+	// relimit is Agent.relimitNIC.
+	relimit func(context.Context, heddle.EndpointID) error
 
 	// prune is Agent.pruneAtStart. It is called when it is known for the first time which NICs there are.
 	prune func()

@@ -42,6 +42,9 @@ type cloud struct {
 	// permitted are NICs of other machines. settled are endpoints whose moves were looked at.
 	permitted []nic.Permitted
 	settled   []string
+	// relimited are endpoints whose NICs have other limits than recorded. most is what the provider allows.
+	relimited []string
+	most      heddle.RateLimits
 	// renewed are interfaces that were made as new. unfit is why they are not. stuck are NICs that the host has although they were taken out.
 	renewed []string
 	unfit   error
@@ -157,6 +160,16 @@ func (c *cloud) Assign(ctx context.Context, token string, sets int) (nic.Card, e
 	return card, nil
 }
 
+func (c *cloud) Limit(ctx context.Context, token string, asked heddle.RateLimits) (nic.Card, error) {
+	if err := c.ask(ctx, strings.TrimSpace("limit "+token+" "+asked.String())); err != nil {
+		return nic.Card{}, err
+	}
+	card := c.cards[token]
+	card.Asked, card.Limits = asked, asked.Within(c.most)
+	c.cards[token] = card
+	return card, nil
+}
+
 func (c *cloud) Unassign(ctx context.Context, token string, a netip.Addr) error {
 	if err := c.ask(ctx, fmt.Sprint("unassign ", a)); err != nil {
 		return err
@@ -249,6 +262,10 @@ func newPlugs(t *testing.T) (*plugs, *cloud) {
 	p.parents = &parents{plugs: p, pools: map[string]*parentPool{}}
 	p.putBack = func(_ context.Context, id heddle.EndpointID, card nic.Card) error {
 		c.back = append(c.back, fmt.Sprint(id.Container, " ", card.Plugged))
+		return nil
+	}
+	p.relimit = func(_ context.Context, id heddle.EndpointID) error {
+		c.relimited = append(c.relimited, id.Container)
 		return nil
 	}
 	p.settle = func(_ context.Context, id heddle.EndpointID) error {

@@ -43,7 +43,7 @@ func (p *plugs) follow(ctx context.Context) {
 	}
 }
 
-// tidy makes what there is what is wanted: strays are taken out, moves are ended, NICs that left their containers are put back. Then
+// tidy makes what there is what is wanted: strays are taken out, moves are ended, NICs that left their containers are put back, limits are as recorded. Then
 // pools are filled. What fails does not keep the rest.
 func (p *plugs) tidy(ctx context.Context) error {
 	before, changed := p.pooled(), p.parents.changedSoFar()
@@ -55,7 +55,7 @@ func (p *plugs) tidy(ctx context.Context) error {
 	_, err = p.takeOutStrays(ctx, all)
 	p.parents.learn(all, changed)
 	signal(p.fill)
-	return errors.Join(lost, err, p.endMoves(ctx, all), p.mend(ctx, all))
+	return errors.Join(lost, err, p.endMoves(ctx, all), p.mend(ctx, all), p.keepLimits(ctx, all))
 }
 
 // collect has the NICs taken out that nobody wants, and returns their tokens.

@@ -23,7 +23,8 @@ func (p *plugs) comesBack(e heddle.Endpoint) bool {
 	if p.provider == nil || !pooled || e.MovesTo != "" {
 		return false
 	}
-	c := nic.Card{Token: given.Token, Network: w.on, MAC: e.MAC, Addrs: e.PortAddrs(), Gateways: given.Gateways, Closed: given.Closed, MTU: e.MTU, Plugged: true}
+	c := nic.Card{Token: given.Token, Network: w.on, MAC: e.MAC, Addrs: e.PortAddrs(), Gateways: given.Gateways, Closed: given.Closed, MTU: e.MTU,
+		Asked: e.LimitsAsked, Limits: e.Limits, Plugged: true}
 	return p.isWaiting(w, c.Token) || p.expect(w, c, true) && p.rest(w, c)
 }
 
@@ -60,10 +61,14 @@ func (p *plugs) expect(w warmNetwork, c nic.Card, had bool) bool {
 	return true
 }
 
-// rest makes a NIC as new that the pool expects. It is given when it has cooled down. After a failure it is to be taken out.
+// rest makes a NIC as new that the pool expects, without the limits that its endpoint had. It is given when it has cooled down. After a failure it
+// is to be taken out.
 func (p *plugs) rest(w warmNetwork, c nic.Card) bool {
 	defer p.tokens.Lock(c.Token)()
-	err := p.renew(c)
+	c, err := p.unlimit(c)
+	if err == nil {
+		err = p.renew(c)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	own := p.poolLocked(w)

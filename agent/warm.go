@@ -171,7 +171,7 @@ func (p *plugs) pooled() map[string]bool {
 }
 
 // dropLost forgets NICs of pools that the provider says are not plugged in any more, or that the host does not have: somebody has taken them out
-// by hand, or moved them. all is what the provider lists; a cloud may list a new one late. before are those that waited when it was asked. What
+// by hand, or moved them; or that have limits, which an agent that was killed had asked for at the last moment. all is what the provider lists; a cloud may list a new one late. before are those that waited when it was asked. What
 // is left of them is taken out.
 func (p *plugs) dropLost(all []nic.Card, before map[string]bool) error {
 	if err := p.host.refresh(); err != nil {
@@ -179,7 +179,7 @@ func (p *plugs) dropLost(all []nic.Card, before map[string]bool) error {
 	}
 	plugged, here := map[string]bool{}, map[heddle.MAC]bool{}
 	for _, c := range all {
-		plugged[c.Token] = c.Plugged && c.To == "" && c.From == ""
+		plugged[c.Token] = c.Plugged && c.To == "" && c.From == "" && c.Asked.IsZero()
 	}
 	for _, l := range p.host.now().Links {
 		here[l.MAC] = true

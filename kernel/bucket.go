@@ -21,7 +21,7 @@ func (bucketKind) make(a *attempt, s *session, want *heddle.State) error {
 }
 
 // bucket makes a filter, or changes ours that is there, which keeps what waits in it. Somebody else's root qdisc is left alone: the
-// kernel refuses ours.
+// kernel refuses ours. But a noqueue, which does nothing, gives way: libvirtd puts one on a TAP device when it plugs that in (virNetDevSetRootQDisc).
 func (a *attempt) bucket(s *session, x heddle.Bucket) error {
 	return a.step("make", x.Key(), func() error {
 		index, err := s.ifindex(x.Link)
@@ -34,7 +34,11 @@ func (a *attempt) bucket(s *session, x heddle.Bucket) error {
 				return err
 			}
 		}
-		if err := s.rt.execute(bucketRequest(index, x)); err != nil {
+		err = s.rt.execute(bucketRequest(index, x))
+		if exists(err) && s.queuesNothing(index) {
+			err = s.rt.execute(replacing(bucketRequest(index, x)))
+		}
+		if err != nil {
 			return explainBucket(x, err)
 		}
 		if old == nil {
@@ -44,6 +48,26 @@ func (a *attempt) bucket(s *session, x heddle.Bucket) error {
 		}
 		return nil
 	})
+}
+
+// queuesNothing reports whether a link's root qdisc is a noqueue.
+func (s *session) queuesNothing(index int) bool {
+	all, err := list(s.rt, func() *nl.NetlinkRequest {
+		return request(unix.RTM_GETQDISC, 0, &nl.TcMsg{Family: unix.AF_UNSPEC})
+	}, func(b []byte) (int, bool) {
+		if len(b) < nl.SizeofTcMsg {
+			return 0, false
+		}
+		head := nl.DeserializeTcMsg(b)
+		return int(head.Ifindex), head.Parent == netlink.HANDLE_ROOT && text(after(nl.SizeofTcMsg, b).get(nl.TCA_KIND)) == "noqueue"
+	})
+	return err == nil && slices.Contains(all, index)
+}
+
+// replacing is a request that puts a qdisc in place of another one.
+func replacing(r *nl.NetlinkRequest) *nl.NetlinkRequest {
+	r.Flags |= unix.NLM_F_REPLACE
+	return r
 }
 
 func explainBucket(x heddle.Bucket, err error) error {

@@ -41,6 +41,13 @@ type Addresser interface {
 	Unassign(ctx context.Context, token string, a netip.Addr) error
 }
 
+// Limiter is an optional interface of providers that can limit what passes a NIC, where the machine does not reach.
+type Limiter interface {
+	// Limit has the NIC of that token receive and send no more than that, seen from who has it; without a rate, as much as the provider
+	// allows. The provider may allow less: Card.Limits says what holds. Called again it changes nothing, and after an error nothing is changed.
+	Limit(ctx context.Context, token string, asked heddle.RateLimits) (Card, error)
+}
+
 // Order asks for a NIC.
 type Order struct {
 	// Token is the caller's name for the NIC. The caller chooses it, and keeps it until the NIC is unplugged.
@@ -76,6 +83,9 @@ type Card struct {
 	Closed []netip.Prefix `json:"closed,omitempty"`
 	// MTU in bytes.
 	MTU int `json:"mtu"`
+	// Asked is what Limiter.Limit was asked for last, Limits what the NIC may receive and send.
+	Asked  heddle.RateLimits `json:"asked,omitzero"`
+	Limits heddle.RateLimits `json:"limits,omitzero"`
 	// Plugged says that the machine has the device. Without it there is a switch port only: Plug plugs it,
 	// and Unplug deletes it.
 	Plugged bool `json:"plugged"`

@@ -42,7 +42,8 @@ many bits a second; --rate-in and --rate-out limit one of both. In is what comes
 container, as in CNI's ingressRate, and out is what it sends. Counted are Ethernet frames,
 so of 100 Mbit/s TCP has 95 in packets of 1500 bytes. --burst is how many bytes may pass at
 once after a pause; by default it suits the rate. The limits are kept on the host, in modes
-bridge, routed and overlay, and 'heddle endpoint set' changes them while the container runs.
+bridge, routed and overlay, and those of a NIC that the hypervisor has plugged in at its
+switch, which may allow less. 'heddle endpoint set' changes them while the container runs.
 What is limited does not take the fast path.
 
 --from attaches many: each line of the file has the flags of an endpoint, without

@@ -24,6 +24,9 @@ type machineNIC struct {
 	MTU       int               `json:"mtu"`
 	Port      string            `json:"port"`
 	Endpoint  heddle.EndpointID `json:"endpoint"`
+	// Limits are what the NIC may receive and send, LimitsAsked what the machine asked for.
+	Limits      heddle.RateLimits `json:"limits,omitzero"`
+	LimitsAsked heddle.RateLimits `json:"limitsAsked,omitzero"`
 }
 
 func newNICList(s *session) *cobra.Command {
@@ -38,7 +41,7 @@ func newNICList(s *session) *cobra.Command {
 			}
 			all := []machineNIC{}
 			for _, p := range found {
-				all = append(all, machineNIC{p.Machine, p.MovesTo(time.Now()), p.Move.Taken, p.Card.Network, p.Card.MAC, slices.Concat(p.Card.Addrs, slices.Concat(p.Card.Further...)), p.Card.MTU, p.TAP, p.ID})
+				all = append(all, machineNIC{p.Machine, p.MovesTo(time.Now()), p.Move.Taken, p.Card.Network, p.Card.MAC, slices.Concat(p.Card.Addrs, slices.Concat(p.Card.Further...)), p.Card.MTU, p.TAP, p.ID, p.Card.Limits, p.Card.Asked})
 			}
 			return s.emit("MachineNICList", listOf(all), func(w io.Writer) error { return s.nicTable(w, all) })
 		},
@@ -50,13 +53,22 @@ func (s *session) nicTable(w io.Writer, all []machineNIC) error {
 		s.note("no machine has a NIC from here")
 		return nil
 	}
+	head := []string{"machine", "network", "mac", "addresses", "port", "endpoint"}
+	limited := slices.ContainsFunc(all, func(n machineNIC) bool { return !n.Limits.IsZero() })
+	if limited {
+		head = append(head, "limits")
+	}
 	var rows [][]string
 	for _, n := range all {
 		machine := s.brief(n.Machine)
 		if n.MovesTo != "" {
 			machine += " (to " + s.brief(n.MovesTo) + ")"
 		}
-		rows = append(rows, []string{machine, s.brief(n.Network), string(n.MAC), joinList(n.Addresses), n.Port, s.briefID(n.Endpoint)})
+		row := []string{machine, s.brief(n.Network), string(n.MAC), joinList(n.Addresses), n.Port, s.briefID(n.Endpoint)}
+		if limited {
+			row = append(row, n.Limits.String())
+		}
+		rows = append(rows, row)
 	}
-	return writeTable(w, s.width(), []string{"machine", "network", "mac", "addresses", "port", "endpoint"}, rows)
+	return writeTable(w, s.width(), head, rows)
 }

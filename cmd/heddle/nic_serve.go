@@ -43,6 +43,7 @@ FILE says where machines reach the service, and what each may have:
       nics: 8              # at most; 16
       addresses: 16        # further ones a NIC, for mode ipvlan; 0
       queues: 4            # pairs of queues of a NIC, at most; 1
+      rate: 1gbit          # of a NIC at most; rateIn, rateOut
     db:
       libvirt: db          # the domain's name in libvirt
       networks: [lan]
@@ -52,7 +53,8 @@ Machines ask over TLS, each with its grant ('heddle nic grant'). A NIC needs a f
 root port: start machines with as many as they shall have NICs. QEMU's option is
 -device pcie-root-port,id=slot1,chassis=1, and a domain's XML has
 <controller type='pci' model='pcie-root-port'/>. With queues, a NIC has as many pairs of
-queues as its machine has processors, and interrupts for. The service keeps no record of NICs; ended
+queues as its machine has processors, and interrupts for. Within the rate, a machine limits
+its own NICs ('heddle attach --rate' there). The service keeps no record of NICs; ended
 and started again, it goes on. It runs until it is interrupted, and libvirtd like the
 service in the agent's network namespace. A domain can have no NICs of VPCs.`,
 		Example: "  heddle nic serve nics.yaml",

@@ -2,6 +2,7 @@ package ports
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -19,6 +20,9 @@ const (
 	labelTaken   = "heddle.nic.taken"
 	labelLeft    = "heddle.nic.left"
 )
+
+// The labels of what the machine asked its NIC to be limited to, such as 10mbit, or 10mbit/64KiB with a burst.
+const labelIn, labelOut = "heddle.nic.in", "heddle.nic.out"
 
 // labelsOf is the change that records whose a port is.
 func labelsOf(p service.Port) heddle.LabelChange {
@@ -46,4 +50,35 @@ func moveOf(labels map[string]string) service.Move {
 		m.Until = time.Unix(seconds, 0)
 	}
 	return m
+}
+
+// askedLabels is the change that records what a NIC was asked to be limited to.
+func askedLabels(asked heddle.RateLimits) (c heddle.LabelChange) {
+	c.Set = map[string]string{}
+	for label, l := range map[string]heddle.RateLimit{labelIn: asked.In, labelOut: asked.Out} {
+		switch {
+		case l.Rate == 0:
+			c.Remove = append(c.Remove, label)
+		case l.Burst == 0:
+			c.Set[label] = l.Rate.String()
+		default:
+			c.Set[label] = l.Rate.String() + "/" + heddle.FormatSize(l.Burst)
+		}
+	}
+	return c
+}
+
+// askedOf reads labels. A limit that cannot be read was not asked for.
+func askedOf(labels map[string]string) (asked heddle.RateLimits) {
+	for label, l := range map[string]*heddle.RateLimit{labelIn: &asked.In, labelOut: &asked.Out} {
+		rate, burst, both := strings.Cut(labels[label], "/")
+		var err error
+		if l.Rate, err = heddle.ParseRate(rate); err == nil && both {
+			l.Burst, err = heddle.ParseSize(burst)
+		}
+		if err != nil {
+			*l = heddle.RateLimit{}
+		}
+	}
+	return asked
 }

@@ -139,6 +139,22 @@ func furtherOf(e heddle.Endpoint) (all [][]netip.Prefix) {
 	return all
 }
 
+// Limit is service.Ports.Limit for this agent. What was asked for is recorded first: killed in between, the service limits the port by it when
+// it starts again.
+func (p Ports) Limit(ctx context.Context, port service.Port, asked, limits heddle.RateLimits) error {
+	if _, err := p.agent.Label(ctx, port.ID, askedLabels(asked)); err != nil {
+		return forMachine(err)
+	}
+	_, _, err := p.agent.SetLimits(ctx, port.ID, heddle.RateLimitChange{In: &limits.In, Out: &limits.Out}, false)
+	if err == nil {
+		return nil
+	}
+	undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
+	defer cancel()
+	_, undone := p.agent.Label(undo, port.ID, askedLabels(port.Card.Asked))
+	return errors.Join(forMachine(err), undone)
+}
+
 // Remove is service.Ports.Remove for this agent.
 func (p Ports) Remove(ctx context.Context, port service.Port) error {
 	_, err := p.agent.Detach(ctx, port.ID)
@@ -173,5 +189,6 @@ func (p Ports) portOf(e heddle.Endpoint, n heddle.Network) service.Port {
 		gateways = n.Gateways
 	}
 	return service.Port{ID: e.ID, Machine: e.Labels[LabelMachine], TAP: e.Port, MultiQueue: e.MultiQueue, Move: moveOf(e.Labels), Card: nic.Card{Token: e.Labels[labelToken],
-		Network: heddle.InVPC(p.vpc, e.NetworkName), MAC: e.MAC, Addrs: e.Addrs, Further: furtherOf(e), Gateways: gateways, MTU: e.MTU}}
+		Network: heddle.InVPC(p.vpc, e.NetworkName), MAC: e.MAC, Addrs: e.Addrs, Further: furtherOf(e), Gateways: gateways, MTU: e.MTU,
+		Asked: askedOf(e.Labels), Limits: e.Limits}}
 }

@@ -76,6 +76,15 @@ func (all OfVPCs) Unassign(ctx context.Context, port service.Port, a netip.Addr)
 	return p.Unassign(ctx, port, a)
 }
 
+// Limit implements service.Ports.
+func (all OfVPCs) Limit(ctx context.Context, port service.Port, asked, limits heddle.RateLimits) error {
+	p, _, err := all.of(port.Card.Network)
+	if err != nil {
+		return err
+	}
+	return p.Limit(ctx, port, asked, limits)
+}
+
 // Remove implements service.Ports.
 func (all OfVPCs) Remove(ctx context.Context, port service.Port) error {
 	p, _, err := all.of(port.Card.Network)

@@ -21,6 +21,8 @@ const (
 	SubPermit, SubConfirm = "/permit", "/confirm"
 	// POST to SubAssign gives the NIC further addresses, POST to SubUnassign takes some from it.
 	SubAssign, SubUnassign = "/assign", "/unassign"
+	// POST to SubLimit limits what the NIC may receive and send.
+	SubLimit = "/limit"
 	// PathWatch is GET for a WatchAnswer, when the machine's NICs are not as at QuerySince any more, or some seconds are over.
 	PathWatch, QuerySince = "/v1/watch", "since"
 )
@@ -63,6 +65,7 @@ type Client struct {
 var (
 	_ nic.Provider  = (*Client)(nil)
 	_ nic.Addresser = (*Client)(nil)
+	_ nic.Limiter   = (*Client)(nil)
 )
 
 // Open returns the client of a grant's file. It does not connect yet. Its errors are of code heddle.OpenSecret,

@@ -262,3 +262,19 @@ func TestWatch(t *testing.T) {
 		}
 	}
 }
+
+// TestLimit: an answer about limits is taken if it is about what was asked for, and no more passes.
+func TestLimit(t *testing.T) {
+	asked := heddle.RateLimits{In: heddle.RateLimit{Rate: 1e6}}
+	about := func(text string) string { return strings.TrimSuffix(card, "}") + "," + text + "}" }
+	const fine = `"asked":{"in":{"rate":1000000,"burst":0}},"limits":{"in":{"rate":1000000,"burst":12144}}`
+	if c, err := against(t, 200, about(fine)).Limit(context.Background(), "x", asked); err != nil || c.Limits.In.Rate != 1e6 {
+		t.Error(c, err)
+	}
+	for _, text := range []string{strings.Replace(fine, "1000000", "2000000", 1), strings.Replace(fine, `"rate":1000000,"burst":12144`, `"rate":2000000,"burst":12144`, 1),
+		strings.Replace(fine, `"limits":{"in"`, `"limits":{"out"`, 1), `"mtu":0,` + fine} {
+		if _, err := against(t, 200, about(text)).Limit(context.Background(), "x", asked); !errors.Is(err, heddle.NICServiceDown.Sentinel()) {
+			t.Error(text, err)
+		}
+	}
+}

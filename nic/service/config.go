@@ -60,6 +60,11 @@ type Guest struct {
 	Addresses int `yaml:"addresses"`
 	// Pairs is how many pairs of queues each of its NICs has at most; nil is DefaultQueues. It has no more than the machine has processors.
 	Pairs *int `yaml:"queues"`
+	// Rate is what each of its NICs may receive, and send, at most, as heddle.ParseRate reads it; "" is no limit. RateIn and RateOut are for one
+	// direction, seen from the machine.
+	Rate    string `yaml:"rate"`
+	RateIn  string `yaml:"rateIn"`
+	RateOut string `yaml:"rateOut"`
 }
 
 // VPC is where a VPC of the configuration is found.
@@ -190,6 +195,9 @@ func (g Guest) check() (keys []string, why string) {
 		return []string{"addresses"}, fmt.Sprintf("%d is no number of further addresses; give 0 to %d", g.Addresses, heddle.MaxFurther)
 	case g.Queues() < 1 || g.Queues() > MaxQueues:
 		return []string{"queues"}, fmt.Sprintf("%d is no number of pairs of queues; give 1 to %d", g.Queues(), MaxQueues)
+	}
+	if key, why := g.checkRates(); why != "" {
+		return []string{key}, why
 	}
 	for i, n := range g.Networks {
 		at := []string{"networks", strconv.Itoa(i + 1)}

@@ -18,13 +18,17 @@ func plugged(p Port, machine string) nic.Card {
 	return card
 }
 
-// connect plugs the NIC of a port in. A port that was made for one pair of queues keeps that, wherever it goes. Of one for several, its machine's configuration says how many are used.
-func (s *Service) connect(ctx context.Context, g *guest, m Machine, port Port) error {
+// connect plugs the NIC of a port in, limited as is due for the machine, and returns the port. A port that was made for one pair of queues keeps that, wherever it goes. Of one for several, its machine's configuration says how many are used.
+func (s *Service) connect(ctx context.Context, g *guest, m Machine, port Port) (Port, error) {
+	port, err := s.limited(ctx, g, port)
+	if err != nil {
+		return port, err
+	}
 	queues := 1
 	if port.MultiQueue {
 		queues = g.Queues()
 	}
-	return m.Plug(ctx, port.TAP, port.Card.MAC, port.Card.MTU, queues, port.MultiQueue, func(n int) ([]*os.File, error) { return s.ports.Open(port, n) })
+	return port, m.Plug(ctx, port.TAP, port.Card.MAC, port.Card.MTU, queues, port.MultiQueue, func(n int) ([]*os.File, error) { return s.ports.Open(port, n) })
 }
 
 // undo takes back what a failed plug has made: the device, which may be there, and then its port, if it is new. It

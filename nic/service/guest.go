@@ -29,6 +29,8 @@ type guest struct {
 	changes *changes
 	// compareSoon asks to compare devices with ports at once; its capacity is one.
 	compareSoon chan struct{}
+	// compared says that the limits of all its ports were compared with the configuration once.
+	compared bool
 }
 
 func newGuest(name string, g Guest) *guest {

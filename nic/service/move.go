@@ -157,14 +157,14 @@ func (s *Service) carryOver(ctx context.Context, g *guest, m Machine, ids []stri
 		}
 	}
 	if err == nil {
-		err = s.connect(ctx, g, m, port)
+		port, err = s.connect(ctx, g, m, port)
 	}
 	if err != nil {
 		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
 		defer cancel()
 		return nic.Card{}, undone("taking over", port, s.giveBack(undo, m, port), err)
 	}
-	card.Dark = time.Since(start)
+	card.Limits, card.Dark = port.Card.Limits, time.Since(start)
 	return card, nil
 }
 

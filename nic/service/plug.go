@@ -80,7 +80,8 @@ func (s *Service) plugFound(ctx context.Context, g *guest, m Machine, ids []stri
 		}
 	}
 	if !slices.Contains(ids, port.TAP) {
-		if err := s.connect(ctx, g, m, port); err != nil {
+		var err error
+		if port, err = s.connect(ctx, g, m, port); err != nil {
 			return nic.Card{}, s.undo(ctx, m, port, false, err)
 		}
 	}
@@ -100,7 +101,7 @@ func (s *Service) plugNew(ctx context.Context, g *guest, m Machine, ids []string
 	}
 	err = s.unplugStale(ctx, g, m, ids, append(all, port)) // one with the same MAC address may be there, whose port was removed
 	if err == nil {
-		err = s.connect(ctx, g, m, port)
+		port, err = s.connect(ctx, g, m, port)
 	}
 	if err != nil {
 		return nic.Card{}, s.undo(ctx, m, port, true, err)

@@ -46,6 +46,14 @@ func (p Port) MovesTo(now time.Time) string {
 // takenBy reports whether the machine has taken the NIC over, and has not confirmed.
 func (p Port) takenBy(machine string) bool { return p.Move.Taken && p.Move.To == machine }
 
+// holder is the machine that has the NIC, or is about to.
+func (p Port) holder() string {
+	if p.Move.Taken {
+		return p.Move.To
+	}
+	return p.Machine
+}
+
 // concerns reports whether the NIC is a machine's: it has it, or it has taken it over, or it may still call it back.
 func (p Port) concerns(machine string) bool { return p.Machine == machine || p.takenBy(machine) }
 

@@ -26,6 +26,8 @@ type Ports interface {
 	// from it. Both return the port as it is then.
 	Assign(ctx context.Context, p Port, sets int) (Port, error)
 	Unassign(ctx context.Context, p Port, a netip.Addr) (Port, error)
+	// Limit has the port pass no more than these limits, seen from who has the NIC, and records what was asked for. All of it, or nothing.
+	Limit(ctx context.Context, p Port, asked, limits heddle.RateLimits) error
 	// Remove removes the port. One that is not there is no error.
 	Remove(ctx context.Context, p Port) error
 	// List returns the ports of all machines: all of those of a VPC, or why they cannot be known. It waits for these VPCs as long as ctx says, and

@@ -50,7 +50,7 @@ func (s *Service) keep(ctx context.Context, failed string, soon <-chan struct{},
 	}
 }
 
-// reconcile unplugs devices of ours that have no port: a service that was killed left them, or their ports were removed by hand. Ports
+// reconcile compares the limits of the machine's ports, and unplugs devices of ours that have no port: a service that was killed left them, or their ports were removed by hand. Ports
 // without a device stay: the machine plugs them again, or unplugs them. It may run beside requests.
 func (s *Service) reconcile(ctx context.Context, g *guest) error {
 	leave, err := g.enter(ctx, "")
@@ -58,11 +58,12 @@ func (s *Service) reconcile(ctx context.Context, g *guest) error {
 		return err
 	}
 	defer leave()
+	limits := s.compareLimits(ctx, g) // whether the machine runs or not
 	m, err := s.machines(g.name)
 	if err == nil {
 		err = s.tidy(ctx, g, m)
 	}
-	if err != nil {
+	if err = errors.Join(limits, err); err != nil {
 		return notPlugged("look at devices of", g.name, "", err)
 	}
 	return nil

@@ -93,6 +93,13 @@ func NewServer(service *Service, state *State, log *slog.Logger) *Server {
 		}
 		return struct{}{}, service.Unassign(ctx, machine, r.PathValue("token"), q.Address)
 	}))
+	mux.HandleFunc("POST "+remote.PathNICs+"/{token}"+remote.SubLimit, handle(func(ctx context.Context, machine string, r *http.Request) (any, error) {
+		var q heddle.RateLimits
+		if err := wire.Read(r, maxBody, &q); err != nil {
+			return nil, err
+		}
+		return service.Limit(ctx, machine, r.PathValue("token"), q)
+	}))
 	s.http = &http.Server{Handler: s.authenticate(wire.Route(mux, unknownCall)), ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, WriteTimeout: answerTime,
 		IdleTimeout: idleTime, MaxHeaderBytes: maxHeader, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 		ErrorLog:  slog.NewLogLogger(log.Handler(), slog.LevelDebug), // anybody can cause failed handshakes

@@ -183,6 +183,17 @@ func (w *world) Unassign(_ context.Context, p Port, a netip.Addr) (Port, error) 
 	return p, nil
 }
 
+func (w *world) Limit(_ context.Context, p Port, asked, limits heddle.RateLimits) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.do("limit %s to %s", name(p), limits); err != nil {
+		return err
+	}
+	p.Card.Asked, p.Card.Limits = asked, limits
+	w.ports[p.TAP] = p
+	return nil
+}
+
 func (w *world) Remove(_ context.Context, p Port) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

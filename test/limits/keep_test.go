@@ -31,6 +31,7 @@ func TestPutBack(t *testing.T) {
 		"tc qdisc del dev " + in + " root",
 		"tc qdisc del dev " + out + " root",
 		fmt.Sprintf("tc qdisc change dev %s root handle %x: tbf rate 1gbit burst 100k limit 100k", in, heddle.BucketHandle),
+		"tc qdisc replace dev " + in + " root noqueue", // as libvirtd does
 		"tc filter del dev " + in + " ingress",
 		"tc qdisc del dev " + in + " ingress",
 		"ip link del " + out,

@@ -4,7 +4,6 @@ package limits_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/netip"
 	"os"
@@ -59,17 +58,7 @@ func (c counts) all() uint64 { return c.Packets + c.Drops + c.Waiting }
 // bucket reads the bucket of a device; there is none if its kind is "".
 func bucket(t *testing.T, w *world.World, link string) counts {
 	t.Helper()
-	var all []counts
-	out := w.Host.Sh(t, "tc -s -j qdisc show dev %s 2>/dev/null || echo '[]'", link)
-	if err := json.Unmarshal([]byte(out), &all); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	for _, c := range all {
-		if c.Root && c.Kind == "tbf" {
-			return c
-		}
-	}
-	return counts{}
+	return bucketIn(t, w.Host, link)
 }
 
 // both are the devices that hold back what a container receives, and what it sends.

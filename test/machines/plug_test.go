@@ -36,7 +36,7 @@ type plugged struct {
 const nicConfig = `listen: 172.31.240.11:7950
 machines:
   vm1: {qmp: /run/qmp/vm1, networks: [lan, other], nics: 3, addresses: 2}
-  vm2: {qmp: /run/qmp/vm2, networks: [lan], nics: 3}
+  vm2: {qmp: /run/qmp/vm2, networks: [lan], nics: 3, rate: 1gbit}
 `
 
 // fewSlots is up to how many slots the first machine has an IOMMU: with many slots that was not tried.

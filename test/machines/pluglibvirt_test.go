@@ -1,6 +1,7 @@
 package machines_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +30,17 @@ func plugLibvirt(t *testing.T, p *plugged, _ int) {
 	}
 	if status := p.vm.Heddle(t, "status"); !strings.Contains(status, "machine vm2") {
 		t.Errorf("the status does not tell of the NICs:\n%s", status)
+	}
+	for _, dev := range []string{p.ports(t)[0].Port, p.ports(t)[0].Endpoint.ShaperName()} { // libvirtd has put noqueue on the first one
+		world.Soon(t, dev+" is limited as the file says", func() error {
+			if out := p.hv.Run(t, "tc", "qdisc", "show", "dev", dev, "root"); !strings.Contains(out, "tbf 6864: root refcnt 2 rate 1Gbit") {
+				return errors.New(out)
+			}
+			return nil
+		})
+	}
+	if e.Limits.In.Rate != 1e9 || e.Limits.Out.Rate != 1e9 {
+		t.Errorf("the endpoint's limits are %s", e.Limits)
 	}
 	p.hv.Heddle(t, "audit") // libvirtd has left the TAP as it was
 	p.vm.Heddle(t, "audit")
