@@ -125,8 +125,9 @@ func (r *room) printed() (all []string) {
 
 // The commands that a plan prints make what Apply makes, and the reverse.
 func TestCommandsEqualApply(t *testing.T) {
-	for _, s := range scenarios(t) {
+	for i, s := range scenarios(t) {
 		t.Run(s.name, func(t *testing.T) {
+			soak.Turn(t, i%soak.Turns)
 			typed, made := newRoom(t), newRoom(t)
 			plans := []heddle.Plan{s.netPlan, s.endpoint(0)}
 			for _, r := range []*room{typed, made} {
@@ -201,9 +202,10 @@ func (r *room) failAt(n int) (name *string) {
 
 // A failure at any step of Apply leaves things as they were (see soak.Next).
 func TestApplyAllOrNothing(t *testing.T) {
-	for _, s := range scenarios(t) {
+	for i, s := range scenarios(t) {
 		for part, plan := range map[string]heddle.Plan{"network": s.netPlan, "endpoint": s.endpoint(0)} {
 			t.Run(s.name+"/"+part, func(t *testing.T) {
+				soak.Turn(t, i%soak.Turns)
 				r, counting := newRoom(t), newRoom(t)
 				for _, r := range []*room{r, counting} {
 					r.sh(uplinkScript)

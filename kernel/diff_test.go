@@ -102,8 +102,9 @@ func (r *room) damageFirewall(x heddle.Firewall) (collateral bool) {
 
 // Every single object that somebody removes is reported, and Apply makes it again.
 func TestDiffFindsEachObject(t *testing.T) {
-	for _, s := range scenarios(t) {
+	for i, s := range scenarios(t) {
 		t.Run(s.name, func(t *testing.T) {
+			soak.Turn(t, i%soak.Turns)
 			r := newRoom(t)
 			r.sh(uplinkScript)
 			plan := s.endpoint(0)
@@ -221,11 +222,14 @@ func (s scenario) drifts() map[string]string {
 // Every change to our objects is reported and corrected. A failure at any step of the correction
 // restores the changed values.
 func TestDrift(t *testing.T) {
-	for _, s := range scenarios(t) {
+	for i, s := range scenarios(t) {
 		if s.name == "shard" || s.name == "private" || s.name == "direct" || s.name == "overlay" {
 			continue // made of the same objects as another, or tested in test/direct
 		}
-		t.Run(s.name, func(t *testing.T) { drifting(t, s) })
+		t.Run(s.name, func(t *testing.T) {
+			soak.Turn(t, i%soak.Turns)
+			drifting(t, s)
+		})
 	}
 }
 

@@ -16,8 +16,9 @@ import (
 // A failure at any step of Remove is repaired by calling it again. Then nothing is left, and shared
 // objects of the network are untouched.
 func TestRemoveAgain(t *testing.T) {
-	for _, s := range scenarios(t) {
+	for i, s := range scenarios(t) {
 		t.Run(s.name, func(t *testing.T) {
+			soak.Turn(t, i%soak.Turns)
 			r := newRoom(t)
 			r.sh(uplinkScript)
 			r.settled(s)

@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"regexp"
 	"testing"
+
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 // needPrograms skips where the tools of the named packages are not installed.
@@ -56,6 +58,7 @@ exit 0
 // TestDockerLayout: the layout is there while it is measured, is Docker's in what
 // matters, carries the packets, and is gone with the rig.
 func TestDockerLayout(t *testing.T) {
+	soak.Turn(t, 2)
 	needPrograms(t, "taskset", "ping", "bridge", "pgrep")
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -71,6 +74,7 @@ var guideBlock = regexp.MustCompile("(?s)```sh (\\S+)\n(.*?)```")
 // TestBenchGuide runs the guide's named blocks as they are printed, one after the
 // other in one folder; the others take minutes to hours.
 func TestBenchGuide(t *testing.T) {
+	soak.Turn(t, 0)
 	needPrograms(t, "taskset", "ping", "iperf3")
 	if testing.Short() {
 		t.Skip("takes half a minute")

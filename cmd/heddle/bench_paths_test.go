@@ -1,6 +1,10 @@
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/heddle-network/heddle/test/soak"
+)
 
 // pathsScript runs the rows of the preset paths that no other preset has. A cell that failed on a busy machine
 // is run again.
@@ -30,6 +34,7 @@ exit 0
 
 // TestBenchPaths: the preset that holds the fast path against its goals.
 func TestBenchPaths(t *testing.T) {
+	soak.Turn(t, 1)
 	needPrograms(t, "taskset", "iperf3")
 	if testing.Short() {
 		t.Skip("takes a minute")

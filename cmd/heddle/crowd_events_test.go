@@ -19,6 +19,7 @@ import (
 	"github.com/heddle-network/heddle/crowd/live"
 	"github.com/heddle-network/heddle/crowd/report"
 	"github.com/heddle-network/heddle/test/poll"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 // eventful are people to whom something happens. All read at the end, so that the round is not over before.
@@ -50,6 +51,7 @@ events:
 
 // TestCrowdEvents: what the scenario says happens, and what is told to the run while it plays; all of it is written down.
 func TestCrowdEvents(t *testing.T) {
+	soak.Turn(t, 2)
 	if !alone(t) {
 		return
 	}

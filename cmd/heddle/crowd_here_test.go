@@ -15,10 +15,12 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/crowd/label"
 	"github.com/heddle-network/heddle/crowd/report"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 // TestCrowdRunHere plays on a network of this host. Whoever is killed, the agent removes the crowd.
 func TestCrowdRunHere(t *testing.T) {
+	soak.Turn(t, 2)
 	if !alone(t) {
 		return
 	}

@@ -9,10 +9,12 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/crowd/diary"
 	"github.com/heddle-network/heddle/crowd/report"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 // TestCrowdHosts plays twice on an overlay network of three hosts, which have the users in turn.
 func TestCrowdHosts(t *testing.T) {
+	soak.Turn(t, 0)
 	if !alone(t) {
 		return
 	}

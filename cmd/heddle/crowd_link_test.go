@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle/crowd/report"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 // distant are people of whom some are far away, and some are near.
@@ -36,6 +37,7 @@ behaviours:
 
 // TestCrowdLinks: who has a link sees its delay and loss, in each mode, and nobody else does.
 func TestCrowdLinks(t *testing.T) {
+	soak.Turn(t, 1)
 	if !alone(t) {
 		return
 	}

@@ -8,11 +8,13 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 // TestCrowdProgram: a program that is not installed is said with its package, before anybody is attached; one that does not
 // start, with its own words.
 func TestCrowdProgram(t *testing.T) {
+	soak.Turn(t, 0)
 	if !alone(t) {
 		return
 	}

@@ -7,11 +7,13 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle/lab"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 // TestLabGuide types what docs/guides/lab.md says, from the first block to the
 // last.
 func TestLabGuide(t *testing.T) {
+	soak.Turn(t, 0)
 	script := "set -ex\n" + guideBlocks(t, "lab.md", 5)
 	if alone(t) {
 		shell(t, script+"test ! -e /run/heddle-lab\n")
@@ -20,6 +22,7 @@ func TestLabGuide(t *testing.T) {
 
 // TestMachineNICsGuide types what docs/guides/machine-nics.md says.
 func TestMachineNICsGuide(t *testing.T) {
+	soak.Turn(t, 1)
 	script := "set -ex\n" + guideBlocks(t, "machine-nics.md", 4)
 	if reason := lab.MissingForMachines("6.12"); reason != "" {
 		if os.Getenv("HEDDLE_REQUIRE_VM") == "1" {
@@ -42,6 +45,7 @@ func TestCommandsGuide(t *testing.T) {
 
 // TestPoliciesGuide types what docs/guides/policies.md says.
 func TestPoliciesGuide(t *testing.T) {
+	soak.Turn(t, 2)
 	script := withAgent + guideBlocks(t, "policies.md", 1)
 	if alone(t) {
 		shell(t, script+"heddle audit\ntest -z \"$(heddle network list -q)\"\n")
@@ -50,6 +54,7 @@ func TestPoliciesGuide(t *testing.T) {
 
 // TestLimitsGuide types what docs/guides/limits.md says.
 func TestLimitsGuide(t *testing.T) {
+	soak.Turn(t, 0)
 	script := withAgent + guideBlocks(t, "limits.md", 1)
 	if alone(t) {
 		shell(t, script+"heddle audit\ntest -z \"$(heddle network list -q)\"\n")
@@ -58,6 +63,7 @@ func TestLimitsGuide(t *testing.T) {
 
 // TestHAVIPGuide types what docs/guides/havip.md says.
 func TestHAVIPGuide(t *testing.T) {
+	soak.Turn(t, 1)
 	script := withAgent + guideBlocks(t, "havip.md", 1)
 	if alone(t) {
 		shell(t, script+"heddle audit\ntest -z \"$(heddle network list -q)\"\n")
@@ -67,6 +73,7 @@ func TestHAVIPGuide(t *testing.T) {
 // TestCrowdGuide types what docs/guides/crowd.md says. On a machine that is busy with other tests, a run may say that
 // it was late.
 func TestCrowdGuide(t *testing.T) {
+	soak.Turn(t, 0)
 	const late = " 2> said || { cat said >&2; grep HDL-9002 said; }\n"
 	typed, runs := guideBlocks(t, "crowd.md", 6), 0
 	script := "set -ex\n"

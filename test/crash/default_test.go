@@ -7,6 +7,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 // second is the container's second network, which takes the default route over.
@@ -19,6 +20,7 @@ func second(pod string) heddle.AttachRequest {
 // that takes the default route over, and of the detach that gives it back. The
 // container has one default route afterwards, where the record says.
 func TestKillWhileDefaultRouteMoves(t *testing.T) {
+	soak.Turn(t, 1)
 	cell.Need(t)
 	both := func(t *testing.T, a *cell.Agent, pod string) {
 		for name, subnet := range map[string]string{"net": "10.20.0.0/24", "more": "10.21.0.0/24"} {

@@ -15,6 +15,7 @@ import (
 // TestKillWithHAVIP kills the agent while an address that a member may hold comes, is given to it and goes, and while the member is attached and detached: the
 // address is there whole or not at all, and so is what the kernel has for it.
 func TestKillWithHAVIP(t *testing.T) {
+	soak.Turn(t, 1)
 	cell.Need(t)
 	four := havip.HAVIP{Name: "four", Network: "net", Address: netip.MustParseAddr("10.20.0.100"), Members: policy.Selector{Labels: map[string]string{"role": "lb"}},
 		Ports: []heddle.PortMapping{{HostPort: 8081, ContainerPort: 80, Protocol: "tcp"}}}

@@ -9,6 +9,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/poll"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -16,6 +17,7 @@ import (
 // attach, a detach, and the change to another address. Afterwards the container has the address of its
 // lease, and no other.
 func TestKillWithLease(t *testing.T) {
+	soak.Turn(t, 0)
 	cell.Need(t)
 	outside := world.NewNetns(t, "outside")
 	cell.Sh(t, `ip link add lan0 type veth peer name eth0 netns outside; ip link set lan0 up

@@ -11,12 +11,14 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/poll"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 // TestKillWithNIC kills the agent before every step of giving a container a NIC
 // and of taking it back, also when the container has died. The NIC is the same
 // afterwards, to the last route.
 func TestKillWithNIC(t *testing.T) {
+	soak.Turn(t, 2)
 	cell.Need(t)
 	cell.Sh(t, `sysctl -qw net/ipv6/conf/default/accept_dad=0
 		ip link add nic1 index 90 address 02:00:00:0c:01:01 type veth peer name far1; ip link set far1 up

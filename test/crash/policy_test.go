@@ -13,6 +13,7 @@ import (
 // TestKillWithPolicies kills the agent while policies come, change and go, with an endpoint that they select, and while such an endpoint is
 // attached and detached: a policy is there whole or not at all, and so is what the firewall has for it.
 func TestKillWithPolicies(t *testing.T) {
+	soak.Turn(t, 0)
 	cell.Need(t)
 	group := func(app string) policy.Peer {
 		return policy.Peer{Endpoints: &policy.Selector{Labels: map[string]string{"app": app}}}

@@ -7,11 +7,13 @@ import (
 
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/poll"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 // TestKillWhileCollecting kills the agent before every step of the removal of an endpoint whose
 // container has ended without a word. The agent that comes back finishes it.
 func TestKillWhileCollecting(t *testing.T) {
+	soak.Turn(t, 2)
 	cell.Need(t)
 	lan(t)
 	t.Setenv("HEDDLE_PATROL", "200ms")

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 // records are what dpkg, apt and passwd keep about any package that was there.
@@ -26,6 +28,7 @@ var records = regexp.MustCompile(`(^|/| )\./(` + strings.Join([]string{
 // more to do than processors), and purges: nothing is
 // left of files and kernel objects.
 func TestBareDebian(t *testing.T) {
+	soak.Turn(t, 1)
 	if testing.Short() {
 		t.Skip("installs packages")
 	}

@@ -6,11 +6,14 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 // TestDebReproducible: the same sources give the same bytes, and every file
 // belongs to root.
 func TestDebReproducible(t *testing.T) {
+	soak.Turn(t, 0)
 	first, err := os.ReadFile(deb(t, ""))
 	if err != nil {
 		t.Fatal(err)
@@ -44,6 +47,7 @@ func TestDebReproducible(t *testing.T) {
 
 // TestDebLintian lets Debian's checker read the package.
 func TestDebLintian(t *testing.T) {
+	soak.Turn(t, 1)
 	if _, err := exec.LookPath("lintian"); err != nil {
 		t.Skip("needs lintian")
 	}

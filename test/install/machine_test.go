@@ -57,6 +57,7 @@ func machine(t *testing.T, root string) string {
 // systemd, by the guide's commands, with containers attached: in a container of
 // this machine's kernel.
 func TestSystemd(t *testing.T) {
+	soak.Turn(t, 2)
 	if testing.Short() {
 		t.Skip("starts a whole Debian")
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 // The addresses of the walk's hosts (RFC 5737).
@@ -18,6 +20,7 @@ const (
 // paste of docs/guides/two-hosts.md, in less than five minutes; longer where others use the processors,
 // too. What is copied between the hosts is copied from outside.
 func TestWalk(t *testing.T) {
+	soak.Turn(t, 0)
 	if testing.Short() {
 		t.Skip("starts two Debians")
 	}

@@ -14,7 +14,7 @@ import (
 // TestConcurrent: many containers come and go at once on two networks; nothing
 // fails, nothing is left, and no address is given twice.
 func TestConcurrent(t *testing.T) {
-	each(t, func(t *testing.T, mode string) {
+	one(t, func(t *testing.T, mode string) {
 		const count = 100
 		w := world.New(t)
 		w.Network(t, "first", mode)

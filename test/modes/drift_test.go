@@ -19,7 +19,7 @@ import (
 // how soon: within a second where nothing else keeps the machine busy. Half of the
 // repairs are to take less than two seconds even where everything is tested at once.
 func TestDrift(t *testing.T) {
-	each(t, func(t *testing.T, mode string) {
+	one(t, func(t *testing.T, mode string) {
 		w := world.New(t, world.Watching)
 		n := w.Network(t, "net", mode, world.With("masquerade=true"))
 		a, b := w.Pod(t, "a", "net", world.Publish("8080:80/tcp")), w.Pod(t, "b", "net")

@@ -51,6 +51,13 @@ func each(t *testing.T, test func(t *testing.T, mode string)) {
 	}
 }
 
+// one is each; in make test, it runs the test in one of the modes.
+func one(t *testing.T, test func(t *testing.T, mode string)) {
+	for _, mode := range soak.OneOf(t, modes...) {
+		t.Run(mode, func(t *testing.T) { test(t, mode) })
+	}
+}
+
 // wantCode fails the test unless the error has the code.
 func wantCode(t *testing.T, err error, code heddle.Code) {
 	t.Helper()

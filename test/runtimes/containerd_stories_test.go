@@ -15,7 +15,7 @@ func TestContainerd(t *testing.T) {
 	if c.networkReady() {
 		t.Error("the network is ready without a configuration")
 	}
-	for _, w := range wirings {
+	for _, w := range told(t) {
 		c.sub(w.mode, func() {
 			c.network(w)
 			c.story("pods", c.tellPods)

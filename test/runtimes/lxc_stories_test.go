@@ -13,7 +13,7 @@ import (
 
 func TestLXC(t *testing.T) {
 	x := newLXC(t)
-	for _, w := range wirings {
+	for _, w := range told(t) {
 		x.sub(w.mode, func() {
 			x.networks(w)
 			x.story("run", x.tellRun)

@@ -32,6 +32,9 @@ var wirings = []wiring{
 	{mode: "direct", onLAN: true, nics: true},
 }
 
+// told are the first of them, and all others; in make test, one of the others.
+func told(t *testing.T) []wiring { return append(wirings[:1:1], soak.OneOf(t, wirings[1:]...)...) }
+
 // briefly says that a runtime's test tells in this mode only what containers do first. What is left
 // is between the runtime and the agent, and is told in the first mode; in all with make soak.
 func (w wiring) briefly() bool { return w.mode != wirings[0].mode && !soak.On() }

@@ -16,7 +16,7 @@ import (
 func TestPodman(t *testing.T) { newPodman(t).tell() }
 
 func (p podman) tell() {
-	for _, w := range wirings {
+	for _, w := range told(p.t) {
 		p.sub(w.mode, func() {
 			p.networks(w)
 			p.story("run", p.tellRun)
