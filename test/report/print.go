@@ -32,12 +32,7 @@ func (s *tally) print(out io.Writer, took time.Duration) {
 	}
 	s.printRepeats(out)
 	s.printSlowest(out)
-	if len(s.left) > 0 {
-		fmt.Fprintln(out, "\nLeft out on this machine:")
-		for _, key := range slices.Sorted(maps.Keys(s.left)) {
-			fmt.Fprintf(out, "  %s: %s\n", key, s.left[key])
-		}
-	}
+	s.printLeft(out)
 	fmt.Fprintf(out, "\n%.0f s\n%d passed, %d failed, %d skipped\n", took.Seconds(), s.passed, max(s.failed, len(s.broken)), s.skipped)
 }
 
