@@ -16,11 +16,13 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 // TestReplace has a keeper replaced by the host that the operator names, of two
 // that there are.
 func TestReplace(t *testing.T) {
+	soak.Turn(t, 0)
 	h := newHosts(t)
 	h.start(1, nil)
 	h.alive(1)

@@ -15,6 +15,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/cluster"
 	"github.com/heddle-network/heddle/store"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 // leave removes a host that does not return from the cluster, as cluster.RemoveHost does before
@@ -67,6 +68,7 @@ func (n *Node) left() (all []string) {
 // TestVoters has hosts join and named as keepers, one after the other, kills and
 // replaces voters, and has the rest come back in another order.
 func TestVoters(t *testing.T) {
+	soak.Turn(t, 1)
 	h := newHosts(t)
 	h.start(1, nil)
 	h.alive(1)

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 // custody tells what the keepers have: "host1=disk host2=lent host3=?".
@@ -36,6 +37,7 @@ func custody(a Authority) string {
 
 // TestWithdrawal takes the authority's key off the hosts, lends it, and returns it.
 func TestWithdrawal(t *testing.T) {
+	soak.Turn(t, 2)
 	h := newHosts(t)
 	h.start(1, nil)
 	h.alive(1)

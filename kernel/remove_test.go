@@ -103,8 +103,9 @@ func newRoomOn(r *room) *room {
 // The objects with our mark are listed with the keys that plans use. Prune removes those that
 // nobody wants, and nothing else.
 func TestOursAndPrune(t *testing.T) {
-	for _, s := range scenarios(t) {
+	for i, s := range scenarios(t) {
 		t.Run(s.name, func(t *testing.T) {
+			soak.Turn(t, i%soak.Turns)
 			r := newRoom(t)
 			r.sh(uplinkScript)
 			r.sh(strangers)
@@ -204,8 +205,9 @@ func TestStrangersInterfaces(t *testing.T) {
 
 // The commands by which a plan is said to go leave what Remove leaves.
 func TestCommandsEqualRemove(t *testing.T) {
-	for _, s := range scenarios(t) {
+	for i, s := range scenarios(t) {
 		t.Run(s.name, func(t *testing.T) {
+			soak.Turn(t, i%soak.Turns)
 			typed, made := newRoom(t), newRoom(t)
 			plans := []heddle.Plan{s.netPlan, s.endpoint(0)}
 			shared := func(key string) bool { return contains(s.netPlan, key) }

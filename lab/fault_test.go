@@ -12,6 +12,7 @@ import (
 
 	"github.com/heddle-network/heddle/impair"
 	"github.com/heddle-network/heddle/lab"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 // still makes a lab whose wires carry only what the test sends.
@@ -68,6 +69,7 @@ func setImpairment(t *testing.T, l *lab.Lab, wire string, d lab.Direction, i imp
 }
 
 func TestImpairments(t *testing.T) {
+	soak.Turn(t, 1)
 	l := still(t, 2)
 	const count = 100
 	t.Run("loss by seed", func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle/lab"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 // loopTurns is how often the loop of loopProgram is run; each turn is two instructions.
@@ -86,6 +87,7 @@ func took(t *testing.T, l *lab.Lab, program string) time.Duration {
 
 // TestICount counts the instructions of a program that has a known number of them.
 func TestICount(t *testing.T) {
+	soak.Turn(t, 2)
 	needMachines(t, "6.12")
 	before, dir := survey(t), t.TempDir()
 	top := lab.Topology{Name: "icount", Dir: dir, Machine: "6.12", Agent: lab.Agent{Off: true},

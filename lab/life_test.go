@@ -18,6 +18,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/lab"
 	"github.com/heddle-network/heddle/test/poll"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 func TestTwoLabs(t *testing.T) {
@@ -259,6 +260,7 @@ func TestBound(t *testing.T) {
 }
 
 func TestManyHosts(t *testing.T) {
+	soak.Turn(t, 2)
 	for _, n := range []int{2, 32} {
 		start := time.Now()
 		l := up(t, lab.Options{Name: "many", Hosts: n, AgentCommand: testAgent(t)})

@@ -20,6 +20,7 @@ import (
 	"github.com/heddle-network/heddle/lab"
 	"github.com/heddle-network/heddle/lab/boot"
 	"github.com/heddle-network/heddle/test/poll"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/vm"
 )
 
@@ -63,6 +64,7 @@ func machines(t *testing.T, kernel string) *lab.Lab {
 // TestMachines does to virtual machines what other tests do to namespaces: one lab
 // for all, since each boot costs seconds.
 func TestMachines(t *testing.T) {
+	soak.Turn(t, 0)
 	for _, kernel := range boot.Versions() {
 		t.Run("linux-"+kernel, func(t *testing.T) {
 			vm.SkipOther(t, kernel, "6.12")
@@ -311,6 +313,7 @@ func machineReset(t *testing.T, l *lab.Lab) {
 
 // If the maker is killed while its machines boot, none of them keeps running.
 func TestKilledMakerOfMachines(t *testing.T) {
+	soak.Turn(t, 1)
 	kernel := boot.Versions()[0]
 	needMachines(t, kernel)
 	before, dir := survey(t), t.TempDir()

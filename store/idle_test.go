@@ -12,7 +12,10 @@ import (
 	"github.com/heddle-network/heddle/test/soak"
 )
 
-func TestIdle(t *testing.T) { measureIdle(t, 20) }
+func TestIdle(t *testing.T) {
+	soak.Turn(t, 0)
+	measureIdle(t, 20)
+}
 
 func TestSoakIdle(t *testing.T) {
 	soak.Need(t, "two hundred hosts that do nothing take minutes of a processor with the race detector")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/store"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 func addrPort(a net.Addr) netip.AddrPort { return a.(*net.TCPAddr).AddrPort() }
@@ -30,6 +31,7 @@ func three(t *testing.T, a *authority) []*embedded {
 
 // TestQuorum takes one member away, then two, and brings them back.
 func TestQuorum(t *testing.T) {
+	soak.Turn(t, 1)
 	t.Parallel()
 	a := newAuthority(t)
 	members := three(t, a)

@@ -13,11 +13,13 @@ import (
 	"github.com/heddle-network/heddle/store"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/poll"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 // TestBrokenAgents runs agents that each lack one rule. If the checker accepts
 // what they do, it proves nothing about those that keep all rules.
 func TestBrokenAgents(t *testing.T) {
+	soak.Turn(t, 1)
 	for name, f := range map[string]flaws{
 		"answers a want without setting the address aside": {noReserve: true},
 		"uses a block before the claim is known":           {early: true},

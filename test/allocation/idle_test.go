@@ -15,7 +15,10 @@ import (
 	"github.com/heddle-network/heddle/test/soak"
 )
 
-func TestIdleAgents(t *testing.T) { measureIdle(t, 20) }
+func TestIdleAgents(t *testing.T) {
+	soak.Turn(t, 0)
+	measureIdle(t, 20)
+}
 
 func TestSoakIdleAgents(t *testing.T) {
 	soak.Need(t, "two hundred agents that begin at once keep a busy machine's store from answering in time")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -207,7 +208,7 @@ func TestWayToUsers(t *testing.T) {
 // TestQuarantine: what a container may still have is given to nobody, detach, status,
 // audit and attach say so, also after a crash; and it ends when the container has ended.
 func TestQuarantine(t *testing.T) {
-	for _, mode := range []string{isMacvlan, isDirect} {
+	for _, mode := range soak.OneOf(t, isMacvlan, isDirect) {
 		t.Run(mode, func(t *testing.T) {
 			c := newCaptive(t, mode)
 			id, ctx := c.Endpoint.ID, t.Context()

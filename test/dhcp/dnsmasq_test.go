@@ -12,6 +12,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -150,6 +151,7 @@ func TestLeased(t *testing.T) {
 
 // TestKilled: an agent that is killed takes nothing along, and the next one renews the lease.
 func TestKilled(t *testing.T) {
+	soak.Turn(t, 2)
 	w := world.New(t) // for its LAN
 	server := startDnsmasq(t, w.Outside, "--dhcp-option=option:T1,2", "--dhcp-option=option:T2,60")
 	dir, pod := t.TempDir(), world.NewNetns(t, "killed")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -235,6 +236,7 @@ func TestIPv6Refused(t *testing.T) {
 
 // TestKilledIPv6: an agent that is killed takes no IPv6 address along. The next one keeps them, and follows a router that has come meanwhile.
 func TestKilledIPv6(t *testing.T) {
+	soak.Turn(t, 0)
 	w := world.New(t) // for its LAN
 	advertise(t, w, "--dhcp-range=2001:db8::50,2001:db8::59,slaac,64,2m")
 	dir, pod := t.TempDir(), world.NewNetns(t, "killed")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -131,6 +132,7 @@ func TestNICWithoutServer(t *testing.T) {
 // TestNICKilled: an agent that is killed when the container has its address, and the attach is not done, leaves no lease: the next one gives it
 // back on the NIC, before that goes back.
 func TestNICKilled(t *testing.T) {
+	soak.Turn(t, 1)
 	world.New(t)
 	server := startDnsmasq(t, newNIC(t))
 	pod, dir := world.NewNetns(t, "killed"), t.TempDir()

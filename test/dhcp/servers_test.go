@@ -13,6 +13,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/vm"
 	"github.com/heddle-network/heddle/test/world"
 )
@@ -63,6 +64,7 @@ func (s server) start(t *testing.T, w *world.World, flags ...string) *program {
 
 // TestServers: other real servers lease, renew, confirm after a restart and take back, too.
 func TestServers(t *testing.T) {
+	soak.Turn(t, 0)
 	for _, s := range []server{
 		{"dhcpd", dhcpdConfig, "Server starting service"},
 		{"kea-dhcp4", keaConfig, "DHCP4_STARTED"},
@@ -99,6 +101,7 @@ func TestServers(t *testing.T) {
 
 // TestServers6: of IPv6, too, where a router says that addresses come from a server.
 func TestServers6(t *testing.T) {
+	soak.Turn(t, 1)
 	for _, s := range []server{
 		{"dhcpd", dhcpd6Config, "Server starting service"},
 		{"kea-dhcp6", kea6Config, "DHCP6_STARTED"},

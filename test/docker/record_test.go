@@ -18,6 +18,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/docker"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 var record = flag.String("record", "", "write down what dockerd asks the plugin, for package test/replay")
@@ -32,6 +33,7 @@ var record = flag.String("record", "", "write down what dockerd asks the plugin,
 //
 // Without HEDDLE_DOCKER it is Debian's engine.
 func TestRecord(t *testing.T) {
+	soak.Turn(t, 2)
 	if *record == "" {
 		t.Skip("makes a recording: -record FILE")
 	}

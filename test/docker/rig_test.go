@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle/test/docker"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 func TestMain(m *testing.M) { os.Exit(docker.Main(m)) }
@@ -13,6 +14,7 @@ func TestMain(m *testing.M) { os.Exit(docker.Main(m)) }
 // TestRig has two dockerds that know nothing of each other, killed and started
 // anew.
 func TestRig(t *testing.T) {
+	soak.Turn(t, 1)
 	l := docker.New(t, 2)
 	for _, h := range l.Hosts {
 		h.Docker(t, "run", "--rm", "--network", "none", "box", "ip", "link", "show", "lo")

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 // fault is one thing wrong with the host.
@@ -166,10 +167,12 @@ func TestFaults(t *testing.T) {
 	s.quiet(t)
 	kinds := map[string]bool{}
 	tried := tries{}
-	for _, f := range faults {
+	for i, f := range faults {
 		kinds[f.id] = true
-		checks := tried.among(t, f)
-		t.Run(f.id, func(t *testing.T) { f.play(t, s, checks...) })
+		t.Run(f.id, func(t *testing.T) {
+			soak.Turn(t, i%soak.Turns)
+			f.play(t, s, tried.among(t, f)...)
+		})
 	}
 	if len(kinds) < 25 {
 		t.Errorf("%d kinds of faults only", len(kinds))

@@ -20,16 +20,17 @@ func TestContainerd(t *testing.T) {
 			c.network(w)
 			c.story("pods", c.tellPods)
 			if !w.briefly() {
-				c.story("crash", c.tellCrash)
-				c.story("restart", c.tellRestart)
+				c.story("crash", c.tellCrash, 0)
+				c.story("restart", c.tellRestart, 2)
 			}
 			c.forget()
 		})
 	}
 }
 
-func (c *containerd) story(name string, tell func()) {
+func (c *containerd) story(name string, tell func(), turn ...int) {
 	c.sub(name, func() {
+		takeTurn(c.t, turn)
 		defer func() {
 			c.clear()
 			c.empty()

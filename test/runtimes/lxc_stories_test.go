@@ -18,19 +18,20 @@ func TestLXC(t *testing.T) {
 			x.networks(w)
 			x.story("run", x.tellRun)
 			if !w.briefly() {
-				x.story("refused", x.tellRefused)
-				x.story("crash", x.tellCrash)
+				x.story("refused", x.tellRefused, 0)
+				x.story("crash", x.tellCrash, 1)
 			}
 			if w.mode == "bridge" || w.mode == "macvlan" {
-				x.story("crowd", x.tellCrowd)
+				x.story("crowd", x.tellCrowd, 2)
 			}
 			x.forget()
 		})
 	}
 }
 
-func (x lxc) story(name string, tell func()) {
+func (x lxc) story(name string, tell func(), turn ...int) {
 	x.sub(name, func() {
+		takeTurn(x.t, turn)
 		defer func() {
 			x.clear()
 			x.empty()

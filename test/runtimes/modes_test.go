@@ -35,6 +35,14 @@ var wirings = []wiring{
 // told are the first of them, and all others; in make test, one of the others.
 func told(t *testing.T) []wiring { return append(wirings[:1:1], soak.OneOf(t, wirings[1:]...)...) }
 
+// takeTurn skips a story whose turn has not come. One without a turn is told each time.
+func takeTurn(t *testing.T, turn []int) {
+	t.Helper()
+	for _, n := range turn {
+		soak.Turn(t, n)
+	}
+}
+
 // briefly says that a runtime's test tells in this mode only what containers do first. What is left
 // is between the runtime and the agent, and is told in the first mode; in all with make soak.
 func (w wiring) briefly() bool { return w.mode != wirings[0].mode && !soak.On() }

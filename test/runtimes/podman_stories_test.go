@@ -21,13 +21,13 @@ func (p podman) tell() {
 			p.networks(w)
 			p.story("run", p.tellRun)
 			if !w.briefly() {
-				p.story("pod", p.tellPod)
-				p.story("networks", p.tellNetworks)
-				p.story("restart", p.tellRestart)
-				p.story("crash", p.tellCrash)
+				p.story("pod", p.tellPod, 0)
+				p.story("networks", p.tellNetworks, 1)
+				p.story("restart", p.tellRestart, 2)
+				p.story("crash", p.tellCrash, 0)
 			}
 			if w.mode == "bridge" {
-				p.story("crowd", p.tellCrowd)
+				p.story("crowd", p.tellCrowd, 1)
 			}
 			p.forget()
 		})
@@ -35,8 +35,9 @@ func (p podman) tell() {
 }
 
 // story is a subtest after which no container is left, and nothing of one.
-func (p podman) story(name string, tell func()) {
+func (p podman) story(name string, tell func(), turn ...int) {
 	p.sub(name, func() {
+		takeTurn(p.t, turn)
 		defer func() {
 			p.clear()
 			p.empty()

@@ -12,6 +12,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/door/client"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/world"
 	"github.com/heddle-network/heddle/vpc"
 )
@@ -19,6 +20,7 @@ import (
 // TestBoot: after a boot there are state folders alone. The first agent of a peering starts though its peer has no namespace, and the
 // peering is whole when both are there. A VPC whose peer does not come again ends its half, and the peer then has one of its own.
 func TestBoot(t *testing.T) {
+	soak.Turn(t, 2)
 	c := newCloud(t, []string{"red", "blue"}, map[string][]string{"r1": {"red/lan"}, "b1": {"blue/lan"}})
 	defer c.end()
 	c.network("red", "lan", "10.1.0.0/24", "fd01::/64")

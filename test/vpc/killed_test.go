@@ -17,6 +17,7 @@ import (
 // TestPeeringKilled kills the agent of a VPC before a step of a peering, and then its other steps: each time the VPC has its half as a
 // whole afterwards, or not at all, and peering again does the rest.
 func TestPeeringKilled(t *testing.T) {
+	soak.Turn(t, 2)
 	c := newCloud(t, []string{"red", "blue"}, map[string][]string{"r1": {"red/lan"}, "b1": {"blue/lan"}})
 	defer c.end()
 	c.network("red", "lan", "10.1.0.0/24", "fd01::/64")

@@ -20,6 +20,7 @@ import (
 // TestOutKilled kills the host's agent, or the VPC's, before a step of leading a VPC out, and then of ending that. Afterwards each agent has its half as a whole or not at
 // all, and the command, repeated, does the rest.
 func TestOutKilled(t *testing.T) {
+	soak.Turn(t, 0)
 	c := newCloud(t, []string{"red"}, map[string][]string{"r1": {"red/lan"}})
 	defer c.end()
 	internet(t)
@@ -89,6 +90,7 @@ func auditEmpty(a *client.Client) error {
 // TestOutBoot: after a boot the way out is whole when both agents have come, in whichever order. Of a VPC that is deleted without its agent having run again,
 // nothing is left on the host.
 func TestOutBoot(t *testing.T) {
+	soak.Turn(t, 1)
 	c := newCloud(t, []string{"red"}, nil)
 	defer c.end()
 	internet(t)

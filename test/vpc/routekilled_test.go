@@ -17,6 +17,7 @@ import (
 // TestRoutesKilled kills the agent of a VPC before a step of adding a route, and then of deleting it: the route is there as a whole afterwards,
 // or not at all, and calling again does the rest.
 func TestRoutesKilled(t *testing.T) {
+	soak.Turn(t, 1)
 	c := newRed(t)
 	defer c.end()
 	ctx, r1 := context.Background(), c.machines["r1"]
