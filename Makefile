@@ -18,7 +18,7 @@ PACKAGES := nftables iptables iproute2 iputils-ping procps kmod sockperf iperf3 
 # processor busier, and each other waiting, until something takes longer than a test allows.
 AT_ONCE  ?= $(shell expr 1 + $$(nproc))
 GUESTS_AT_ONCE ?= $(shell nproc)
-LONGEST  := ./test/attack ./test/fleet ./test/hardship ./test/crash ./test/runtimes ./kernel ./test/modes ./test/dhcp ./test/vpc
+LONGEST  := ./test/attack ./test/fleet ./test/hardship ./test/runtimes ./test/dhcp ./test/vpc ./kernel ./test/modes ./test/crash
 # These come after the guests, which are through before the longest ones are.
 LATER    := ./cmd/heddle ./test/doctor ./test/fast ./test/handover ./lab ./test/join ./test/allocation ./test/install ./peer \
             ./test/coexist ./test/overlay
@@ -31,7 +31,8 @@ GUESTS   := ./test/attack ./test/modes ./kernel ./test/ipvlan ./test/fast ./test
 FIRST    := ./test/docker
 # A suite that mostly waits, and takes as long as all others, runs beside the rest of its package.
 OWN      := ^TestOwnAttacks$$
-# Its machines do one thing after the other, which takes as long as several packages: beside all others, from the beginning.
+# Its machines do one thing after the other, which takes as long as several packages: beside all others, from the beginning. All
+# packages that are named nowhere here come after it.
 MACHINES := ./test/machines
 # Those that many goroutines share are tested with the race detector, which needs gcc, and with
 # locks that check their order.
@@ -51,7 +52,7 @@ export HEDDLE_TEST_PROGRAMS ?= $(CURDIR)/bin/test
 # Caches lie outside the repository.
 export HEDDLE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/heddle
 
-.PHONY: flaky bench-paths bench-docker bench-resolver docker-plugin docker-engine help build generate deps vm-kernels cni-plugins packages cri-modules test test-pure test-most test-guests test-later test-own test-machines test-first test-raced race lock-order lint demo bench-attach bench-many soak man install uninstall deb vm-systemd vm-managers clean
+.PHONY: flaky bench-paths bench-docker bench-resolver docker-plugin docker-engine help build generate deps vm-kernels cni-plugins packages cri-modules test test-pure test-most test-guests test-later test-own test-machines test-others test-first test-raced race lock-order lint demo bench-attach bench-many soak man install uninstall deb vm-systemd vm-managers clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -102,15 +103,17 @@ test: export HEDDLE_TURN := $(or $(HEDDLE_TURN),$(shell echo $$((0x$$(git rev-pa
 test: deps build vm-kernels cni-plugins packages cri-modules lint ## what this machine can run; HEDDLE_TURN=all: also what has its turn with another commit
 	@echo "running the tests of turn $(HEDDLE_TURN) (0, 1, 2 or all: HEDDLE_TURN); what is left out is listed at the end"
 	@$(GO) build -o bin/test/report ./test/report
-	@bin/test/report <(make -s test-guests; make -s test-later) <(make -s test-most) <(make -s test-own) <(make -s test-machines) <(make -s test-first; make -s test-raced)
+	@bin/test/report <(make -s test-guests; make -s test-later) <(make -s test-most) <(make -s test-own) <(make -s test-machines; make -s test-others) <(make -s test-first; make -s test-raced)
 
 # The parts of the tests, which run at once. They are not said as $$(MAKE) above: make -n would run
 # them.
 test-first:
 	@$(GO) test $(EACH) $(LINKED) $(FIRST)
 test-most:
-	@$(GO) test $(EACH) $(LINKED) -skip 'InGuests|$(OWN)' -p $(AT_ONCE) $(LONGEST) \
-	     $$($(GO) list ./... | grep -vxF $(patsubst .%,-e $(OURS)%,$(RACED) $(FIRST) $(LATER) $(MACHINES)))
+	@$(GO) test $(EACH) $(LINKED) -skip 'InGuests|$(OWN)' -p $(AT_ONCE) $(LONGEST)
+test-others:
+	@$(GO) test $(EACH) $(LINKED) -skip InGuests -p 2 \
+	     $$($(GO) list ./... | grep -vxF $(patsubst .%,-e $(OURS)%,$(RACED) $(FIRST) $(LATER) $(MACHINES) $(LONGEST)))
 test-own:
 	@$(GO) test $(EACH) $(LINKED) -run '$(OWN)' ./test/attack
 test-machines:

@@ -11,11 +11,13 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle/test/poll"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 // TestDocker meets a real dockerd, on either back end of iptables: it sets
 // FORWARD DROP when it is the one that turns forwarding on.
 func TestDocker(t *testing.T) {
+	soak.Turn(t, 0)
 	for _, backend := range []string{"nft", "legacy"} {
 		t.Run(backend, func(t *testing.T) { dockerStory(t, backend) })
 	}

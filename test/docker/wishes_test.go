@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle/test/docker"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/world"
 )
 
 // TestWishes has a real dockerd ask for what only some modes have: addresses of both
 // families by name, ports where containers have their own, the MAC address of a NIC.
 func TestWishes(t *testing.T) {
+	soak.Turn(t, 1)
 	l := docker.New(t, 1, withResolver)
 	h := l.Hosts[0]
 	create := func(name string, options ...string) {

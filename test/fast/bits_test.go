@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/span"
 	"github.com/heddle-network/heddle/test/world"
 )
@@ -14,6 +15,7 @@ import (
 // bit what the kernel's VXLAN device and its forwarding make of the same packet, but
 // for the id and the source port of the outer header; with all pairs of ECN marks.
 func TestSameBits(t *testing.T) {
+	soak.Turn(t, 0)
 	for _, f := range heddle.Families() {
 		t.Run("over "+f.String(), func(t *testing.T) { sameBits(t, newSceneOver(t, f)) })
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -16,6 +17,7 @@ import (
 // its new address (as after a failover), and if it does not, by having the kernel look
 // after the neighbour.
 func TestMoved(t *testing.T) {
+	soak.Turn(t, 2)
 	for _, f := range heddle.Families() {
 		t.Run("over "+f.String(), func(t *testing.T) {
 			s := newSceneOver(t, f)

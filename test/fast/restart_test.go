@@ -140,6 +140,7 @@ func (p *pair) end(t *testing.T) {
 // TestRemovedByHand: whoever takes a program away slows packets down; the streams go
 // on, and the agent puts it back.
 func TestRemovedByHand(t *testing.T) {
+	soak.Turn(t, 1)
 	cell.Need(t)
 	for mode, remove := range map[string]string{"routed": "tc qdisc del dev %s ingress", "bridge": "tc filter del dev %s ingress"} {
 		t.Run(mode, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -14,6 +15,7 @@ import (
 // has them (since Linux 6.3); to a container that was set to less, and onto the wire,
 // go none.
 func TestBigSegments(t *testing.T) {
+	soak.Turn(t, 0)
 	for _, mode := range []string{"routed", "bridge"} {
 		for _, fast := range []string{"fast-path=true", "fast-path=false"} {
 			t.Run(mode+" "+fast, func(t *testing.T) { bigSegments(t, mode, fast) })

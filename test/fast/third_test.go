@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/span"
 )
 
@@ -12,6 +13,7 @@ import (
 // comes to a container, by the fast path or by the stack; what it sends from its own
 // block does.
 func TestThirdHost(t *testing.T) {
+	soak.Turn(t, 2)
 	for _, f := range heddle.Families() {
 		t.Run("over "+f.String(), func(t *testing.T) {
 			s := newSceneOver(t, f)

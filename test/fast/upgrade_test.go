@@ -8,12 +8,15 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/btf"
+
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 // TestUpgraded: streams go on while both hosts' agents are followed by others, twenty
 // times, whose programs are others; every fifth version has its maps laid out in
 // another way, too.
 func TestUpgraded(t *testing.T) {
+	soak.Turn(t, 1)
 	s := newScene(t)
 	var streams []*stream
 	for _, to := range append(s.b.Addrs(), s.far.Addrs()...) {

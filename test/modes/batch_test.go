@@ -24,7 +24,7 @@ func batchOf(t *testing.T, w *world.World, network string, count int) (batch []h
 // TestBatch: of a batch, each endpoint is attached or refused by itself. Those of one container are attached in
 // their order. Called again, it leaves what is there.
 func TestBatch(t *testing.T) {
-	each(t, func(t *testing.T, mode string) {
+	one(t, func(t *testing.T, mode string) {
 		w := world.New(t)
 		gateway := w.Network(t, "net", mode).Gateways[0]
 		w.Network(t, "other", "bridge")

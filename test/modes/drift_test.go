@@ -53,7 +53,7 @@ func TestDrift(t *testing.T) {
 // TestDriftInside: what is removed inside a container, where the agent does not
 // look by itself, is named by a check and back after the next attach.
 func TestDriftInside(t *testing.T) {
-	each(t, func(t *testing.T, mode string) {
+	one(t, func(t *testing.T, mode string) {
 		w := world.New(t)
 		n := w.Network(t, "net", mode, world.With("masquerade=true"))
 		a := w.Pod(t, "a", "net")
@@ -126,7 +126,7 @@ func sameLines(before, after string) error {
 // TestFlush: "nft flush ruleset" is noticed and answered, and isolation is back
 // with it; traffic that may pass never stops.
 func TestFlush(t *testing.T) {
-	each(t, func(t *testing.T, mode string) {
+	one(t, func(t *testing.T, mode string) {
 		w := world.New(t, world.Watching)
 		w.Network(t, "first", mode)
 		w.Network(t, "second", mode)

@@ -85,7 +85,7 @@ func faults() []fault {
 // TestFaultAtEveryStep: an operation that fails at a step leaves everything as
 // it was, or can be called again; no address is lost.
 func TestFaultAtEveryStep(t *testing.T) {
-	each(t, func(t *testing.T, mode string) {
+	one(t, func(t *testing.T, mode string) {
 		for _, f := range faults() {
 			t.Run(f.name, func(t *testing.T) {
 				faultAtEveryStep(t, mode, f, world.Publish("8080:80/tcp"), world.Publish("127.0.0.1@5353:53/udp"))

@@ -13,7 +13,7 @@ import (
 // TestLoopbackWay: 127.0.0.0/8 is routed to containers while a port is published
 // there, and no longer, also if the agent was killed meanwhile.
 func TestLoopbackWay(t *testing.T) {
-	each(t, func(t *testing.T, mode string) {
+	one(t, func(t *testing.T, mode string) {
 		w := world.New(t)
 		n := w.Network(t, "net", mode)
 		a := w.Pod(t, "a", "net")
@@ -70,7 +70,7 @@ func TestLoopbackWay(t *testing.T) {
 
 // TestNoSuchHostAddress: a port is published on addresses that are one host's.
 func TestNoSuchHostAddress(t *testing.T) {
-	each(t, func(t *testing.T, mode string) {
+	one(t, func(t *testing.T, mode string) {
 		w := world.New(t)
 		w.Network(t, "net", mode)
 		in := world.NewNetns(t, "a")

@@ -14,7 +14,7 @@ import (
 // TestPortElsewhereOpen: connections that are open to the same port of another machine go on when
 // the port is published, also those that are masqueraded. A flow to the port of the host does not.
 func TestPortElsewhereOpen(t *testing.T) {
-	each(t, func(t *testing.T, mode string) {
+	one(t, func(t *testing.T, mode string) {
 		w := world.New(t)
 		w.Network(t, "net", mode, world.With("masquerade=true"))
 		b := w.Pod(t, "b", "net")
@@ -85,7 +85,7 @@ func answers(t *testing.T, server, what string, ask func() (world.Answer, error)
 // TestUDPAfterReattach: a client that goes on sending from the same port
 // reaches the container that publishes the port now, with its new address.
 func TestUDPAfterReattach(t *testing.T) {
-	each(t, func(t *testing.T, mode string) {
+	one(t, func(t *testing.T, mode string) {
 		w := world.New(t)
 		w.Network(t, "net", mode)
 		publish := world.Publish("5353:53/udp")
@@ -114,7 +114,7 @@ func TestUDPAfterReattach(t *testing.T) {
 // TestUDPBeforeAttach: a client that was already sending to the port before it
 // was published reaches the container from then on.
 func TestUDPBeforeAttach(t *testing.T) {
-	each(t, func(t *testing.T, mode string) {
+	one(t, func(t *testing.T, mode string) {
 		w := world.New(t)
 		w.Network(t, "net", mode)
 		for _, to := range hostAddrs {

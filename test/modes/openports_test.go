@@ -12,7 +12,7 @@ import (
 // TestOpenPorts: where the host's port is left open, the endpoint gets the first free one of the
 // range, or any; the answer says which, and it stays while the endpoint or its name does.
 func TestOpenPorts(t *testing.T) {
-	each(t, func(t *testing.T, mode string) {
+	one(t, func(t *testing.T, mode string) {
 		w := world.New(t)
 		w.Network(t, "net", mode)
 		w.Host.Serve(t, 8000, world.Host4)

@@ -21,7 +21,7 @@ import (
 // TestRestart: an agent that ends and starts anew loses no packet, breaks no
 // connection, and knows its endpoints.
 func TestRestart(t *testing.T) {
-	each(t, func(t *testing.T, mode string) {
+	one(t, func(t *testing.T, mode string) {
 		w := world.New(t)
 		w.Network(t, "net", mode, world.With("masquerade=true"))
 		a, b := w.Pod(t, "a", "net", world.Publish("8080:80/tcp")), w.Pod(t, "b", "net")
@@ -125,7 +125,7 @@ func reboot(t *testing.T) {
 // TestReboot: after a reboot networks are back, endpoints are forgotten, and
 // addresses go on where they were.
 func TestReboot(t *testing.T) {
-	each(t, func(t *testing.T, mode string) {
+	one(t, func(t *testing.T, mode string) {
 		w := world.New(t)
 		n := w.Network(t, "net", mode)
 		a := w.Pod(t, "a", "net", world.Publish("8080:80/tcp"))
