@@ -14,12 +14,14 @@ import (
 	"github.com/heddle-network/heddle/store"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/poll"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 // TestFullStore has one host fill the store: below its own name; among the blocks, with records
 // that are no blocks, or padded blocks, its own or another host's; and with records that are no
 // networks. It can be removed nevertheless. The other hosts keep their blocks and continue.
 func TestFullStore(t *testing.T) {
+	soak.Turn(t, 1)
 	at, _ := server(t, 16<<20)
 	s := dial(t, at)
 	a, b := open(t, dial(t, at), "a", t.TempDir()), open(t, dial(t, at), "b", t.TempDir())

@@ -36,6 +36,7 @@ func seed(t *testing.T) uint64 {
 
 // TestAllocation runs for HEDDLE_ALLOCATION (a duration), one minute if it is not set.
 func TestAllocation(t *testing.T) {
+	soak.Turn(t, 2)
 	long := time.Minute
 	if text := os.Getenv("HEDDLE_ALLOCATION"); text != "" {
 		var err error

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -42,10 +44,10 @@ func onLAN(n *heddle.Network) {
 }
 
 func each(t *testing.T, test func(t *testing.T, w *world.World, mode string)) {
-	for mode, options := range modes {
+	for _, mode := range soak.OneOf(t, slices.Sorted(maps.Keys(modes))...) {
 		t.Run(mode, func(t *testing.T) {
 			w := world.New(t)
-			w.Network(t, "net", mode, options...)
+			w.Network(t, "net", mode, modes[mode]...)
 			test(t, w, mode)
 		})
 	}

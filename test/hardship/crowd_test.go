@@ -15,6 +15,7 @@ import (
 // TestCrowd: 150 callers at once, each with a container of its own, on networks
 // of all modes. Nobody is refused, and the host is as before when all have left.
 func TestCrowd(t *testing.T) {
+	soak.Turn(t, 1)
 	cell.Need(t)
 	crowd(t, 150, 150)
 }

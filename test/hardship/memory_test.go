@@ -8,10 +8,12 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 // TestMemory: an agent with 300 endpoints stays small.
 func TestMemory(t *testing.T) {
+	soak.Turn(t, 2)
 	eachMode(t, func(t *testing.T, mode string) {
 		a := cell.Start(t, folder(t))
 		createNetwork(t, a, mode, 0)

@@ -38,6 +38,7 @@ const nicPairs = 2
 // TestStorm: 1,000 operations, a kill every 20 to 50, and of the calm containers
 // beside it not a packet lost. HEDDLE_SEED repeats one.
 func TestStorm(t *testing.T) {
+	soak.Turn(t, 0)
 	cell.Need(t)
 	rage(t, 1000)
 }
