@@ -84,13 +84,17 @@ func (ps *parents) compare(in map[string]nic.Card) (found []heddle.Finding) {
 func (ps *parents) text() string {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	nics, all := 0, [3]int{}
+	nics, blocks, all := 0, 0, [3]int{}
 	for _, own := range ps.pools {
 		used, ready, cooling := own.counts(time.Now())
-		nics, all = nics+len(own.nics), [3]int{all[0] + used, all[1] + ready, all[2] + cooling}
+		nics, blocks, all = nics+len(own.nics), blocks+own.blocks(), [3]int{all[0] + used, all[1] + ready, all[2] + cooling}
 	}
 	if nics == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %s shared with %d addresses in use, %d ready, %d cooling", heddle.Count(nics, "NIC"), all[0], all[1], all[2])
+	text := fmt.Sprintf(", %s shared with %d addresses in use, %d ready, %d cooling", heddle.Count(nics, "NIC"), all[0], all[1], all[2])
+	if blocks > 0 {
+		text += fmt.Sprintf(" (prefixes: %d)", blocks)
+	}
+	return text
 }

@@ -41,10 +41,9 @@ func (ps *parents) keepOne(ctx context.Context, w parentNetwork) error {
 	defer ps.taking.Lock(w.id)()
 	ps.dropEmpty(w, w.warm)
 	ps.mu.Lock()
-	on, addrs, is := ps.poolLocked(w.id).takeSurplus(w.warm, time.Now())
+	on, one, is := ps.poolLocked(w.id).takeSurplus(w.warm, time.Now())
 	ps.mu.Unlock()
-	giver, can := ps.plugs.provider.(nic.Addresser)
-	if !is || !can {
+	if !is {
 		return nil
 	}
 	if err := ps.plugs.trip.step("unassign address"); err != nil {
@@ -53,7 +52,18 @@ func (ps *parents) keepOne(ctx context.Context, w parentNetwork) error {
 	ctx, cancel := context.WithTimeout(ctx, assignTime)
 	defer cancel()
 	defer ps.changing(w, on.Token)()
-	return giver.Unassign(ctx, on.Token, addrs[0].Addr()) // after an error it is learned again
+	return ps.unassign(ctx, on.Token, one) // after an error it is learned again
+}
+
+// unassign has the provider take a set from a NIC, or the whole prefix with which it came.
+func (ps *parents) unassign(ctx context.Context, token string, s givenSet) error {
+	if giver, is := ps.plugs.provider.(nic.Prefixer); is && s.block.IsValid() {
+		return giver.UnassignPrefix(ctx, token, s.block)
+	}
+	if giver, is := ps.plugs.provider.(nic.Addresser); is {
+		return giver.Unassign(ctx, token, s.addrs[0].Addr())
+	}
+	return nil
 }
 
 // growWarm gets one more set if fewer are ready than the network wants to wait. An attach that has none may come between two of them.

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"time"
@@ -16,18 +17,21 @@ type parentPool struct {
 	above time.Time
 }
 
-// sharedNIC is one of them. gone says that the machine does not have it any more. changed is how many changes of addresses there were with the last
+// sharedNIC is one of them. gone says that the machine does not have it any more, full that it can have no further addresses besides. changed is how many changes of addresses there were with the last
 // one of its own; that is math.MaxInt while one is under way.
 type sharedNIC struct {
 	heddle.ParentNIC
 	sets    []givenSet
 	gone    bool
+	full    bool
 	changed int
 }
 
-// givenSet is a set of further addresses. by is the endpoint that has it; otherwise it may be given from some time on.
+// givenSet is a set of further addresses. by is the endpoint that has it; otherwise it may be given from some time on. block is the prefix with which it came and goes;
+// the zero value if it came alone.
 type givenSet struct {
 	addrs []netip.Prefix
+	block netip.Prefix
 	by    heddle.EndpointID
 	from  time.Time
 }
@@ -36,7 +40,7 @@ func (s givenSet) isFree() bool { return s.by == heddle.EndpointID{} }
 
 func (s givenSet) isReady(now time.Time) bool { return s.isFree() && !s.from.After(now) }
 
-// take gives the set to an endpoint that has been ready for longest, of the NIC on which most are in use: so others become empty.
+// take gives the set to an endpoint that has been ready for longest, of the prefix and NIC on which most are in use: so others become empty.
 func (p *parentPool) take(id heddle.EndpointID, now time.Time) (on *sharedNIC, addrs []netip.Prefix, ok bool) {
 	for _, n := range p.nics {
 		if i := slices.IndexFunc(n.sets, func(s givenSet) bool { return s.by == id }); i >= 0 { // an attach that is tried again
@@ -57,11 +61,15 @@ func (p *parentPool) take(id heddle.EndpointID, now time.Time) (on *sharedNIC, a
 	return on, on.sets[found].addrs, true
 }
 
-// readyAt is the index of the set that has been ready for longest; -1 if none is.
+// readyAt is the index of the set that has been ready for longest, of the prefix on which most are in use; -1 if none is ready.
 func (n *sharedNIC) readyAt(now time.Time) int {
+	if n.gone {
+		return -1
+	}
+	used := n.usedOfBlocks()
 	found := -1
 	for i, s := range n.sets {
-		if !n.gone && s.isReady(now) && (found < 0 || s.from.Before(n.sets[found].from)) {
+		if s.isReady(now) && (found < 0 || cmp.Or(cmp.Compare(used[n.sets[found].block], used[s.block]), s.from.Compare(n.sets[found].from)) < 0) {
 			found = i
 		}
 	}
@@ -117,6 +125,10 @@ func (n *sharedNIC) learn(c nic.Card, from time.Time) {
 		}
 	}
 	n.sets = slices.DeleteFunc(n.sets, func(s givenSet) bool { return s.isFree() && !hasSet(c, s.addrs) })
+	for i := range n.sets {
+		n.sets[i].block = cmp.Or(blockOf(c.Prefixes, n.sets[i].addrs), n.sets[i].block) // the list may be behind
+	}
+	n.full = c.Full
 }
 
 // hasSet reports whether the NIC has all of the addresses as further ones.
@@ -153,7 +165,7 @@ func (p *parentPool) counts(now time.Time) (used, ready, cooling int) {
 // withRoom is the NIC with most sets that may have another one; nil if none may.
 func (p *parentPool) withRoom(most int) (found *sharedNIC) {
 	for _, n := range p.nics {
-		if !n.gone && len(n.sets) < most && (found == nil || len(n.sets) > len(found.sets)) {
+		if !n.gone && !n.full && len(n.sets) < most && (found == nil || len(n.sets) > len(found.sets)) {
 			found = n
 		}
 	}
@@ -181,24 +193,4 @@ func (p *parentPool) takeBare(token string) bool {
 		p.nics = slices.Delete(p.nics, i, i+1)
 	}
 	return i >= 0
-}
-
-// takeSurplus takes a set out of the pool that nobody has needed for five minutes.
-func (p *parentPool) takeSurplus(warm int, now time.Time) (on heddle.ParentNIC, addrs []netip.Prefix, is bool) {
-	_, ready, _ := p.counts(now)
-	switch {
-	case ready <= warm:
-		p.above = time.Time{}
-	case p.above.IsZero():
-		p.above = now
-	case now.Sub(p.above) >= surplusTime:
-		for _, n := range p.nics {
-			if i := n.readyAt(now); i >= 0 {
-				addrs = n.sets[i].addrs
-				n.sets = slices.Delete(n.sets, i, i+1)
-				return n.ParentNIC, addrs, true
-			}
-		}
-	}
-	return on, nil, false
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math/bits"
 	"net/netip"
 	"slices"
 	"strings"
@@ -29,6 +30,8 @@ type cloud struct {
 	slots int
 	// addresses are how many sets of further addresses a NIC may have, given how many there were.
 	addresses, given int
+	// block is how many addresses a NIC gets at once, as a prefix; 0 if each comes alone. slotsEach are then how many prefixes a NIC may have.
+	block, slotsEach int
 	// first are the first addresses of each NIC.
 	first []netip.Prefix
 	// chooses is the MAC address that each NIC gets, if the provider chooses it.
@@ -153,11 +156,39 @@ func (c *cloud) Assign(ctx context.Context, token string, sets int) (nic.Card, e
 	card := c.cards[token]
 	card.Further = slices.Clone(card.Further)
 	for len(card.Further) < sets {
+		if c.block > 0 {
+			card = c.giveBlock(card)
+			continue
+		}
 		c.given++
 		card.Further = append(card.Further, []netip.Prefix{netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(c.given)}), 24)})
 	}
 	c.cards[token] = card
 	return card, nil
+}
+
+// giveBlock gives a NIC a prefix of c.block addresses.
+func (c *cloud) giveBlock(card nic.Card) nic.Card {
+	p := netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(c.given)}), 32-bits.Len(uint(c.block-1)))
+	for range c.block {
+		card.Further = append(card.Further, []netip.Prefix{netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(c.given)}), 24)})
+		c.given++
+	}
+	card.Prefixes = append(slices.Clone(card.Prefixes), p)
+	card.Full = len(card.Prefixes) >= c.slotsEach
+	return card
+}
+
+func (c *cloud) UnassignPrefix(ctx context.Context, token string, p netip.Prefix) error {
+	if err := c.ask(ctx, fmt.Sprint("unassign ", p)); err != nil {
+		return err
+	}
+	card := c.cards[token]
+	card.Further = slices.DeleteFunc(slices.Clone(card.Further), func(s []netip.Prefix) bool { return p.Contains(s[0].Addr()) })
+	card.Prefixes = slices.DeleteFunc(slices.Clone(card.Prefixes), func(x netip.Prefix) bool { return x == p })
+	card.Full = false
+	c.cards[token] = card
+	return nil
 }
 
 func (c *cloud) Limit(ctx context.Context, token string, asked heddle.RateLimits) (nic.Card, error) {

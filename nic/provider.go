@@ -37,8 +37,15 @@ type Addresser interface {
 	// answer, it gives no more. If not all can be given, none is.
 	Assign(ctx context.Context, token string, sets int) (Card, error)
 	// Unassign takes the set of further addresses with that address from the NIC. One that the NIC does not have is no error. The
-	// caller has seen to it that nobody uses it.
+	// caller has seen to it that nobody uses it. One of Card.Prefixes is refused with heddle.BadArgument: it does not go alone.
 	Unassign(ctx context.Context, token string, a netip.Addr) error
+}
+
+// Prefixer is an optional interface of providers that give a NIC further addresses by whole prefixes.
+type Prefixer interface {
+	// UnassignPrefix takes one of Card.Prefixes from the NIC, with all of its addresses. One that the NIC does not have is no error. The caller has seen to it that nobody
+	// uses any of them.
+	UnassignPrefix(ctx context.Context, token string, prefix netip.Prefix) error
 }
 
 // Limiter is an optional interface of providers that can limit what passes a NIC, where the machine does not reach.
@@ -77,6 +84,9 @@ type Card struct {
 	Addrs []netip.Prefix `json:"addrs,omitempty"`
 	// Further are sets of further addresses, each as Addrs, which the switch port lets pass as well.
 	Further [][]netip.Prefix `json:"further,omitempty"`
+	// Prefixes are IPv4 prefixes whose addresses, among those of Further, come and go together. Full says that the NIC can have no further addresses besides.
+	Prefixes []netip.Prefix `json:"prefixes,omitempty"`
+	Full     bool           `json:"full,omitempty"`
 	// Gateways are the network's, at most one of each family. They need not be in its subnets: one of IPv6 may be link-local, also outside of fe80::/64.
 	Gateways []netip.Addr `json:"gateways,omitempty"`
 	// Closed are destinations that no container may reach by the NIC; see heddle.PluggedNIC.
@@ -206,6 +216,14 @@ func (c Card) Check(token, network string) error {
 func (c Card) checkFurther() error {
 	if len(c.Further) > heddle.MaxFurther {
 		return fmt.Errorf("it has %d sets of further addresses", len(c.Further))
+	}
+	if len(c.Prefixes) > heddle.MaxFurther {
+		return fmt.Errorf("it has %d prefixes", len(c.Prefixes))
+	}
+	for _, p := range c.Prefixes {
+		if !p.IsValid() || p != p.Masked() || !p.Addr().Is4() {
+			return fmt.Errorf("prefix %v is malformed", p)
+		}
 	}
 	seen := map[netip.Addr]bool{}
 	for _, set := range append([][]netip.Prefix{c.Addrs}, c.Further...) {

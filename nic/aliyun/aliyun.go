@@ -54,7 +54,7 @@ func open(file string) (*ecs, error) {
 }
 
 func (c *ecs) settings() eni.Settings {
-	s := eni.Settings{Name: "Alibaba Cloud", Subnets: map[string]string{}, Most: c.config.Most, MTU: mtu, Closed: closed, Lag: lag}
+	s := eni.Settings{Name: "Alibaba Cloud", Subnets: map[string]string{}, Most: c.config.Most, Prefixes: c.config.Prefixes, MTU: mtu, Closed: closed, Lag: lag}
 	for name, n := range c.config.Networks {
 		s.Subnets[name] = n.VSwitch
 	}

@@ -64,13 +64,36 @@ func (c *ecs) AssignSixes(ctx context.Context, id string, all []netip.Addr) ([]s
 	return answer.Ipv6Sets.Ipv6Address, err
 }
 
+// AssignBlocks implements eni.Cloud.
+func (c *ecs) AssignBlocks(ctx context.Context, id string, count int) ([]string, error) {
+	var answer struct {
+		AssignedPrivateIpAddressesSet struct {
+			Ipv4PrefixSet struct{ Ipv4Prefixes []string }
+		}
+	}
+	err := c.api.call(ctx, assignFours, id, map[string]any{"NetworkInterfaceId": id, "Ipv4PrefixCount": count, "ClientToken": rand.Text()}, &answer)
+	return answer.AssignedPrivateIpAddressesSet.Ipv4PrefixSet.Ipv4Prefixes, err
+}
+
+// AssignSixBlock implements eni.Cloud.
+func (c *ecs) AssignSixBlock(ctx context.Context, id string) ([]string, error) {
+	var answer struct {
+		Ipv6PrefixSets struct{ Ipv6Prefix []string }
+	}
+	err := c.api.call(ctx, assignSixes, id, map[string]any{"NetworkInterfaceId": id, "Ipv6PrefixCount": 1, "ClientToken": rand.Text()}, &answer)
+	return answer.Ipv6PrefixSets.Ipv6Prefix, err
+}
+
 // Unassign implements eni.Cloud.
-func (c *ecs) Unassign(ctx context.Context, id string, a netip.Addr) error {
-	act, key := unassignFours, "PrivateIpAddress"
-	if a.Is6() {
+func (c *ecs) Unassign(ctx context.Context, id string, x netip.Prefix) error {
+	act, key, text := unassignFours, "PrivateIpAddress", x.Addr().String()
+	if x.Addr().Is6() {
 		act, key = unassignSixes, "Ipv6Address"
 	}
-	err := c.api.call(ctx, act, id, map[string]any{"NetworkInterfaceId": id, key: []string{a.String()}}, &struct{}{})
+	if !x.IsSingleIP() {
+		key, text = map[bool]string{true: "Ipv6Prefix", false: "Ipv4Prefix"}[x.Addr().Is6()], x.String()
+	}
+	err := c.api.call(ctx, act, id, map[string]any{"NetworkInterfaceId": id, key: []string{text}}, &struct{}{})
 	if eni.CodeOf(err) == "InvalidIp.IpUnassigned" {
 		return nil
 	}

@@ -36,6 +36,12 @@ type described struct {
 	IPv6 struct {
 		Set []struct{ Ipv6Address string } `json:"Ipv6Set"`
 	} `json:"Ipv6Sets"`
+	Ipv4Prefixes struct {
+		Set []struct{ Ipv4Prefix string } `json:"Ipv4PrefixSet"`
+	} `json:"Ipv4PrefixSets"`
+	Ipv6Prefixes struct {
+		Set []struct{ Ipv6Prefix string } `json:"Ipv6PrefixSet"`
+	} `json:"Ipv6PrefixSets"`
 	Tags struct{ Tag []tag }
 }
 
@@ -67,6 +73,14 @@ func (d described) nic() eni.NIC {
 			n.Sixes = append(n.Sixes, a)
 		}
 	}
+	var blocks []string
+	for _, b := range d.Ipv4Prefixes.Set {
+		blocks = append(blocks, b.Ipv4Prefix)
+	}
+	for _, b := range d.Ipv6Prefixes.Set {
+		blocks = append(blocks, b.Ipv6Prefix)
+	}
+	n.Blocks = eni.Blocks(blocks)
 	return n
 }
 

@@ -58,7 +58,7 @@ func open(file string) (*cloud, error) {
 }
 
 func (c *cloud) settings() eni.Settings {
-	s := eni.Settings{Name: "EC2", Subnets: map[string]string{}, Most: c.config.Most, MTU: cmp.Or(c.config.MTU, mtu), Closed: closed, Lag: lag}
+	s := eni.Settings{Name: "EC2", Subnets: map[string]string{}, Most: c.config.Most, Prefixes: c.config.Prefixes, MTU: cmp.Or(c.config.MTU, mtu), Closed: closed, Lag: lag}
 	for name, n := range c.config.Networks {
 		s.Subnets[name] = n.Subnet
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
+	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/nic/eni"
 )
 
@@ -82,12 +83,47 @@ func (c *cloud) AssignSixes(ctx context.Context, id string, all []netip.Addr) (g
 	return out.AssignedIpv6Addresses, nil
 }
 
+// AssignBlocks implements eni.Cloud.
+func (c *cloud) AssignBlocks(ctx context.Context, id string, count int) (given []string, err error) {
+	out, err := call(ctx, c.api, c.api.assignFours, id, &ec2.AssignPrivateIpAddressesInput{NetworkInterfaceId: &id, Ipv4PrefixCount: aws.Int32(int32(count))})
+	if noneFree(err) {
+		return nil, heddle.Errorf(heddle.PoolExhausted, c.api.assignFours.Name, id, "the subnet has too few free addresses", "reserve a part of the subnet for prefixes, or name another subnet in the file of --nic-cloud")
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range out.AssignedIpv4Prefixes {
+		given = append(given, aws.ToString(x.Ipv4Prefix))
+	}
+	return given, nil
+}
+
+// AssignSixBlock implements eni.Cloud.
+func (c *cloud) AssignSixBlock(ctx context.Context, id string) (given []string, err error) {
+	out, err := call(ctx, c.api, c.api.assignSixes, id, &ec2.AssignIpv6AddressesInput{NetworkInterfaceId: &id, Ipv6PrefixCount: aws.Int32(1)})
+	if err != nil {
+		return nil, err
+	}
+	return out.AssignedIpv6Prefixes, nil
+}
+
 // Unassign implements eni.Cloud.
-func (c *cloud) Unassign(ctx context.Context, id string, a netip.Addr) (err error) {
-	if a.Is6() {
-		_, err = call(ctx, c.api, c.api.unassignSixes, id, &ec2.UnassignIpv6AddressesInput{NetworkInterfaceId: &id, Ipv6Addresses: []string{a.String()}})
+func (c *cloud) Unassign(ctx context.Context, id string, x netip.Prefix) (err error) {
+	four, six := &ec2.UnassignPrivateIpAddressesInput{NetworkInterfaceId: &id}, &ec2.UnassignIpv6AddressesInput{NetworkInterfaceId: &id}
+	switch is6, one := x.Addr().Is6(), x.IsSingleIP(); {
+	case is6 && one:
+		six.Ipv6Addresses = []string{x.Addr().String()}
+	case is6:
+		six.Ipv6Prefixes = []string{x.String()}
+	case one:
+		four.PrivateIpAddresses = []string{x.Addr().String()}
+	default:
+		four.Ipv4Prefixes = []string{x.String()}
+	}
+	if x.Addr().Is6() {
+		_, err = call(ctx, c.api, c.api.unassignSixes, id, six)
 	} else {
-		_, err = call(ctx, c.api, c.api.unassignFours, id, &ec2.UnassignPrivateIpAddressesInput{NetworkInterfaceId: &id, PrivateIpAddresses: []string{a.String()}})
+		_, err = call(ctx, c.api, c.api.unassignFours, id, four)
 	}
 	if notAssigned(err) {
 		return nil

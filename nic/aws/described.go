@@ -65,6 +65,14 @@ func nicOf(x types.NetworkInterface) eni.NIC {
 			n.Sixes = append(n.Sixes, a)
 		}
 	}
+	var blocks []string
+	for _, b := range x.Ipv4Prefixes {
+		blocks = append(blocks, aws.ToString(b.Ipv4Prefix))
+	}
+	for _, b := range x.Ipv6Prefixes {
+		blocks = append(blocks, aws.ToString(b.Ipv6Prefix))
+	}
+	n.Blocks = eni.Blocks(blocks)
 	return n
 }
 

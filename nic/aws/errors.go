@@ -53,6 +53,12 @@ func indexTaken(err error) bool { return badValue(err, "already has an interface
 // call is refused, and the list is looked at again.
 func notAssigned(err error) bool { return badValue(err, "are not assigned to interface") }
 
+// noneFree reports whether the subnet has too few free addresses for a prefix. If it has enough, and no 16 of them that a prefix can have, the code is InsufficientCidrBlocks
+// (cilium/cilium, pull request 31016).
+func noneFree(err error) bool {
+	return badValue(err, "sufficient free Ipv4 addresses or prefixes")
+}
+
 // badValue reports whether a parameter was refused with certain words: the code alone does not tell for what.
 func badValue(err error, words string) bool {
 	var f eni.Failure
@@ -67,6 +73,7 @@ var remedies = map[string]eni.Remedy{
 	"PrivateIpAddressLimitExceeded":           {Code: heddle.NICNotGranted, Remedy: "detach endpoints, or use a type of instance that may have more addresses"},
 	"InvalidInterface.IpAddressLimitExceeded": {Code: heddle.NICNotGranted, Remedy: "detach endpoints, or use a type of instance that may have more addresses"},
 	"InsufficientFreeAddressesInSubnet":       {Code: heddle.PoolExhausted, Remedy: "detach endpoints, or name another subnet in the file of --nic-cloud"},
+	"InsufficientCidrBlocks":                  {Code: heddle.PoolExhausted, Remedy: "reserve a part of the subnet for prefixes, or name another subnet in the file of --nic-cloud"},
 	"InvalidIPAddress.InUse":                  {Code: heddle.AddressTaken, Remedy: "name another address, or leave it out"},
 	"InvalidSubnetID.NotFound":                {Code: heddle.BadArgument, Remedy: "correct the subnet in the file of --nic-cloud"},
 	"InvalidSecurityGroupID.NotFound":         {Code: heddle.BadArgument, Remedy: "correct the security groups in the file of --nic-cloud"},

@@ -72,6 +72,9 @@ func (c *cloud) Limits(ctx context.Context) (eni.Limits, error) {
 	}
 	said := out.InstanceTypes[0].NetworkInfo
 	l := eni.Limits{NICs: int(aws.ToInt32(said.MaximumNetworkInterfaces)), Fours: int(aws.ToInt32(said.Ipv4AddressesPerInterface)), Sixes: int(aws.ToInt32(said.Ipv6AddressesPerInterface))}
+	if hypervisor := out.InstanceTypes[0].Hypervisor; hypervisor == types.InstanceTypeHypervisorXen { // EC2 User Guide, "Prefix delegation"
+		l.NoPrefixes = "instance type " + c.me.kind + " runs on hypervisor " + string(hypervisor) + ", whose NICs have no prefixes"
+	}
 	for _, card := range said.NetworkCards {
 		if aws.ToInt32(card.NetworkCardIndex) == 0 && card.MaximumNetworkInterfaces != nil {
 			l.NICs = int(*card.MaximumNetworkInterfaces)

@@ -30,8 +30,8 @@ func (p *Provider) Assign(ctx context.Context, token string, sets int) (card nic
 	if err != nil {
 		return card, err
 	}
-	if sets < 0 || sets > l.sets() {
-		return card, heddle.Errorf(heddle.TooMuch, op, token, fmt.Sprintf("a NIC of instance type %s may have %d sets of further addresses, not %d", p.me.Type, l.sets(), sets), "plug another NIC in")
+	if most := p.setsEach(l); sets < 0 || sets > most {
+		return card, heddle.Errorf(heddle.TooMuch, op, token, fmt.Sprintf("a NIC of instance type %s may have %d sets of further addresses, not %d", p.me.Type, most, sets), "plug another NIC in")
 	}
 	pause, began := pauses(), time.Now()
 	for {
@@ -51,7 +51,7 @@ func (p *Provider) Assign(ctx context.Context, token string, sets int) (card nic
 		case len(f.whole) >= sets:
 			return p.card(ctx, token, n)
 		default:
-			err = p.assignSome(ctx, n, at, f, sets-len(f.whole))
+			err = p.assignSome(ctx, n, at, l, f, sets-len(f.whole))
 		}
 		if err != nil {
 			return card, err
@@ -60,12 +60,22 @@ func (p *Provider) Assign(ctx context.Context, token string, sets int) (card nic
 }
 
 // assignSome does the next call that brings a NIC nearer to so many more sets.
-func (p *Provider) assignSome(ctx context.Context, n NIC, at Subnet, f further, more int) (err error) {
-	count := min(more, maxAtOnce)
-	if len(f.half) > 0 {
-		err = p.assignSix(ctx, n, at, f.half[:min(count, len(f.half))])
-	} else {
-		err = p.assignFour(ctx, n, at, count)
+func (p *Provider) assignSome(ctx context.Context, n NIC, at Subnet, l Limits, f further, more int) (err error) {
+	whole, paired := p.settings.Prefixes, l.paired(at)
+	broken := p.isCrumbled(n.Subnet)
+	switch {
+	case len(f.half) > 0:
+		err = p.assignSix(ctx, n, at, f.half[:min(more, maxAtOnce, len(f.half))])
+	case len(f.halves) > 0 && !broken:
+		err = p.assignSixBlock(ctx, n, at, f)
+	case whole && l.NoPrefixes != "":
+		return heddle.Errorf(heddle.BadOption, "assign addresses to NIC", n.ID, l.NoPrefixes, "take the key prefixes out of the file of --nic-cloud, or use another type of instance")
+	case whole && !broken && f.roomForBlock(l, paired):
+		err = p.assignBlocks(ctx, n, at, f, f.blocksFor(l, more))
+	case !f.roomForSingle(l, paired):
+		return heddle.Errorf(heddle.TooMuch, "assign addresses to NIC", n.ID, "it has as many addresses and prefixes as a NIC of instance type "+p.me.Type+" may have", "plug another NIC in")
+	default:
+		err = p.assignFour(ctx, n, at, f.singlesFor(l, paired, more))
 	}
 	if err != nil {
 		p.doubt(n.ID)
@@ -88,7 +98,7 @@ func (p *Provider) assignFour(ctx context.Context, n NIC, at Subnet, count int) 
 	if len(given) != count || len(told) != count {
 		return strange(n.ID, fmt.Sprintf("%s asked for, and the answer has %s that the subnet can have given, of %d", heddle.Count(count, "address"), heddle.Count(len(given), "address"), len(told)))
 	}
-	p.note(n.ID, true, given...)
+	p.note(n.ID, true, singles(given)...)
 	return nil
 }
 
@@ -100,12 +110,12 @@ func (p *Provider) assignSix(ctx context.Context, n NIC, at Subnet, fours []neti
 		want = append(want, at.partner(a))
 	}
 	told, err := p.cloud.AssignSixes(ctx, n.ID, want)
-	if f, is := failureOf(err); is && f.Fault != Away && f.Fault != Throttled && f.Fault != Changing {
+	if f, is := failureOf(err); is && f.isFinal() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
 		defer cancel()
 		for i, a := range fours { // after an error they stay, and are no sets
-			if p.gaveLately(n.ID, a) && p.release(ctx, n.ID, want[i]) == nil {
-				p.release(ctx, n.ID, a)
+			if p.gaveLately(n.ID, single(a)) && p.release(ctx, n.ID, single(want[i])) == nil {
+				p.release(ctx, n.ID, single(a))
 			}
 		}
 	}
@@ -117,7 +127,7 @@ func (p *Provider) assignSix(ctx context.Context, n NIC, at Subnet, fours []neti
 			return strange(n.ID, fmt.Sprintf("%s was asked for, and the answer does not have it", a))
 		}
 	}
-	p.note(n.ID, true, want...)
+	p.note(n.ID, true, singles(want)...)
 	return nil
 }
 

@@ -19,6 +19,8 @@ import (
 type Config struct {
 	// Most is how many NICs the agent may have at a time; 0 is as many as the instance's type allows.
 	Most int `yaml:"nics"`
+	// Prefixes has NICs that containers share get addresses by prefixes: 16 by one call, for one of the addresses that a NIC may have.
+	Prefixes bool `yaml:"prefixes"`
 	// CA is a file with the certificates (PEM) of who vouches for the API; if it is empty, the system's vouch.
 	CA string `yaml:"ca"`
 }

@@ -27,8 +27,12 @@ type Cloud interface {
 	// AssignFours gives a NIC so many further IPv4 addresses, and returns what the cloud says to have given. AssignSixes gives it certain IPv6 addresses.
 	AssignFours(ctx context.Context, id string, count int) (given []string, err error)
 	AssignSixes(ctx context.Context, id string, all []netip.Addr) (given []string, err error)
-	// Unassign takes a further address from a NIC. One that it does not have is no error.
-	Unassign(ctx context.Context, id string, a netip.Addr) error
+	// AssignBlocks gives a NIC so many IPv4 prefixes of blockBits, which the cloud chooses, and returns what it says to have given. An error of code heddle.PoolExhausted
+	// says that the subnet has none that is free. AssignSixBlock gives it one IPv6 prefix of sixBlockBits.
+	AssignBlocks(ctx context.Context, id string, count int) (given []string, err error)
+	AssignSixBlock(ctx context.Context, id string) (given []string, err error)
+	// Unassign takes a further address, which is a prefix of one address, or an assigned prefix from a NIC. One that it does not have is no error.
+	Unassign(ctx context.Context, id string, x netip.Prefix) error
 }
 
 // Settings are what is known of a cloud, and of its file, beforehand.
@@ -39,6 +43,8 @@ type Settings struct {
 	Subnets map[string]string
 	// Most is how many NICs the agent may have at a time; 0 is as many as the machine may have.
 	Most int
+	// Prefixes says that NICs get further addresses by whole prefixes.
+	Prefixes bool
 	// MTU of the NICs in bytes.
 	MTU int
 	// Closed are destinations that no container may reach.
@@ -103,6 +109,8 @@ type Limits struct {
 	NICs  int // with the primary one
 	Fours int // IPv4 addresses of a NIC, the first one among them
 	Sixes int // IPv6 addresses of a NIC
+	// NoPrefixes is why a NIC can have no prefixes; "" if it can. A prefix counts as an address does.
+	NoPrefixes string
 }
 
 // sets is how many sets of further addresses a NIC may have. Its first addresses are among those that it may have. If it may

@@ -46,6 +46,11 @@ func (f Failure) Error() string {
 // Unwrap returns the library's error.
 func (f Failure) Unwrap() error { return f.Err }
 
+// isFinal reports whether the same call fails again, as far as is known.
+func (f Failure) isFinal() bool {
+	return f.Fault != Away && f.Fault != Throttled && f.Fault != Changing
+}
+
 // NoSlot is what to do where a machine may have no more NICs.
 const NoSlot = "detach endpoints, or use a type of instance that may have more NICs"
 

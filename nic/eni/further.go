@@ -35,44 +35,81 @@ func origin(a netip.Addr) netip.Addr {
 	return netip.AddrFrom4([4]byte(bytes[12:]))
 }
 
-// further are addresses that a NIC has besides the first ones: whole sets, and IPv4 addresses whose IPv6 address is missing, in order.
+// single is an address as a prefix of one address.
+func single(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }
+
+// singles is single for several.
+func singles(all []netip.Addr) (out []netip.Prefix) {
+	for _, a := range all {
+		out = append(out, single(a))
+	}
+	return out
+}
+
+// further are addresses that a NIC has besides the first ones: whole sets, IPv4 addresses whose IPv6 address is missing, and IPv4 prefixes whose addresses are in
+// sets, in order. halves are IPv4 prefixes that are in none, since the NIC has no IPv6 prefix.
 type further struct {
-	whole [][]netip.Prefix
-	half  []netip.Addr
+	whole          [][]netip.Prefix
+	half           []netip.Addr
+	blocks, halves []netip.Prefix
+	// six is the NIC's IPv6 prefix; the zero value if it has none.
+	six netip.Prefix
+	// fours and sixes are how many addresses and prefixes of each family count against what a NIC may have, besides the first ones.
+	fours, sixes int
 }
 
 // furtherOf are the further addresses of a NIC: those that are listed, but for changes that the list may not have yet. What the subnet cannot have given is
 // left out.
-func furtherOf(n NIC, at Subnet, paired bool, lately map[netip.Addr]change, now time.Time) (f further) {
-	has := map[netip.Addr]bool{}
+func furtherOf(n NIC, at Subnet, paired bool, lately map[netip.Prefix]change, now time.Time) (f further) {
+	has := map[netip.Prefix]bool{}
 	for _, a := range slices.Concat(n.Fours, n.Sixes) {
-		has[a] = true
+		has[single(a)] = true
 	}
-	for a, c := range lately {
+	for _, b := range n.Blocks {
+		has[b.Masked()] = true
+	}
+	for x, c := range lately {
 		if now.Sub(c.at) < lateTime {
-			has[a] = c.there
+			has[x] = c.there
 		}
 	}
-	first := n.addrs()
-	for _, a := range slices.SortedFunc(maps.Keys(has), netip.Addr.Compare) {
-		if !has[a] || !at.usable(a) || slices.Contains(first, a) {
-			continue
+	maps.DeleteFunc(has, func(_ netip.Prefix, there bool) bool { return !there })
+	first, all := n.addrs(), slices.SortedFunc(maps.Keys(has), netip.Prefix.Compare)
+	f.six = at.sixBlock(all)
+	for _, x := range all {
+		switch {
+		case slices.Contains(first, x.Addr()) && x.IsSingleIP():
+		case x.Addr().Is6():
+			f.sixes++
+		default:
+			f.fours++
 		}
-		set := []netip.Prefix{netip.PrefixFrom(a, at.V4.Bits())}
-		if paired {
-			six := at.partner(a)
-			if slices.Contains(first, six) {
-				continue
+		switch {
+		case at.isBlock(x):
+			f.addBlock(x, at, paired, first)
+		case x.IsSingleIP() && at.usable(x.Addr()) && !slices.Contains(first, x.Addr()):
+			six := at.partner(x.Addr())
+			switch {
+			case !paired:
+				f.add(at, x.Addr(), netip.Addr{})
+			case slices.Contains(first, six):
+			case has[single(six)]:
+				f.add(at, x.Addr(), six)
+			default:
+				f.half = append(f.half, x.Addr())
 			}
-			if !has[six] {
-				f.half = append(f.half, a)
-				continue
-			}
-			set = append(set, netip.PrefixFrom(six, at.V6.Bits()))
-		}
-		if len(f.whole) < heddle.MaxFurther {
-			f.whole = append(f.whole, set)
 		}
 	}
 	return f
+}
+
+// add adds a set. There are no more than an interface may have, and none has an address of another one.
+func (f *further) add(at Subnet, four, six netip.Addr) {
+	set := []netip.Prefix{netip.PrefixFrom(four, at.V4.Bits())}
+	if six.IsValid() {
+		set = append(set, netip.PrefixFrom(six, at.V6.Bits()))
+	}
+	if len(f.whole) < heddle.MaxFurther && !slices.ContainsFunc(f.whole, func(s []netip.Prefix) bool { return s[0] == set[0] }) {
+		f.whole = append(f.whole, set)
+	}
 }

@@ -31,6 +31,14 @@ func addressed(texts ...string) (n NIC) {
 	return n
 }
 
+// prefixOf is an address, or a prefix, as it is noted.
+func prefixOf(text string) netip.Prefix {
+	if p, err := netip.ParsePrefix(text); err == nil {
+		return p
+	}
+	return single(netip.MustParseAddr(text))
+}
+
 const (
 	four20, six20 = "192.0.2.20", "2001:db8::6865:6464:c000:214"
 	four21, six21 = "192.0.2.21", "2001:db8::6865:6464:c000:215"
@@ -39,17 +47,17 @@ const (
 // TestFurtherOf: sets are made of what is listed, in whichever order; of strange lists as well. What changed lately counts before the list.
 func TestFurtherOf(t *testing.T) {
 	now := time.Now()
-	late := func(there bool, ago time.Duration, texts ...string) map[netip.Addr]change {
-		all := map[netip.Addr]change{}
+	late := func(there bool, ago time.Duration, texts ...string) map[netip.Prefix]change {
+		all := map[netip.Prefix]change{}
 		for _, text := range texts {
-			all[netip.MustParseAddr(text)] = change{there, now.Add(-ago)}
+			all[prefixOf(text)] = change{there, now.Add(-ago)}
 		}
 		return all
 	}
 	for name, x := range map[string]struct {
 		addrs       []string
 		alone       bool // sets have IPv4 only
-		lately      map[netip.Addr]change
+		lately      map[netip.Prefix]change
 		whole, half string
 	}{
 		"none":                  {addrs: []string{"192.0.2.10", "2001:db8::a"}},

@@ -23,22 +23,22 @@ func (p *Provider) furtherOf(n NIC, at Subnet, l Limits) further {
 	return furtherOf(n, at, l.paired(at), p.lately[n.ID], time.Now())
 }
 
-// note records that a NIC has got addresses, or has them no more, for the time in which the list may not say so.
-func (p *Provider) note(id string, there bool, all ...netip.Addr) {
+// note records that a NIC has got addresses or prefixes, or has them no more, for the time in which the list may not say so.
+func (p *Provider) note(id string, there bool, all ...netip.Prefix) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.lately[id] == nil {
-		p.lately[id] = map[netip.Addr]change{}
+		p.lately[id] = map[netip.Prefix]change{}
 	}
 	now := time.Now()
-	maps.DeleteFunc(p.lately[id], func(_ netip.Addr, c change) bool { return now.Sub(c.at) >= lateTime })
+	maps.DeleteFunc(p.lately[id], func(_ netip.Prefix, c change) bool { return now.Sub(c.at) >= lateTime })
 	for _, a := range all {
 		p.lately[id][a] = change{there, now}
 	}
 }
 
-// gaveLately reports whether a NIC has got an address from this process a short time ago, and has it.
-func (p *Provider) gaveLately(id string, a netip.Addr) bool {
+// gaveLately reports whether a NIC has got an address, or a prefix, from this process a short time ago, and has it.
+func (p *Provider) gaveLately(id string, a netip.Prefix) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c := p.lately[id][a]
@@ -59,11 +59,11 @@ func (p *Provider) sureOf(id string) bool {
 
 // doubt notes that it is not known what a call has done: one that was to take these addresses off, or one that may have assigned addresses that were taken
 // off before. The list says it, some time later.
-func (p *Provider) doubt(id string, all ...netip.Addr) {
+func (p *Provider) doubt(id string, all ...netip.Prefix) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.sureFrom[id] = time.Now().Add(p.settings.Lag)
-	maps.DeleteFunc(p.lately[id], func(a netip.Addr, c change) bool { return !c.there || slices.Contains(all, a) })
+	maps.DeleteFunc(p.lately[id], func(a netip.Prefix, c change) bool { return !c.there || slices.Contains(all, a) })
 }
 
 // forget ends what is known of a NIC that is gone.

@@ -42,6 +42,8 @@ type NIC struct {
 	// First is its first IPv4 address, if it has one; Fours are the others, and Sixes are all of IPv6.
 	First        netip.Addr
 	Fours, Sixes []netip.Addr
+	// Blocks are prefixes of both families that it was given whole.
+	Blocks []netip.Prefix
 }
 
 // addrs are the NIC's first addresses, at most one of each family. The IPv6 address is one that goes with no further IPv4 address.

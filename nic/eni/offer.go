@@ -64,7 +64,7 @@ func (p *Provider) Describe(ctx context.Context) (nic.Offer, error) {
 	if err != nil {
 		return o, err
 	}
-	o.Addresses = l.sets()
+	o.Addresses = p.setsEach(l)
 	o.DHCP = o.Networks // a subnet's own server leases a NIC its primary address, for which its card is
 	o.Slots, o.Free, err = p.room(ctx)
 	return o, err

@@ -150,6 +150,7 @@ func (p *Provider) card(ctx context.Context, token string, n NIC) (nic.Card, err
 		}
 	}
 	l, err := p.limitsOf(ctx)
-	c.Further = p.furtherOf(n, at, l).whole
+	f := p.furtherOf(n, at, l)
+	c.Further, c.Prefixes, c.Full = f.whole, f.blocks, !f.hasRoom(l, l.paired(at), p.settings.Prefixes)
 	return c, err
 }

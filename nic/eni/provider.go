@@ -30,11 +30,13 @@ type Provider struct {
 	// making are tokens whose NICs are being made, or may not be listed yet.
 	making map[string]bool
 	// lately are the addresses that NICs have got or lost, by the NIC's ID. The list may not say so yet.
-	lately map[string]map[netip.Addr]change
+	lately map[string]map[netip.Prefix]change
 	// sureFrom is when the list will have all that was done to a NIC's addresses; for those that are not in it, it is some time after opened, when this was first
 	// used.
 	sureFrom map[string]time.Time
 	opened   time.Time
+	// crumbled is since when a subnet has no free prefix, by its ID.
+	crumbled map[string]time.Time
 	// readdressing holds one value while the addresses of a NIC are changed.
 	readdressing chan struct{}
 }
@@ -42,12 +44,13 @@ type Provider struct {
 var (
 	_ nic.Provider  = (*Provider)(nil)
 	_ nic.Addresser = (*Provider)(nil)
+	_ nic.Prefixer  = (*Provider)(nil)
 )
 
 // New returns the provider of a cloud; it does not ask anything yet.
 func New(c Cloud, s Settings) *Provider {
-	return &Provider{cloud: c, settings: s, starting: make(chan struct{}, 1), subnets: map[string]Subnet{}, making: map[string]bool{}, lately: map[string]map[netip.Addr]change{},
-		sureFrom: map[string]time.Time{}, readdressing: make(chan struct{}, 1)}
+	return &Provider{cloud: c, settings: s, starting: make(chan struct{}, 1), subnets: map[string]Subnet{}, making: map[string]bool{}, lately: map[string]map[netip.Prefix]change{},
+		sureFrom: map[string]time.Time{}, crumbled: map[string]time.Time{}, readdressing: make(chan struct{}, 1)}
 }
 
 // start finds out what this machine is.

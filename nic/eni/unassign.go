@@ -12,6 +12,36 @@ import (
 // Unassign implements nic.Addresser. The IPv6 address goes first: what is left of a set if this ends in between is made whole by the next Assign.
 func (p *Provider) Unassign(ctx context.Context, token string, a netip.Addr) error {
 	const op = "unassign address of NIC"
+	return p.takeOff(ctx, op, token, func(n NIC, f further) error {
+		for _, set := range f.whole {
+			if !slices.ContainsFunc(set, func(x netip.Prefix) bool { return x.Addr() == a }) {
+				continue
+			}
+			if b := f.blockOf(set[0].Addr()); b.IsValid() {
+				return heddle.Errorf(heddle.BadArgument, op, token, a.String()+" goes with all others of "+b.String(), "name the prefix, when nobody uses any of them")
+			}
+			for _, x := range slices.Backward(set) {
+				if err := p.release(ctx, n.ID, single(x.Addr())); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// UnassignPrefix implements nic.Prefixer. The NIC's IPv6 prefix stays: the sets of the next one are of it.
+func (p *Provider) UnassignPrefix(ctx context.Context, token string, prefix netip.Prefix) error {
+	return p.takeOff(ctx, "unassign prefix of NIC", token, func(n NIC, f further) error {
+		if !slices.Contains(f.blocks, prefix) {
+			return nil
+		}
+		return p.release(ctx, n.ID, prefix)
+	})
+}
+
+// takeOff finds a NIC and its further addresses, some of which do takes off.
+func (p *Provider) takeOff(ctx context.Context, op, token string, do func(NIC, further) error) error {
 	end, err := p.readdress(ctx, token)
 	if err != nil {
 		return err
@@ -25,21 +55,11 @@ func (p *Provider) Unassign(ctx context.Context, token string, a netip.Addr) err
 	if err != nil {
 		return err
 	}
-	for _, set := range p.furtherOf(n, at, l).whole {
-		if !slices.ContainsFunc(set, func(x netip.Prefix) bool { return x.Addr() == a }) {
-			continue
-		}
-		for _, x := range slices.Backward(set) {
-			if err := p.release(ctx, n.ID, x.Addr()); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return do(n, p.furtherOf(n, at, l))
 }
 
-// release takes an address from a NIC. One that it does not have is no error.
-func (p *Provider) release(ctx context.Context, id string, a netip.Addr) error {
+// release takes an address or a prefix from a NIC. One that it does not have is no error.
+func (p *Provider) release(ctx context.Context, id string, a netip.Prefix) error {
 	if err := p.cloud.Unassign(ctx, id, a); err != nil {
 		p.doubt(id, a)
 		return err

@@ -168,9 +168,9 @@ func (c *Cloud) delete(ctx context.Context, q query) error {
 		}
 	}
 	v := c.VSwitches[s.VSwitch]
-	v.Free += 1 + len(s.Fours)
+	v.Free += 1 + len(s.Fours) + blockSize*len(s.Blocks)
 	c.VSwitches[s.VSwitch] = v
-	s.Fours, s.Sixes = nil, nil
+	s.Fours, s.Sixes, s.Blocks, s.SixBlocks = nil, nil, nil, nil
 	c.putLocked(s)
 	c.become(s.ID, "", "", c.faults.Delay, nil)
 	return nil

@@ -2,6 +2,7 @@ package cloud
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -30,6 +31,9 @@ func (c *Cloud) assignFours(ctx context.Context, q query) (said []string, err er
 	if err != nil {
 		return nil, err
 	}
+	if q["Ipv4PrefixCount"] != "" {
+		return c.assignBlocksLocked(q, s)
+	}
 	given, before := c.given[q["ClientToken"]]
 	if !before {
 		count, _ := strconv.Atoi(q["SecondaryPrivateIpAddressCount"])
@@ -37,7 +41,7 @@ func (c *Cloud) assignFours(ctx context.Context, q query) (said []string, err er
 		switch {
 		case count < 1:
 			return nil, fail("MissingParameter")
-		case 1+len(s.Fours)+count > c.IPv4s:
+		case 1+len(s.Fours)+len(s.Blocks)+count > c.IPv4s:
 			return nil, forbid("InvalidOperation.Ipv4CountExceeded")
 		case v.Free < count:
 			return nil, forbid("InvalidVSwitchId.IpNotEnough")
@@ -64,17 +68,20 @@ func (c *Cloud) assignSixes(ctx context.Context, q query) (said []string, err er
 	if err != nil {
 		return nil, err
 	}
+	if q["Ipv6PrefixCount"] != "" {
+		return c.assignSixBlocksLocked(q, s)
+	}
 	given, before := c.given[q["ClientToken"]]
 	if !before {
-		texts := q.list("Ipv6Address")
+		named := q.list("Ipv6Address")
 		v := c.VSwitches[s.VSwitch]
 		switch {
-		case len(texts) < 1 || len(texts) > 10:
+		case len(named) < 1 || len(named) > 10:
 			return nil, fail("MissingParameter")
-		case 1+len(s.Sixes)+len(texts) > c.IPv6s:
+		case 1+len(s.Sixes)+len(s.SixBlocks)+len(named) > c.IPv6s:
 			return nil, forbid("InvalidOperation.Ipv6CountExceeded")
 		}
-		for _, text := range texts {
+		for _, text := range named {
 			a, err := netip.ParseAddr(text)
 			switch {
 			case err != nil || !v.V6.Contains(a):
@@ -101,6 +108,11 @@ func (c *Cloud) saidLocked(given []netip.Addr) []string {
 	if c.faults.Given != nil {
 		return c.faults.Given
 	}
+	return texts(given)
+}
+
+// texts are addresses, or prefixes, as texts.
+func texts[T fmt.Stringer](given []T) []string {
 	all := []string{}
 	for _, a := range given {
 		all = append(all, a.String())
@@ -143,7 +155,9 @@ func (c *Cloud) furtherLocked(ctx context.Context, v VSwitch, s state, want neti
 // hasLocked reports whether any NIC has an address.
 func (c *Cloud) hasLocked(a netip.Addr) bool {
 	for _, h := range c.nics {
-		if s := h.now(); s.Status != "" && slices.Contains(slices.Concat(s.Addrs, s.Fours, s.Sixes), a) {
+		s := h.now()
+		if s.Status != "" && (slices.Contains(slices.Concat(s.Addrs, s.Fours, s.Sixes), a) ||
+			slices.ContainsFunc(slices.Concat(s.Blocks, s.SixBlocks), func(b netip.Prefix) bool { return b.Contains(a) })) {
 			return true
 		}
 	}
@@ -151,10 +165,16 @@ func (c *Cloud) hasLocked(a netip.Addr) bool {
 }
 
 func (c *Cloud) unassignFours(ctx context.Context, q query) error {
+	if len(q.list("Ipv4Prefix")) > 0 {
+		return c.unassignBlocks(q, "Ipv4Prefix", func(s *state) *[]netip.Prefix { return &s.Blocks })
+	}
 	return c.unassign(ctx, q, "PrivateIpAddress", func(s *state) *[]netip.Addr { return &s.Fours })
 }
 
 func (c *Cloud) unassignSixes(ctx context.Context, q query) error {
+	if len(q.list("Ipv6Prefix")) > 0 {
+		return c.unassignBlocks(q, "Ipv6Prefix", func(s *state) *[]netip.Prefix { return &s.SixBlocks })
+	}
 	return c.unassign(ctx, q, "Ipv6Address", func(s *state) *[]netip.Addr { return &s.Sixes })
 }
 

@@ -31,7 +31,8 @@ type Options struct {
 	// Instance is the ID of the instance that asks, Type its type, NICs how many NICs that type may have, with the primary one.
 	Instance, Type string
 	NICs           int
-	IPv4s, IPv6s   int                // addresses that a NIC of that type may have
+	IPv4s, IPv6s   int                // addresses, and prefixes, that a NIC of that type may have
+	Xen            bool               // a type of EC2 whose NICs have no prefixes
 	VSwitches      map[string]VSwitch // by ID
 	// Ports and Machine make real NICs; nil if there are none.
 	Ports   Ports           `json:"-"`
@@ -68,6 +69,8 @@ type Faults struct {
 	Hidden []string
 	// Refuse has an action answered with a code.
 	Refuse map[string]string
+	// Crumbled has subnets have no free prefix.
+	Crumbled bool
 	// Given is what is said to have been assigned, whatever was; nil is the truth. Listed are further IPv4 addresses with which each NIC is listed
 	// besides its own.
 	Given, Listed []string
@@ -92,8 +95,9 @@ type Cloud struct {
 	last   int               // the number of the newest NIC
 	made   map[string]string // the IDs of NICs by client token
 	// given are what was assigned, by client token.
-	given map[string][]netip.Addr
-	calls map[string]int // by action
+	given  map[string][]netip.Addr
+	blocks map[string][]netip.Prefix
+	calls  map[string]int // by action
 }
 
 // state is a NIC at a time. The zero Status is none: it is deleted.
@@ -105,6 +109,7 @@ type state struct {
 	MAC                    heddle.MAC
 	Addrs                  []netip.Addr
 	Fours, Sixes           []netip.Addr // the further ones
+	Blocks, SixBlocks      []netip.Prefix
 	Tags                   [][2]string
 	Index                  int  // of the device, where the caller chooses it
 	Tied                   bool // it goes with its instance
@@ -128,7 +133,7 @@ func (h history) before(at time.Time) (s state) {
 
 // New returns a cloud, with one instance that has a primary NIC.
 func New(o Options) *Cloud {
-	c := &Cloud{Options: o, nics: map[string]*history{}, made: map[string]string{}, given: map[string][]netip.Addr{}, calls: map[string]int{}}
+	c := &Cloud{Options: o, nics: map[string]*history{}, made: map[string]string{}, given: map[string][]netip.Addr{}, blocks: map[string][]netip.Prefix{}, calls: map[string]int{}}
 	c.nics["eni-primary"] = &history{{ID: "eni-primary", Status: "InUse", Instance: o.Instance, Type: "Primary", MAC: "0a:00:00:00:00:01"}}
 	return c
 }
@@ -173,6 +178,14 @@ func (c *Cloud) Further(id string) []netip.Addr {
 	defer c.mu.Unlock()
 	s := c.nics[id].now()
 	return slices.Concat(s.Fours, s.Sixes)
+}
+
+// Blocks lists the prefixes that a NIC has.
+func (c *Cloud) Blocks(id string) []netip.Prefix {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.nics[id].now()
+	return slices.Concat(s.Blocks, s.SixBlocks)
 }
 
 // Put makes a NIC as somebody else would have, in a state of the caller's choice.

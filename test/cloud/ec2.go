@@ -24,8 +24,8 @@ var ec2Actions = map[string]func(*Cloud, context.Context, url.Values) (any, erro
 
 	"AssignPrivateIpAddresses":   (*Cloud).ec2AssignFours,
 	"AssignIpv6Addresses":        (*Cloud).ec2AssignSixes,
-	"UnassignPrivateIpAddresses": unassigning("PrivateIpAddress", "PrivateIpAddress", (*Cloud).unassignFours),
-	"UnassignIpv6Addresses":      unassigning("Ipv6Addresses", "Ipv6Address", (*Cloud).unassignSixes),
+	"UnassignPrivateIpAddresses": unassigning("PrivateIpAddress", "PrivateIpAddress", "Ipv4Prefix", (*Cloud).unassignFours),
+	"UnassignIpv6Addresses":      unassigning("Ipv6Addresses", "Ipv6Address", "Ipv6Prefix", (*Cloud).unassignSixes),
 }
 
 // listed are the values name.1, name.2 and so on, with what follows, as parameters of the tables by another name.
@@ -133,7 +133,7 @@ func (c *Cloud) ec2Types(_ context.Context, v url.Values) (any, error) {
 	if v.Get("InstanceType.1") != c.Type {
 		return nil, fail("InvalidInstanceType")
 	}
-	return instanceTypes{Types: []instanceType{{Name: c.Type, NICs: c.NICs + 4, IPv4s: c.IPv4s, IPv6s: c.IPv6s, Cards: []networkCard{{0, c.NICs}, {1, 4}}}}}, nil
+	return instanceTypes{Types: []instanceType{{Name: c.Type, Hypervisor: map[bool]string{true: "xen", false: "nitro"}[c.Xen], NICs: c.NICs + 4, IPv4s: c.IPv4s, IPv6s: c.IPv6s, Cards: []networkCard{{0, c.NICs}, {1, 4}}}}}, nil
 }
 
 func (c *Cloud) ec2Subnets(_ context.Context, v url.Values) (any, error) {
@@ -152,25 +152,34 @@ func (c *Cloud) ec2Subnets(_ context.Context, v url.Values) (any, error) {
 // Calls that change addresses have no client token: each is another one.
 
 func (c *Cloud) ec2AssignFours(ctx context.Context, v url.Values) (any, error) {
-	given, err := c.assignFours(ctx, query{"NetworkInterfaceId": v.Get("NetworkInterfaceId"), "SecondaryPrivateIpAddressCount": v.Get("SecondaryPrivateIpAddressCount"), "ClientToken": rand.Text()})
+	given, err := c.assignFours(ctx, query{"NetworkInterfaceId": v.Get("NetworkInterfaceId"), "SecondaryPrivateIpAddressCount": v.Get("SecondaryPrivateIpAddressCount"),
+		"Ipv4PrefixCount": v.Get("Ipv4PrefixCount"), "ClientToken": rand.Text()})
 	answer := assignedFours{NIC: v.Get("NetworkInterfaceId")}
 	for _, a := range given {
-		answer.Addresses = append(answer.Addresses, saidFour{Address: a})
+		if v.Get("Ipv4PrefixCount") != "" {
+			answer.Blocks = append(answer.Blocks, saidFourBlock{a})
+		} else {
+			answer.Addresses = append(answer.Addresses, saidFour{Address: a})
+		}
 	}
 	return answer, err
 }
 
 func (c *Cloud) ec2AssignSixes(ctx context.Context, v url.Values) (any, error) {
-	q := query{"NetworkInterfaceId": v.Get("NetworkInterfaceId"), "ClientToken": rand.Text()}
+	q := query{"NetworkInterfaceId": v.Get("NetworkInterfaceId"), "Ipv6PrefixCount": v.Get("Ipv6PrefixCount"), "ClientToken": rand.Text()}
 	listed(q, v, "Ipv6Addresses", "", "Ipv6Address")
 	given, err := c.assignSixes(ctx, q)
+	if q["Ipv6PrefixCount"] != "" {
+		return assignedSixes{NIC: v.Get("NetworkInterfaceId"), Blocks: given}, err
+	}
 	return assignedSixes{NIC: v.Get("NetworkInterfaceId"), Addresses: given}, err
 }
 
-func unassigning(name, as string, do func(*Cloud, context.Context, query) error) func(*Cloud, context.Context, url.Values) (any, error) {
+func unassigning(name, as, block string, do func(*Cloud, context.Context, query) error) func(*Cloud, context.Context, url.Values) (any, error) {
 	return func(c *Cloud, ctx context.Context, v url.Values) (any, error) {
 		q := query{"NetworkInterfaceId": v.Get("NetworkInterfaceId")}
 		listed(q, v, name, "", as)
+		listed(q, v, block, "", block)
 		return returned{Return: true}, do(c, ctx, q)
 	}
 }

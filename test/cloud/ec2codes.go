@@ -13,6 +13,8 @@ var ec2Codes = map[string]failure{
 	"InvalidAction.NotFound":             {http.StatusBadRequest, "InvalidAction", ""},
 	"InvalidVSwitchId.NotFound":          {http.StatusBadRequest, "InvalidSubnetID.NotFound", ""},
 	"InvalidVSwitchId.IpNotEnough":       {http.StatusBadRequest, "InsufficientFreeAddressesInSubnet", ""},
+	"TooFewForPrefix":                    {http.StatusBadRequest, "InvalidParameterValue", "There aren't sufficient free Ipv4 addresses or prefixes"},
+	"NoFreePrefix":                       {http.StatusBadRequest, "InsufficientCidrBlocks", "The specified subnet does not have enough free cidr blocks to satisfy the request."},
 	"InvalidIp.Address":                  {http.StatusBadRequest, "InvalidParameterValue", "Address does not fall within the subnet's address range"},
 	"InvalidIp.IpAssigned":               {http.StatusBadRequest, "InvalidIPAddress.InUse", ""},
 	"InvalidIp.IpUnassigned":             {http.StatusBadRequest, "InvalidParameterValue", "Some of the specified addresses are not assigned to interface"},

@@ -36,6 +36,8 @@ type saidNIC struct {
 	V4         string          `xml:"privateIpAddress,omitempty"`
 	V4s        []saidFour      `xml:"privateIpAddressesSet>item"`
 	V6         []saidSix       `xml:"ipv6AddressesSet>item"`
+	Blocks     []saidFourBlock `xml:"ipv4PrefixSet>item"`
+	SixBlocks  []saidSixBlock  `xml:"ipv6PrefixSet>item"`
 	Tags       []saidTag       `xml:"tagSet>item"`
 	Attachment *saidAttachment `xml:"attachment"`
 }
@@ -46,19 +48,29 @@ type saidFour struct {
 }
 
 type assignedFours struct {
-	XMLName   xml.Name   `xml:"AssignPrivateIpAddressesResponse"`
-	NIC       string     `xml:"networkInterfaceId"`
-	Addresses []saidFour `xml:"assignedPrivateIpAddressesSet>item"`
+	XMLName   xml.Name        `xml:"AssignPrivateIpAddressesResponse"`
+	NIC       string          `xml:"networkInterfaceId"`
+	Addresses []saidFour      `xml:"assignedPrivateIpAddressesSet>item"`
+	Blocks    []saidFourBlock `xml:"assignedIpv4PrefixSet>item"`
 }
 
 type assignedSixes struct {
 	XMLName   xml.Name `xml:"AssignIpv6AddressesResponse"`
 	NIC       string   `xml:"networkInterfaceId"`
 	Addresses []string `xml:"assignedIpv6Addresses>item"`
+	Blocks    []string `xml:"assignedIpv6PrefixSet>item"`
 }
 
 type saidSix struct {
 	Address string `xml:"ipv6Address"`
+}
+
+type saidFourBlock struct {
+	Prefix string `xml:"ipv4Prefix"`
+}
+
+type saidSixBlock struct {
+	Prefix string `xml:"ipv6Prefix"`
 }
 
 type saidTag struct {
@@ -80,11 +92,12 @@ type instanceTypes struct {
 }
 
 type instanceType struct {
-	Name  string        `xml:"instanceType"`
-	NICs  int           `xml:"networkInfo>maximumNetworkInterfaces"`
-	IPv4s int           `xml:"networkInfo>ipv4AddressesPerInterface"`
-	IPv6s int           `xml:"networkInfo>ipv6AddressesPerInterface"`
-	Cards []networkCard `xml:"networkInfo>networkCards>item"`
+	Name       string        `xml:"instanceType"`
+	Hypervisor string        `xml:"hypervisor"`
+	NICs       int           `xml:"networkInfo>maximumNetworkInterfaces"`
+	IPv4s      int           `xml:"networkInfo>ipv4AddressesPerInterface"`
+	IPv6s      int           `xml:"networkInfo>ipv6AddressesPerInterface"`
+	Cards      []networkCard `xml:"networkInfo>networkCards>item"`
 }
 
 type networkCard struct {
@@ -129,6 +142,12 @@ func (c *Cloud) said(s state) saidNIC {
 		default:
 			said.V4s = append(said.V4s, saidFour{a.String(), first})
 		}
+	}
+	for _, b := range s.Blocks {
+		said.Blocks = append(said.Blocks, saidFourBlock{b.String()})
+	}
+	for _, b := range s.SixBlocks {
+		said.SixBlocks = append(said.SixBlocks, saidSixBlock{b.String()})
 	}
 	for _, t := range s.Tags {
 		said.Tags = append(said.Tags, saidTag{t[0], t[1]})

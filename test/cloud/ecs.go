@@ -30,10 +30,17 @@ var actions = map[string]func(*Cloud, context.Context, query) (any, error){
 
 	"AssignPrivateIpAddresses": func(c *Cloud, ctx context.Context, q query) (any, error) {
 		given, err := c.assignFours(ctx, q)
-		return map[string]any{"AssignedPrivateIpAddressesSet": map[string]any{"NetworkInterfaceId": q["NetworkInterfaceId"], "PrivateIpSet": map[string]any{"PrivateIpAddress": given}}}, err
+		set := map[string]any{"NetworkInterfaceId": q["NetworkInterfaceId"], "PrivateIpSet": map[string]any{"PrivateIpAddress": given}}
+		if q["Ipv4PrefixCount"] != "" {
+			set = map[string]any{"NetworkInterfaceId": q["NetworkInterfaceId"], "Ipv4PrefixSet": map[string]any{"Ipv4Prefixes": given}}
+		}
+		return map[string]any{"AssignedPrivateIpAddressesSet": set}, err
 	},
 	"AssignIpv6Addresses": func(c *Cloud, ctx context.Context, q query) (any, error) {
 		given, err := c.assignSixes(ctx, q)
+		if q["Ipv6PrefixCount"] != "" {
+			return map[string]any{"NetworkInterfaceId": q["NetworkInterfaceId"], "Ipv6PrefixSets": map[string]any{"Ipv6Prefix": given}}, err
+		}
 		return map[string]any{"NetworkInterfaceId": q["NetworkInterfaceId"], "Ipv6Sets": map[string]any{"Ipv6Address": given}}, err
 	},
 	"UnassignPrivateIpAddresses": func(c *Cloud, ctx context.Context, q query) (any, error) { return nothing, c.unassignFours(ctx, q) },

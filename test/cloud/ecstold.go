@@ -21,7 +21,14 @@ func describe(s state) map[string]any {
 	for _, t := range s.Tags {
 		tags = append(tags, map[string]any{"TagKey": t[0], "TagValue": t[1]})
 	}
-	return map[string]any{"NetworkInterfaceId": s.ID, "Status": s.Status, "InstanceId": s.Instance, "VSwitchId": s.VSwitch, "MacAddress": string(s.MAC), "Type": s.Type,
+	var blocks, sixBlocks []any
+	for _, b := range s.Blocks {
+		blocks = append(blocks, map[string]any{"Ipv4Prefix": b.String()})
+	}
+	for _, b := range s.SixBlocks {
+		sixBlocks = append(sixBlocks, map[string]any{"Ipv6Prefix": b.String()})
+	}
+	return map[string]any{"Ipv4PrefixSets": map[string]any{"Ipv4PrefixSet": blocks}, "Ipv6PrefixSets": map[string]any{"Ipv6PrefixSet": sixBlocks}, "NetworkInterfaceId": s.ID, "Status": s.Status, "InstanceId": s.Instance, "VSwitchId": s.VSwitch, "MacAddress": string(s.MAC), "Type": s.Type,
 		"PrivateIpAddress": v4, "PrivateIpSets": map[string]any{"PrivateIpSet": all4}, "CreationTime": s.Created, "Ipv6Sets": map[string]any{"Ipv6Set": v6}, "Tags": map[string]any{"Tag": tags}}
 }
 

@@ -19,6 +19,9 @@ func (c *Cloud) API() http.Handler {
 		var known failure
 		switch {
 		case errors.As(err, &known):
+			if known.code == "TooFewForPrefix" || known.code == "NoFreePrefix" { // no code is documented for the second
+				known.code = "InvalidVSwitchId.IpNotEnough"
+			}
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(known.status)
 			json.NewEncoder(w).Encode(map[string]string{"Code": known.code, "Message": "the local cloud refuses it", "RequestId": "1"})
