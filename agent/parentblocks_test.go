@@ -130,6 +130,22 @@ func TestBlocksAfterStart(t *testing.T) {
 	})
 }
 
+// TestBlockMakesRoom: when a prefix goes back, the NIC may have another one at once.
+func TestBlockMakesRoom(t *testing.T) {
+	own, now := &parentPool{}, time.Now()
+	n := &sharedNIC{ParentNIC: heddle.ParentNIC{Token: "p-1"}, full: true}
+	for _, a := range netPrefixes("10.0.0.4/24", "10.0.0.5/24") {
+		n.sets = append(n.sets, givenSet{addrs: []netip.Prefix{a}, block: netip.MustParsePrefix("10.0.0.4/31")})
+	}
+	own.nics = append(own.nics, n)
+	if _, _, is := own.takeSurplus(0, now); is || own.withRoom(9) != nil {
+		t.Error("it goes at once, or the NIC is not full")
+	}
+	if on, s, is := own.takeSurplus(0, now.Add(surplusTime)); !is || on.Token != "p-1" || s.block.Bits() != 31 || own.withRoom(9) != n || own.blocks() != 0 {
+		t.Errorf("%+v, %+v, %v, %+v", on, s, is, n)
+	}
+}
+
 // TestBlockListBehind: a list that lacks the prefix of an address that is in use does not make it one that goes alone.
 func TestBlockListBehind(t *testing.T) {
 	inBlocks(t, "", func(t *testing.T, p *plugs, c *cloud) {
@@ -137,6 +153,9 @@ func TestBlockListBehind(t *testing.T) {
 		card := c.cards[a.Parent.Token]
 		c.cards[a.Parent.Token] = func() (old nic.Card) { old = card; old.Further, old.Prefixes = nil, nil; return old }()
 		look(t, p)
+		if n := p.parents.pools["id"].find(a.Parent.Token); n.full || slices.ContainsFunc(n.sets, func(s givenSet) bool { return !s.block.IsValid() }) {
+			t.Errorf("they would go alone: %+v", n.sets)
+		}
 		c.cards[a.Parent.Token] = card
 		leaves(p, b)
 		for range 60 {
