@@ -55,6 +55,12 @@ func TestConfig(t *testing.T) {
 	if _, err := Open(file); err != nil {
 		t.Error(err)
 	}
+	if err := os.WriteFile(file, []byte(good+"  prefixes: true\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := open(file); err != nil || !c.settings().Prefixes {
+		t.Errorf("prefixes: %v", err)
+	}
 	if err := os.Chmod(file, 0o622); err != nil {
 		t.Fatal(err)
 	}

@@ -157,16 +157,30 @@ func TestSmall(t *testing.T) {
 	}
 }
 
+// TestConfigPrefixes: addresses come by prefixes if the file says so.
+func TestConfigPrefixes(t *testing.T) {
+	for text, want := range map[string]bool{"": false, "prefixes: true, ": true, "prefixes: false, ": false} {
+		file := filepath.Join(t.TempDir(), "cloud.yaml")
+		cell.Must(t, os.WriteFile(file, []byte("aws: {"+text+"networks: {lan: {subnet: subnet-1, securityGroups: [sg-1]}}}\n"), 0o600))
+		c, err := open(file)
+		cell.Must(t, err)
+		if c.settings().Prefixes != want {
+			t.Errorf("%q", text)
+		}
+	}
+}
+
 // TestConfig: what a file says wrongly is told with its place.
 func TestConfig(t *testing.T) {
 	for text, want := range map[string]string{
 		"aliyun: {}\n":          "aliyun",
 		"aws: {networks: {}}\n": "networks",
-		"aws: {networks: {lan: {subnet: vsw-1, securityGroups: [sg-1]}}}\n":              "no ID of a subnet",
-		"aws: {networks: {lan: {subnet: subnet-1}}}\n":                                   "security group",
-		"aws: {networks: {lan: {subnet: subnet-1, securityGroups: [sg-1, sg-1]}}}\n":     "twice",
-		"aws: {mtu: 900, networks: {lan: {subnet: subnet-1, securityGroups: [sg-1]}}}\n": "no MTU",
-		"aws: {nics: -1, networks: {lan: {subnet: subnet-1, securityGroups: [sg-1]}}}\n": "no number of NICs",
+		"aws: {networks: {lan: {subnet: vsw-1, securityGroups: [sg-1]}}}\n":                       "no ID of a subnet",
+		"aws: {networks: {lan: {subnet: subnet-1}}}\n":                                            "security group",
+		"aws: {networks: {lan: {subnet: subnet-1, securityGroups: [sg-1, sg-1]}}}\n":              "twice",
+		"aws: {mtu: 900, networks: {lan: {subnet: subnet-1, securityGroups: [sg-1]}}}\n":          "no MTU",
+		"aws: {nics: -1, networks: {lan: {subnet: subnet-1, securityGroups: [sg-1]}}}\n":          "no number of NICs",
+		"aws: {prefixes: perhaps, networks: {lan: {subnet: subnet-1, securityGroups: [sg-1]}}}\n": "prefixes",
 		"aws:\n": "it names no cloud",
 		"aws: {networks: {lan: {subnet: subnet-1, securityGroups: [sg-1]}}, ec2: \"http://x\"}\n": "no host",
 	} {
