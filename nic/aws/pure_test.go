@@ -180,7 +180,7 @@ func TestConfig(t *testing.T) {
 		"aws: {networks: {lan: {subnet: subnet-1, securityGroups: [sg-1, sg-1]}}}\n":              "twice",
 		"aws: {mtu: 900, networks: {lan: {subnet: subnet-1, securityGroups: [sg-1]}}}\n":          "no MTU",
 		"aws: {nics: -1, networks: {lan: {subnet: subnet-1, securityGroups: [sg-1]}}}\n":          "no number of NICs",
-		"aws: {prefixes: perhaps, networks: {lan: {subnet: subnet-1, securityGroups: [sg-1]}}}\n": "prefixes",
+		"aws: {prefixes: perhaps, networks: {lan: {subnet: subnet-1, securityGroups: [sg-1]}}}\n": "give true or false",
 		"aws:\n": "it names no cloud",
 		"aws: {networks: {lan: {subnet: subnet-1, securityGroups: [sg-1]}}, ec2: \"http://x\"}\n": "no host",
 	} {
