@@ -50,20 +50,29 @@ func TestOrder(t *testing.T) {
 func TestCard(t *testing.T) {
 	good := Card{Token: "a", Network: "lan", MAC: "0a:00:00:00:00:01", MTU: 1500,
 		Addrs:    []netip.Prefix{netip.MustParsePrefix("192.0.2.7/24"), netip.MustParsePrefix("2001:db8::7/64")},
+		Prefixes: []netip.Prefix{netip.MustParsePrefix("192.0.2.32/28")},
 		Gateways: []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::1")}}
 	if err := errors.Join(good.Check("a", "lan"), good.Check("a", "")); err != nil {
 		t.Error(err)
 	}
 	for what, change := range map[string]func(*Card){
-		"another NIC":      func(c *Card) { c.Token = "b" },
-		"another network":  func(c *Card) { c.Network = "dmz" },
-		"no MAC":           func(c *Card) { c.MAC = "" },
-		"a bad address":    func(c *Card) { c.Addrs[0] = netip.Prefix{} },
-		"two addresses":    func(c *Card) { c.Addrs[0] = netip.MustParsePrefix("2001:db8::8/64") },
-		"no gateway in it": func(c *Card) { c.Gateways[0] = netip.Addr{} },
-		"two gateways":     func(c *Card) { c.Gateways[0] = netip.MustParseAddr("2001:db8::2") },
-		"no MTU":           func(c *Card) { c.MTU = 0 },
-		"a large MTU":      func(c *Card) { c.MTU = 65536 },
+		"another NIC":       func(c *Card) { c.Token = "b" },
+		"another network":   func(c *Card) { c.Network = "dmz" },
+		"no MAC":            func(c *Card) { c.MAC = "" },
+		"a bad address":     func(c *Card) { c.Addrs[0] = netip.Prefix{} },
+		"two addresses":     func(c *Card) { c.Addrs[0] = netip.MustParsePrefix("2001:db8::8/64") },
+		"no gateway in it":  func(c *Card) { c.Gateways[0] = netip.Addr{} },
+		"two gateways":      func(c *Card) { c.Gateways[0] = netip.MustParseAddr("2001:db8::2") },
+		"no MTU":            func(c *Card) { c.MTU = 0 },
+		"a large MTU":       func(c *Card) { c.MTU = 65536 },
+		"no prefix":         func(c *Card) { c.Prefixes = make([]netip.Prefix, 1) },
+		"a prefix's middle": func(c *Card) { c.Prefixes = []netip.Prefix{netip.MustParsePrefix("192.0.2.7/28")} },
+		"an IPv6 prefix":    func(c *Card) { c.Prefixes = []netip.Prefix{netip.MustParsePrefix("2001:db8::/80")} },
+		"many prefixes": func(c *Card) {
+			for range 256 {
+				c.Prefixes = append(c.Prefixes, netip.MustParsePrefix("192.0.2.0/28"))
+			}
+		},
 	} {
 		bad := good
 		bad.Addrs, bad.Gateways = append([]netip.Prefix(nil), good.Addrs...), append([]netip.Addr(nil), good.Gateways...)

@@ -62,15 +62,15 @@ func (p *Provider) Assign(ctx context.Context, token string, sets int) (card nic
 // assignSome does the next call that brings a NIC nearer to so many more sets.
 func (p *Provider) assignSome(ctx context.Context, n NIC, at Subnet, l Limits, f further, more int) (err error) {
 	whole, paired := p.settings.Prefixes, l.paired(at)
-	broken := p.isCrumbled(n.Subnet)
+	crumbled := p.isCrumbled(n.Subnet)
 	switch {
 	case len(f.half) > 0:
 		err = p.assignSix(ctx, n, at, f.half[:min(more, maxAtOnce, len(f.half))])
-	case len(f.halves) > 0 && !broken:
+	case len(f.halves) > 0 && !crumbled:
 		err = p.assignSixBlock(ctx, n, at, f)
 	case whole && l.NoPrefixes != "":
 		return heddle.Errorf(heddle.BadOption, "assign addresses to NIC", n.ID, l.NoPrefixes, "take the key prefixes out of the file of --nic-cloud, or use another type of instance")
-	case whole && !broken && f.roomForBlock(l, paired):
+	case whole && !crumbled && f.roomForBlock(l, paired):
 		err = p.assignBlocks(ctx, n, at, f, f.blocksFor(l, more))
 	case !f.roomForSingle(l, paired):
 		return heddle.Errorf(heddle.TooMuch, "assign addresses to NIC", n.ID, "it has as many addresses and prefixes as a NIC of instance type "+p.me.Type+" may have", "plug another NIC in")

@@ -109,9 +109,9 @@ func (f further) roomForSingle(l Limits, paired bool) bool {
 	return 1+f.fours < l.Fours && (!paired || 1+f.sixes < l.Sixes) && len(f.whole) < heddle.MaxFurther
 }
 
-// hasRoom reports whether the NIC can get another set.
-func (f further) hasRoom(l Limits, paired, prefixes bool) bool {
-	return len(f.half)+len(f.halves) > 0 || f.roomForSingle(l, paired) || prefixes && f.roomForBlock(l, paired)
+// hasRoom reports whether the NIC can get another set. prefixes says that it is to get prefixes, and crumbled that its subnet has none that is free.
+func (f further) hasRoom(l Limits, paired, prefixes, crumbled bool) bool {
+	return len(f.half) > 0 || f.roomForSingle(l, paired) || !crumbled && (len(f.halves) > 0 || prefixes && f.roomForBlock(l, paired))
 }
 
 // setsEach is how many sets of further addresses a NIC may have.

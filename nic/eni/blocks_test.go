@@ -86,6 +86,15 @@ func TestBlockRoom(t *testing.T) {
 			t.Errorf("%+v: room for a prefix %v, for an address %v", x, b, s)
 		}
 	}
+	small := Limits{Fours: 2, Sixes: 2}
+	half := furtherOf(withBlocks(addressed("192.0.2.10", "2001:db8::a"), block32), dual, true, nil, time.Now())
+	if !half.hasRoom(small, true, false, false) || half.hasRoom(small, true, true, true) {
+		t.Error("a prefix without its IPv6 prefix is room as long as the cloud may give that, and no longer")
+	}
+	one := furtherOf(withBlocks(addressed("192.0.2.10", "2001:db8::a"), block32, six1), dual, true, nil, time.Now())
+	if l := (Limits{Fours: 4, Sixes: 2}); !one.hasRoom(l, true, true, false) || one.hasRoom(l, true, true, true) || one.hasRoom(l, true, false, false) {
+		t.Error("there is room for a prefix alone, as long as the subnet may have one")
+	}
 	p := New(nil, Settings{Prefixes: true})
 	for fours, want := range map[int]int{0: 0, 1: 0, 2: 16, 10: 144, 15: 224, 16: 240, 30: 240, 300: heddle.MaxFurther} {
 		if got := p.setsEach(Limits{Fours: fours}); got != want {

@@ -151,6 +151,6 @@ func (p *Provider) card(ctx context.Context, token string, n NIC) (nic.Card, err
 	}
 	l, err := p.limitsOf(ctx)
 	f := p.furtherOf(n, at, l)
-	c.Further, c.Prefixes, c.Full = f.whole, f.blocks, !f.hasRoom(l, l.paired(at), p.settings.Prefixes)
+	c.Further, c.Prefixes, c.Full = f.whole, f.blocks, !f.hasRoom(l, l.paired(at), p.settings.Prefixes, p.isCrumbled(n.Subnet))
 	return c, err
 }
