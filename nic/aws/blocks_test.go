@@ -12,6 +12,7 @@ import (
 	"github.com/heddle-network/heddle/nic/eni"
 	"github.com/heddle-network/heddle/test/cell"
 	local "github.com/heddle-network/heddle/test/cloud"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 // byPrefixes has an agent get addresses by prefixes, and believe that the list is behind for no longer than that.
@@ -174,7 +175,7 @@ func TestBlocksXen(t *testing.T) {
 // TestBlocksLost: an agent that ended when a call had been made, and before its answer, leaves a prefix that the next agent finds. None is assigned twice, and what was
 // to be taken off is not used.
 func TestBlocksLost(t *testing.T) {
-	for _, action := range []string{"AssignPrivateIpAddresses", "AssignIpv6Addresses"} {
+	for _, action := range soak.OneOf(t, "AssignPrivateIpAddresses", "AssignIpv6Addresses") {
 		t.Run(action, func(t *testing.T) {
 			c, p, open := newBlocks(t, nil)
 			time.Sleep(1500 * time.Millisecond) // so the list has the NIC before it has the prefix
