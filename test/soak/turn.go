@@ -22,33 +22,30 @@ func Turn(t testing.TB, turn int) {
 	if turn < 0 || turn >= Turns {
 		t.Fatalf("turn %d is not below %d", turn, Turns)
 	}
-	now, err := now()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !On() && now >= 0 && now != turn {
+	if now := now(t); now >= 0 && now != turn {
 		t.Skipf("it has turn %d of %d; %s=%d or =all runs it", turn, Turns, TurnVariable, turn)
 	}
 }
 
-// now is the turn of this run, or -1 for all.
-func now() (int, error) {
+// now is the turn of this run, or -1 if all have theirs.
+func now(t testing.TB) int {
+	t.Helper()
 	text := os.Getenv(TurnVariable)
-	if text == "" || text == "all" {
-		return -1, nil
+	if On() || text == "" || text == "all" {
+		return -1
 	}
 	n, err := strconv.ParseUint(text, 10, 64)
-	return int(n % Turns), err
+	if err != nil {
+		t.Fatalf("%s=%q is neither a number nor \"all\"", TurnVariable, text)
+	}
+	return int(n % Turns)
 }
 
 // Patterns returns the pattern of what has the turn of this run, or of all. The patterns stand in the order of their turns.
 func Patterns(t testing.TB, turns [Turns]string) string {
 	t.Helper()
-	now, err := now()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if On() || now < 0 {
+	now := now(t)
+	if now < 0 {
 		return strings.Join(turns[:], "|")
 	}
 	return turns[now]
@@ -58,11 +55,8 @@ func Patterns(t testing.TB, turns [Turns]string) string {
 // the turn of the run and on the test's name.
 func OneOf[T any](t testing.TB, cases ...T) []T {
 	t.Helper()
-	now, err := now()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if On() || now < 0 {
+	now := now(t)
+	if now < 0 {
 		return cases
 	}
 	at := (now + sum(t.Name())) % len(cases)
