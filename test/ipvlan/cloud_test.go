@@ -59,7 +59,7 @@ func newNICs() map[string]*nic {
 func routedCloud(t testing.TB, nics map[string]*nic) world.Netns {
 	t.Helper()
 	p := world.NewNetns(t, "cloud")
-	p.Sh(t, `ip link set lo up; ip address add %s/32 dev lo; ip address add %s/128 dev lo
+	p.Sh(t, `ip link set lo up; ip address add %s/32 dev lo; ip address add %s/128 dev lo nodad
 		sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1 net.ipv4.conf.all.send_redirects=0 net.ipv4.conf.default.send_redirects=0
 		nft 'table inet cloud { chain in { type filter hook prerouting priority -300; }; }'`, gateway4, gateway6)
 	var links, rest, settings, guard strings.Builder

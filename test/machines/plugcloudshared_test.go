@@ -24,7 +24,7 @@ func plugCloudShared(t *testing.T, p *plugged, c *localCloud) {
 		cell.Must(t, c.call(http.MethodGet, "/", nil, &said))
 		return said
 	}
-	p.hv.Run(t, "sh", "-c", "ip address add "+beside4+"/32 dev lo; ip address add "+closed6+"/128 dev lo; ip address add "+beside6+"/128 dev lo")
+	p.hv.Run(t, "sh", "-c", "ip address add "+beside4+"/32 dev lo; ip address add "+closed6+"/128 dev lo nodad; ip address add "+beside6+"/128 dev lo nodad")
 	c.set(cloud.Faults{Delay: 200 * time.Millisecond, Lag: 700 * time.Millisecond, Throttled: 2})
 	vm.Heddle(t, "network", "create", "pods", "--mode", "ipvlan", "--opt", "plug=lan", "--subnet", "10.72.0.0/24", "--subnet", "fd72::/64")
 	all := map[string]heddle.Endpoint{}
@@ -102,5 +102,5 @@ func plugCloudShared(t *testing.T, p *plugged, c *localCloud) {
 	c.set(cloud.Faults{})
 	c.is(0)
 	vm.Heddle(t, "audit")
-	p.hv.Run(t, "sh", "-c", "ip address delete "+beside4+"/32 dev lo; ip address delete "+closed6+"/128 dev lo; ip address delete "+beside6+"/128 dev lo")
+	p.hv.Run(t, "sh", "-c", "ip address delete "+beside4+"/32 dev lo; ip address delete "+closed6+"/128 dev lo nodad; ip address delete "+beside6+"/128 dev lo nodad")
 }

@@ -32,7 +32,7 @@ func plugEC2(t *testing.T, p *plugged, _ int) {
 	defer c.stop()
 	c.set(cloud.Faults{Delay: 300 * time.Millisecond, Lag: 700 * time.Millisecond, Throttled: 2})
 	bridge := strings.TrimSpace(p.hv.Run(t, "sh", "-c", "ip -o -6 address show | awk '$4 ~ /^fd72:/ {print $2}'"))
-	p.hv.Run(t, "sh", "-c", "ip address add "+router6+"/64 dev "+bridge+" nodad; ip address add "+behind+"/128 dev lo")
+	p.hv.Run(t, "sh", "-c", "ip address add "+router6+"/64 dev "+bridge+" nodad; ip address add "+behind+"/128 dev lo nodad")
 
 	vm.Heddle(t, "network", "create", "cloud", "--mode", "direct", "--opt", "plug=lan")
 	e := p.attach(t, "c1", "cloud")
@@ -63,7 +63,7 @@ func plugEC2(t *testing.T, p *plugged, _ int) {
 	vm.KillAgent(t)
 	vm.StartAgent(t, agentArgs...)
 	c.stop()
-	p.hv.Run(t, "sh", "-c", "ip address delete "+router6+"/64 dev "+bridge+"; ip address delete "+behind+"/128 dev lo")
+	p.hv.Run(t, "sh", "-c", "ip address delete "+router6+"/64 dev "+bridge+"; ip address delete "+behind+"/128 dev lo nodad")
 	p.hv.Heddle(t, "network", "delete", "vsw")
 	p.serve()
 }

@@ -24,7 +24,7 @@ func secondUplink(t *testing.T) world.Netns {
 		ip -n second link set lo up
 		ip address add %s/24 dev up1; ip address add %s/64 dev up1 nodad
 		ip -n second address add %s/24 dev eth0; ip -n second address add %s/64 dev eth0 nodad
-		ip -n second address add %s/32 dev lo; ip -n second address add %s/128 dev lo
+		ip -n second address add %s/32 dev lo; ip -n second address add %s/128 dev lo nodad
 		ip link set up1 up; ip -n second link set eth0 up`,
 		secondHost[0], secondHost[1], secondOutside[0], secondOutside[1], world.Beyond4, world.Beyond6)
 	t.Cleanup(func() { cell.TrySh("ip link del up1") })

@@ -58,7 +58,7 @@ func TestTAP(t *testing.T) {
 		}
 	}
 	a.Reaches(t, own...)
-	m.Sh(t, "ip address add %s/32 dev lo; ip address add %s/128 dev lo", "10.20.0.99", "fd20::99")
+	m.Sh(t, "ip address add %s/32 dev lo; ip address add %s/128 dev lo nodad", "10.20.0.99", "fd20::99")
 	for _, from := range []string{"10.20.0.99", "fd20::99"} {
 		to := a.Addr(netip.MustParseAddr(from))
 		if m.Ping(to, "-W0.3", "-I"+from) == nil {

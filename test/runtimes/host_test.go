@@ -72,7 +72,7 @@ func (h *host) wire() {
 		ip address add %s/24 dev up0; ip address add %s/64 dev up0 nodad; ip link set up0 up
 		ip -n outside link set lo up
 		ip -n outside address add %s/24 dev eth0; ip -n outside address add %s/64 dev eth0 nodad
-		ip -n outside address add %s/32 dev lo; ip -n outside address add %s/128 dev lo
+		ip -n outside address add %s/32 dev lo; ip -n outside address add %s/128 dev lo nodad
 		ip -n outside link set eth0 up
 		ip route add default via %[3]s; ip -6 route add default via %[4]s`,
 		world.Host4, world.Host6, world.Outside4, world.Outside6, world.Beyond4, world.Beyond6)

@@ -131,7 +131,7 @@ func outMetadata(t *testing.T, c *cloud) {
 	open := []netip.Addr{netip.MustParseAddr("198.51.100.1"), netip.MustParseAddr("fd00:ec2::253")}
 	all := append(open, closed...)
 	for _, a := range all {
-		cell.Sh(t, "ip address add %s dev lo", heddle.Single(a))
+		c.netns("").Bear(t, a)
 		defer cell.Sh(t, "ip address del %s dev lo", heddle.Single(a))
 	}
 	c.netns("").Serve(t, port, all...)
@@ -149,7 +149,7 @@ func outForged(t *testing.T, c *cloud, net world.Netns) {
 	seen := net.Capture(t, "eth0")
 	for _, forged := range []string{"10.1.0.77", "203.0.113.9", "fd01::77", "2001:db8:9::9"} {
 		a := netip.MustParseAddr(forged)
-		r1.Sh(t, "ip address add %s dev lo", heddle.Single(a))
+		r1.Bear(t, a)
 		if r1.Ping(own(outsideAddrs, a), "-W0.3", "-I"+forged) == nil {
 			t.Errorf("r1 is answered as %s", forged)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/kernel"
 	"github.com/heddle-network/heddle/lazyregexp"
 	"github.com/heddle-network/heddle/test/cell"
@@ -103,6 +104,16 @@ func (n Netns) Do(f func() error) error {
 	}
 	defer ns.Close()
 	return ns.Do(f)
+}
+
+// Bear gives the loopback interface an address that can be bound to at once. Without nodad, one of IPv6 is tentative for a moment there, too.
+func (n Netns) Bear(t testing.TB, a netip.Addr) {
+	t.Helper()
+	nodad := ""
+	if a.Is6() {
+		nodad = "nodad"
+	}
+	n.Sh(t, "ip address add %s dev lo %s", heddle.Single(a), nodad)
 }
 
 // Sh runs a shell script in the namespace and returns what it printed.

@@ -18,7 +18,7 @@ func (w *World) wire(t testing.TB) {
 		ip link add up0 mtu %d type veth peer name eth0 mtu %[1]d netns outside
 		ip address add %s/24 dev up0; ip address add %s/64 dev up0 nodad
 		ip -n outside address add %s/24 dev eth0; ip -n outside address add %s/64 dev eth0 nodad
-		ip -n outside address add %s/32 dev lo; ip -n outside address add %s/128 dev lo
+		ip -n outside address add %s/32 dev lo; ip -n outside address add %s/128 dev lo nodad
 		ip link set up0 up; ip -n outside link set eth0 up
 		ip route add default via %[4]s; ip -6 route add default via %[5]s`,
 		UplinkMTU, Host4, Host6, Outside4, Outside6, Beyond4, Beyond6)
