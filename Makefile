@@ -18,7 +18,7 @@ PACKAGES := nftables iptables iproute2 iputils-ping procps kmod sockperf iperf3 
 # processor busier, and each other waiting, until something takes longer than a test allows.
 AT_ONCE  ?= $(shell expr 1 + $$(nproc))
 GUESTS_AT_ONCE ?= $(shell nproc)
-LONGEST  := ./test/attack ./test/fleet ./test/hardship ./test/runtimes ./test/dhcp ./test/vpc ./kernel ./test/modes ./test/crash
+LONGEST  := ./test/attack ./test/fleet ./kernel ./test/modes ./test/dhcp ./test/runtimes ./test/hardship ./test/vpc
 # These come after the guests, which are through before the longest ones are.
 LATER    := ./cmd/heddle ./test/doctor ./test/fast ./test/handover ./lab ./test/join ./test/allocation ./test/install ./peer \
             ./test/coexist ./test/overlay
@@ -112,7 +112,7 @@ test-first:
 test-most:
 	@$(GO) test $(EACH) $(LINKED) -skip 'InGuests|$(OWN)' -p $(AT_ONCE) $(LONGEST)
 test-others:
-	@$(GO) test $(EACH) $(LINKED) -skip InGuests -p 2 \
+	@$(GO) test $(EACH) $(LINKED) -skip InGuests -p $(AT_ONCE) \
 	     $$($(GO) list ./... | grep -vxF $(patsubst .%,-e $(OURS)%,$(RACED) $(FIRST) $(LATER) $(MACHINES) $(LONGEST)))
 test-own:
 	@$(GO) test $(EACH) $(LINKED) -run '$(OWN)' ./test/attack
