@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
-	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -21,15 +20,10 @@ import (
 // agent, and the next one is a new agent's. No NIC gets more than it was to have, none loses one that somebody has, and no two NICs have one address. When
 // the cloud is well again, all that is assigned is in a set, and can be taken off.
 func TestAddressCycles(t *testing.T) {
-	seed, cycles := uint64(1), 6
+	seed, cycles := soak.Seed(t), 6
 	if soak.On() {
-		seed, cycles = rand.Uint64(), 150
+		cycles = 150
 	}
-	if s := os.Getenv("HEDDLE_SEED"); s != "" {
-		_, err := fmt.Sscan(s, &seed)
-		cell.Must(t, err)
-	}
-	t.Logf("seed %d, %d cycles", seed, cycles)
 	c, p, open := newSharing(t, func(o *cloud.Options) { o.IPv4s, o.IPv6s = 6, 6 })
 	for _, token := range []string{"p-2", "p-3"} {
 		_, err := p.Plug(t.Context(), order(token))

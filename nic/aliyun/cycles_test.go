@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"sync"
 	"testing"
 	"time"
@@ -19,15 +18,10 @@ import (
 // TestCycles orders and deletes NICs while the cloud misbehaves in one way after the other, and orders are cut off at any moment, as by a killed
 // agent. No two orders get one NIC. When the cloud is well again, and strays were taken out as an agent does, none is left.
 func TestCycles(t *testing.T) {
-	seed, workers, cycles := uint64(1), 12, 1
+	seed, workers, cycles := soak.Seed(t), 12, 1
 	if soak.On() {
-		seed, workers, cycles = rand.Uint64(), 20, 25
+		workers, cycles = 20, 25
 	}
-	if s := os.Getenv("HEDDLE_SEED"); s != "" {
-		_, err := fmt.Sscan(s, &seed)
-		cell.Must(t, err)
-	}
-	t.Logf("seed %d, %d cycles", seed, workers*cycles)
 	c, _, open := newCloud(t, func(o *cloud.Options) { o.NICs = workers/2 + 1 })
 	stop := make(chan struct{})
 	var faults, all sync.WaitGroup

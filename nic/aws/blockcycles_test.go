@@ -2,10 +2,8 @@ package aws
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"net/netip"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -19,16 +17,11 @@ import (
 // one is a new agent's. The NIC never has more prefixes than it was to have, nor a second IPv6 prefix, and keeps the one of which somebody has an address, with the same
 // IPv6 address. When the cloud is well again, nothing is lost.
 func TestBlockCycles(t *testing.T) {
-	seed, cycles := uint64(1), 4
+	cycles := 4
 	if soak.On() {
-		seed, cycles = rand.Uint64(), 150
+		cycles = 150
 	}
-	if s := os.Getenv("HEDDLE_SEED"); s != "" {
-		_, err := fmt.Sscan(s, &seed)
-		cell.Must(t, err)
-	}
-	t.Logf("seed %d, %d cycles", seed, cycles)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := rand.New(rand.NewPCG(soak.Seed(t), 0))
 	c, _, open := newBlocks(t, nil)
 	var used []netip.Prefix // the set that a container has
 	most, done := 0, 0      // most is how many prefixes the NIC was to have at most since it had no more than that

@@ -3,7 +3,6 @@ package machines_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"testing"
 	"time"
 
@@ -15,17 +14,12 @@ import (
 // plugCycles attaches and detaches, while agents and the service are killed at any moment, to a network without a pool and to one with a
 // pool in turn. No NIC is lost or left.
 func plugCycles(t *testing.T, p *plugged, own int) {
-	seed, cycles := uint64(1), 4
+	cycles := 4
 	if soak.On() {
-		seed, cycles = rand.Uint64(), 500
+		cycles = 500
 	}
-	if s := os.Getenv("HEDDLE_SEED"); s != "" {
-		_, err := fmt.Sscan(s, &seed)
-		cell.Must(t, err)
-	}
-	t.Logf("seed %d", seed)
 	p.createPooled(t)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := rand.New(rand.NewPCG(soak.Seed(t), 0))
 	for i := range cycles {
 		name := fmt.Sprint("y", i%3)
 		p.vm.TryRun("ip", "netns", "add", name)
