@@ -127,6 +127,9 @@ test-raced:
 	$(GO) test -tags lockorder $(EACH) $(LINKED) -run '^Test(LockOrder|Random)$$' ./agent ./test/random
 
 # Told before anything is installed or built.
+ifneq ($(filter test,$(MAKECMDGOALS)),)
+$(if $(or $(filter 0 1 2 all,$(HEDDLE_TURN)),$(if $(HEDDLE_TURN),,none)),,$(error HEDDLE_TURN=$(HEDDLE_TURN) is no turn: give 0, 1, 2 or all, or leave it out))
+endif
 ifneq ($(filter flaky,$(MAKECMDGOALS)),)
 $(if $(strip $(PKG)),,$(error say of what: make flaky PKG=./test/modes))
 endif
