@@ -26,7 +26,8 @@ host that writes records, a local user, another engine's container. Each attack 
 mounted twice: against the guard, where it must fail
 and, where a packet of its own is dropped, be counted (` + "`heddle status`" + `); and on the
 same host with the guard taken away, where it must succeed, or the test would
-prove nothing. In mode bridge, virtual machines attack as well, from their TAP devices. Where there is no guard to take away, the control does the same by what
+prove nothing. A run of ` + "`make test`" + ` has a third of that second time, and a third of what needs virtual machines
+(ADR 81). In mode bridge, virtual machines attack as well, from their TAP devices. Where there is no guard to take away, the control does the same by what
 is allowed, such as the operator's own credential. Neighbours of a container that
 attacks talk meanwhile, and lose nothing.
 

@@ -31,7 +31,7 @@ const ownInGuest, subModesInGuest, underlayInGuest = "(device|link|resolver|host
 // attacks of TestAttacks, those by tunnels, those in mode ipvlan, and some on NAT, where
 // ports are chosen and connections are found by the kernel. Where the processor is
 // emulated, a guest takes minutes: make test has each under one of them, and of those that
-// this machine's kernel runs as well a part, and no control. An
+// this machine's kernel runs as well a part, and no control; the three guests take turns. An
 // attack in the sub-modes of ipvlan is mounted in one of them at least.
 func TestInGuests(t *testing.T) {
 	cell.Need(t)

@@ -23,7 +23,7 @@ type wiring struct {
 	nics bool
 }
 
-// wirings are the modes that every runtime's test goes through.
+// wirings are the modes of which every runtime's test tells (see told).
 var wirings = []wiring{
 	{mode: "bridge"},
 	{mode: "routed"},

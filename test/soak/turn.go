@@ -11,7 +11,7 @@ import (
 // takes it from the commit; a run without it runs all.
 const TurnVariable = "HEDDLE_TURN"
 
-// Turns is how many runs of make test it takes until each test that takes turns has run.
+// Turns is how many turns there are.
 const Turns = 3
 
 // Turn skips the test unless its turn has come, which is one of 0, 1 and 2. Tests take turns that are
