@@ -18,7 +18,7 @@ PACKAGES := nftables iptables iproute2 iputils-ping procps kmod sockperf iperf3 
 # processor busier, and each other waiting, until something takes longer than a test allows.
 AT_ONCE  ?= $(shell expr 1 + $$(nproc))
 GUESTS_AT_ONCE ?= $(shell nproc)
-LONGEST  := ./test/attack ./test/fleet ./kernel ./test/modes ./test/dhcp ./test/runtimes ./test/hardship ./test/vpc
+LONGEST  := ./test/attack ./test/fleet ./kernel ./test/vpc ./test/modes ./test/dhcp ./test/runtimes ./test/hardship
 # These come after the guests, which are through before the longest ones are.
 LATER    := ./cmd/heddle ./test/doctor ./test/fast ./test/handover ./lab ./test/join ./test/allocation ./test/install ./peer \
             ./test/coexist ./test/overlay
