@@ -106,7 +106,8 @@ func (n Netns) Do(f func() error) error {
 	return ns.Do(f)
 }
 
-// Bear gives the loopback interface an address that can be bound to at once. Without nodad, one of IPv6 is tentative for a moment there, too.
+// Bear gives the loopback interface an address, which can be bound and connected to. Without nodad, one of IPv6 is tentative for a moment there, too.
+// The kernel adds its local route later (addrconf_dad_work); until then the prefix's route, which is via lo, refuses (ENETUNREACH).
 func (n Netns) Bear(t testing.TB, a netip.Addr) {
 	t.Helper()
 	nodad := ""
@@ -114,6 +115,12 @@ func (n Netns) Bear(t testing.TB, a netip.Addr) {
 		nodad = "nodad"
 	}
 	n.Sh(t, "ip address add %s dev lo %s", heddle.Single(a), nodad)
+	if a.Is6() {
+		Soon(t, "the local route of "+a.String(), func() error {
+			_, err := n.TrySh("ip -6 route show table local %s | grep .", a)
+			return err
+		})
+	}
 }
 
 // Sh runs a shell script in the namespace and returns what it printed.
