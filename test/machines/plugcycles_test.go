@@ -52,7 +52,7 @@ func (p *plugged) reset(t *testing.T, name string) {
 	t.Helper()
 	cell.Must(t, p.lab.Reset(t.Context(), p.vm.Name()))
 	p.startAgent(t, p.vm)
-	p.vm.Heddle(t, "network", "create", "fast", "--mode", "direct", "--opt", "plug=lan")
+	p.createFast(t, p.vm)
 	p.createPooled(t)
 	p.vm.Run(t, "ip", "netns", "add", name)
 }
