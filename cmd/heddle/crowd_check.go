@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/crowd/plan"
 	"github.com/heddle-network/heddle/crowd/report"
 	"github.com/heddle-network/heddle/crowd/scenario"
 )
@@ -79,6 +80,8 @@ type crowdBehaviour struct {
 	// Steps that a session has on average; 0 of a script, which is not asked.
 	Steps    float64  `json:"steps"`
 	Services []string `json:"services"`
+	// Cache is the size of each user's browser cache, in bytes; 0 is none.
+	Cache int64 `json:"cache,omitempty"`
 }
 
 type crowdService struct {
@@ -118,6 +121,9 @@ func crowdOf(s scenario.Scenario) crowd {
 
 func behaviourOf(name string, b scenario.Behaviour) crowdBehaviour {
 	of := crowdBehaviour{Name: name, BuiltIn: b.BuiltIn, Services: b.Services()}
+	if b.Cache != nil {
+		of.Cache = b.Cache.Size
+	}
 	if of.Script = b.Script != ""; of.Script {
 		of.Most = int(b.Steps)
 	} else {
@@ -197,12 +203,21 @@ func (s *session) crowdScreen(w io.Writer, c crowd) error {
 	if err := s.eventTable(w, c.Events); err != nil {
 		return err
 	}
-	if err := writeColumns(w, s.width(), []tableColumn[crowdBehaviour]{
+	behaviours := []tableColumn[crowdBehaviour]{
 		{"behaviour", func(b crowdBehaviour) string { return b.Name }},
 		{"from", func(b crowdBehaviour) string { return map[bool]string{true: "heddle", false: "the file"}[b.BuiltIn] }},
 		{"states", func(b crowdBehaviour) string { return b.states() }},
 		{"steps", func(b crowdBehaviour) string { return b.steps() }},
-		{"services", func(b crowdBehaviour) string { return strings.Join(b.Services, ", ") }}}, c.Behaviours); err != nil {
+		{"services", func(b crowdBehaviour) string { return strings.Join(b.Services, ", ") }}}
+	if slices.ContainsFunc(c.Behaviours, func(b crowdBehaviour) bool { return b.Cache > 0 }) {
+		behaviours = append(behaviours, tableColumn[crowdBehaviour]{"cache", func(b crowdBehaviour) string {
+			if b.Cache == 0 {
+				return "-"
+			}
+			return plan.FormatBytes(b.Cache)
+		}})
+	}
+	if err := writeColumns(w, s.width(), behaviours, c.Behaviours); err != nil {
 		return err
 	}
 	fmt.Fprintln(w)

@@ -196,6 +196,11 @@ func (s *session) diaryTable(w io.Writer, d plan.Diary) error {
 		return nil
 	}
 	var rows [][]string
+	head := strings.Split("at,session,does,with,requests,sends,receives,takes", ",")
+	cached := hasCaches(d)
+	if cached {
+		head = append(head, "cache")
+	}
 	for _, one := range d.Sessions {
 		begins, _ := one.Begins()
 		for i, step := range one.Steps {
@@ -203,7 +208,10 @@ func (s *session) diaryTable(w io.Writer, d plan.Diary) error {
 			rows = append(rows, []string{clockTime(one.Start + begins[i]), sessionName(one), doing(step),
 				fmt.Sprint(step.To), fmt.Sprint(step.Requests()), plan.FormatBytes(sent), plan.FormatBytes(received),
 				shortDuration(step.Takes())})
+			if cached {
+				rows[len(rows)-1] = append(rows[len(rows)-1], cacheWords(step))
+			}
 		}
 	}
-	return writeTable(w, s.width(), strings.Split("at,session,does,with,requests,sends,receives,takes", ","), rows)
+	return writeTable(w, s.width(), head, rows)
 }

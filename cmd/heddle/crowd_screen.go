@@ -24,11 +24,11 @@ func (s *session) planScreen(w io.Writer, clock scenario.Clock, p crowdPlan, mod
 	if p.Cut > 0 {
 		cut = cutWords(p.Cut)
 	}
-	if err := fieldTable(w, s.width(), [2]string{"crowd", p.Crowd}, [2]string{"seed", strconv.FormatUint(p.Seed, 10)},
-		[2]string{"sha256", p.SHA256},
-		[2]string{"users", fmt.Sprintf("%d (%s), %d with a session", p.Users, heddle.List(personas), p.Active)},
-		[2]string{"mistakes", strconv.FormatInt(p.Mistakes, 10)}, [2]string{"cut off", cut},
-		[2]string{"at once", fmt.Sprintf("%d sessions, %d connections", p.Peak.Sessions, p.Peak.Connections)}); err != nil {
+	fields := [][2]string{{"crowd", p.Crowd}, {"seed", strconv.FormatUint(p.Seed, 10)}, {"sha256", p.SHA256},
+		{"users", fmt.Sprintf("%d (%s), %d with a session", p.Users, heddle.List(personas), p.Active)},
+		{"mistakes", strconv.FormatInt(p.Mistakes, 10)}, {"cut off", cut},
+		{"at once", fmt.Sprintf("%d sessions, %d connections", p.Peak.Sessions, p.Peak.Connections)}}
+	if err := fieldTable(w, s.width(), append(fields, cacheFields(p.Summary)...)...); err != nil {
 		return err
 	}
 	fmt.Fprintln(w)

@@ -78,6 +78,10 @@ func (s *session) whyScreen(w io.Writer, y crowdWhy) error {
 		flows[f.Where] = text
 	}
 	head := []string{"planned", "session", "does", "with", "began", "waited", "outcome"}
+	cached := hasCaches(y.Planned)
+	if cached {
+		head = append(head, "cache")
+	}
 	if s.isWide() {
 		head = append(head, "flows")
 	}
@@ -86,6 +90,9 @@ func (s *session) whyScreen(w io.Writer, y crowdWhy) error {
 	happens := func(until time.Duration) { // with all steps that are planned before
 		for ; len(happened) > 0 && happened[0].began <= until; happened = happened[1:] {
 			row := happened[0].row
+			if cached {
+				row = append(row, "")
+			}
 			if s.isWide() {
 				row = append(row, "")
 			}
@@ -103,6 +110,9 @@ func (s *session) whyScreen(w io.Writer, y crowdWhy) error {
 			}
 			if d, is := done[at]; is {
 				row[4], row[5], row[6] = clockTime(d.Begun), shortDuration(d.Ended-d.Planned), outcomeText(d)
+			}
+			if cached {
+				row = append(row, cacheWords(step))
 			}
 			if s.isWide() {
 				row = append(row, flows[at])

@@ -95,7 +95,7 @@ func (n network) lay(s plan.Session, of scenario.Scenario) happened {
 func opens(p plan.Step, to scenario.Service, kept map[string]bool) int {
 	service := p.Do.Service()
 	switch {
-	case p.Mistake == scenario.MistakeName, p.Connections == 0 && kept[service]:
+	case p.Mistake == scenario.MistakeName, p.Cache != nil && len(p.Receives) == 0, p.Connections == 0 && kept[service]:
 		return 0
 	case service == "voice" && p.Every > 0, to.Streams(): // whose connections carry any number of requests at once
 		return 1

@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -44,6 +45,8 @@ type Program struct {
 type File struct {
 	Name  string
 	Write func(io.Writer) error
+	// Changed is when it says that it was changed last; zero is when the container starts.
+	Changed time.Time
 }
 
 // nobody is the user and group as whom programs run: the kernel's own of who is unknown (overflowuid).

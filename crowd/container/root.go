@@ -110,7 +110,11 @@ func (f File) make() error {
 		return err
 	}
 	out := bufio.NewWriterSize(to, 1<<16)
-	return errors.Join(f.Write(out), out.Flush(), to.Close())
+	err = errors.Join(f.Write(out), out.Flush(), to.Close())
+	if err == nil && !f.Changed.IsZero() {
+		err = os.Chtimes(to.Name(), f.Changed, f.Changed)
+	}
+	return err
 }
 
 // turn makes the new root the thread's, and unmounts the old one.

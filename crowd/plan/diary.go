@@ -18,16 +18,21 @@ type Plan struct {
 	personas, behaviours []string // in the order of their names
 	// popularity has the law of each service that has sites.
 	popularity map[string]draw.Zipf
-	author     Author
+	// pages has that of a site's pages, of each behaviour that has a cache.
+	pages  map[string]draw.Zipf
+	author Author
 }
 
 // New returns the plan of a scenario that has been read and checked. The author may be nil if no behaviour is a script.
 func New(s scenario.Scenario, author Author) *Plan {
 	p := &Plan{scenario: s, author: author, automata: map[string]*automaton{}, personas: scenario.Sorted(s.Personas),
 		behaviours: scenario.Sorted(s.Behaviours),
-		popularity: map[string]draw.Zipf{}}
+		popularity: map[string]draw.Zipf{}, pages: map[string]draw.Zipf{}}
 	for name, b := range s.Behaviours {
 		p.automata[name] = newAutomaton(name, b)
+		if b.Cache != nil {
+			p.pages[name] = draw.NewZipf(int(b.Cache.Pages), float64(b.Cache.Zipf))
+		}
 	}
 	for name, v := range s.Services {
 		p.popularity[name] = draw.NewZipf(max(1, int(v.Sites)), float64(v.Zipf))
@@ -47,6 +52,11 @@ type Diary struct {
 // User draws the diary of a user, from 1. It depends on nobody else's, nor on how many users there are. The error is
 // that of a context that ended, or of a script.
 func (p *Plan) User(ctx context.Context, number int) (Diary, error) {
+	return p.draws(ctx, number, func(string, time.Duration) bool { return true })
+}
+
+// draws draws some sessions, by their behaviour and when they begin.
+func (p *Plan) draws(ctx context.Context, number int, some func(behaviour string, start time.Duration) bool) (Diary, error) {
 	d := Diary{User: number, Persona: p.Persona(number), Sessions: []Session{}}
 	persona := p.scenario.Personas[d.Persona]
 	user := userName(number)
@@ -76,17 +86,28 @@ func (p *Plan) User(ctx context.Context, number int) (Diary, error) {
 				return Diary{}, err
 			}
 			begun[does]++
+			if !some(does, start) {
+				continue
+			}
 			if err := add(Session{User: number, Persona: d.Persona, Behaviour: does, Number: begun[does], Start: start}); err != nil {
 				return Diary{}, err
 			}
 		}
 	}
 	for _, s := range p.gathered(number, d.Persona, begun) {
+		if !some(s.Behaviour, s.Start) {
+			continue
+		}
 		if err := add(s); err != nil {
 			return Diary{}, err
 		}
 	}
 	slices.SortStableFunc(d.Sessions, func(a, b Session) int { return cmp.Compare(a.Start, b.Start) })
+	for _, does := range scenario.Sorted(own) {
+		if p.scenario.Behaviours[does].Cache != nil {
+			p.browse(does, d.Sessions)
+		}
+	}
 	return d, nil
 }
 

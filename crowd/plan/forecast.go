@@ -28,6 +28,8 @@ type Summary struct {
 	Peak    Peak      `json:"peak"`
 	// Served has the most connections that are open at one time to each service that is by a program.
 	Served map[string]int64 `json:"served,omitempty"`
+	// Caches count the objects of pages, by the behaviour, of those that have a cache.
+	Caches map[string]Objects `json:"caches,omitempty"`
 	// by is what answers for each service.
 	by map[string]scenario.Server
 }
@@ -66,7 +68,7 @@ func newForecast(s scenario.Scenario) *forecast {
 	length := time.Duration(s.Clock.Length)
 	return &forecast{
 		Summary: Summary{Crowd: s.Name, Seed: s.Seed, Users: s.Users, Length: length, Personas: map[string]int{},
-			Minutes: make([]Amounts, (length+time.Minute-1)/time.Minute), by: s.Servers()},
+			Caches: map[string]Objects{}, Minutes: make([]Amounts, (length+time.Minute-1)/time.Minute), by: s.Servers()},
 		sessions: newLevel(length), services: map[string]*level{},
 	}
 }
@@ -82,6 +84,9 @@ func (f *forecast) add(d Diary) {
 		f.minute(s.Start).Sessions++
 		f.sessions.add(s.Start, s.Start+end, 1)
 		for i, step := range s.Steps {
+			if step.Cache != nil {
+				f.Caches[s.Behaviour] = f.Caches[s.Behaviour].Plus(step.Objects())
+			}
 			f.addStep(step, s.Start+begins[i], s.Start+end)
 		}
 	}

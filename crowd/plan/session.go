@@ -40,11 +40,14 @@ type Step struct {
 	Keep        bool `json:"keep,omitempty"`
 	// Sends is the size of each request in bytes, Receives that of each answer. With Every there is one size:
 	// request and answer are repeated by the clock for as long as the step lasts.
+	// What a cache knows not to have changed has an answer of 0 bytes.
 	Sends    int64         `json:"sends,omitempty"`
 	Receives []int64       `json:"receives,omitempty"`
 	Every    time.Duration `json:"every,omitempty"`
 	Lasts    time.Duration `json:"lasts,omitempty"`
 	Expect   time.Duration `json:"expect,omitempty"`
+	// Cache says what the user's browser has of the page; nil if no cache has to do with it.
+	Cache *Cache `json:"cache,omitempty"`
 }
 
 // Takes is how long the step is expected to take.

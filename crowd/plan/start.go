@@ -84,11 +84,29 @@ func (p *Plan) Session(ctx context.Context, at Start) (Session, error) {
 	name, user := p.behaviours[at.behaviour], int(at.User)
 	s, _, err := p.session(ctx, Session{User: user, Persona: p.Persona(user), Behaviour: name, Number: int(at.Number), Event: int(at.event), Start: at.At},
 		p.automata[name].habitsOf(p.scenario.Seed, userName(user)))
+	if err == nil && p.scenario.Behaviours[name].Cache != nil {
+		return p.remembers(ctx, s)
+	}
 	if err == nil && at.mark != 0 && at.mark != s.mark() {
 		err = heddle.Errorf(heddle.BadArgument, "have a session drawn again by the script of behaviour", name,
 			fmt.Sprintf("session %d of user %d is another than when it was planned", s.Number, user), "have the script draw by the question alone: its seed, and no clock")
 	}
 	return s, err
+}
+
+// remembers returns a session with what the user's cache has of its pages. For that it draws all sessions of the behaviour that
+// begin before its end.
+func (p *Plan) remembers(ctx context.Context, of Session) (Session, error) {
+	_, lasts := of.Begins()
+	d, err := p.draws(ctx, of.User, func(behaviour string, start time.Duration) bool {
+		return behaviour == of.Behaviour && start <= of.Start+lasts
+	})
+	for _, s := range d.Sessions {
+		if s.Number == of.Number {
+			return s, nil
+		}
+	}
+	return of, err
 }
 
 // Behaviour is the name of the session's behaviour.

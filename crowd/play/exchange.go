@@ -18,23 +18,34 @@ import (
 // exchange makes the requests of a step, over connections of its own or one that was kept. Connections share the
 // requests: each makes the next one as soon as it has its answer.
 func (s *session) exchange(ctx context.Context, step plan.Step) error {
+	asks := step.Asks(s.number)
+	if len(asks) == 0 { // the cache has all of it
+		return nil
+	}
 	return s.withConnections(ctx, step, func(c net.Conn, next *atomic.Int64) error {
 		for {
 			i := next.Add(1) - 1
-			if i >= int64(len(step.Receives)) {
+			if i >= int64(len(asks)) {
 				return nil
 			}
-			if err := s.request(c, step, int(i), step.Receives[i]); err != nil {
+			if err := s.request(c, step, asks[i], step.Receives[i]); err != nil {
 				return err
 			}
 		}
 	})
 }
 
-// request makes one request of a step, counted from 0, over a connection to its service.
-func (s *session) request(c net.Conn, step plan.Step, number int, receives int64) error {
-	return s.Services[step.Do.Service()].protocol(step.Do).Ask(c, protocol.Request{Site: step.To, Page: s.number, Object: number,
-		Sends: step.Sends, Receives: receives, Refused: step.Mistake == scenario.MistakePassword})
+// request makes one request of a step, over a connection to its service.
+func (s *session) request(c net.Conn, step plan.Step, of plan.Asked, receives int64) error {
+	has := protocol.None
+	switch {
+	case of.Unchanged:
+		has = protocol.Current
+	case of.Known:
+		has = protocol.Old
+	}
+	return s.Services[step.Do.Service()].protocol(step.Do).Ask(c, protocol.Request{Site: step.To, Page: of.Page, Object: of.Object,
+		Sends: step.Sends, Receives: receives, Refused: step.Mistake == scenario.MistakePassword, Has: has})
 }
 
 // withConnections runs a function for each connection of a step, all at once; they count requests together. The first

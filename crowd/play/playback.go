@@ -92,7 +92,7 @@ func (s *session) stream(ctx context.Context, step plan.Step, c net.Conn, v *pla
 		}
 		waits, cancel := s.patient(ctx, s.planned.Add(v.needed()))
 		err := over(waits, c, func() error {
-			return s.request(c, step, v.segments, step.Receives[0])
+			return s.request(c, step, plan.Asked{Page: s.number, Object: v.segments}, step.Receives[0])
 		})
 		cancel()
 		if err != nil {

@@ -63,6 +63,9 @@ func (s *session) run(ctx context.Context) {
 		if outcome != tally.Achieved {
 			break
 		}
+		if step.Cache != nil {
+			s.Tally.Page(s.Behaviour, tally.Objects(step.Objects()))
+		}
 		if step.Every == 0 && step.Lasts > 0 && sleepUntil(ctx, s.ends(step)) {
 			end = time.Now()
 		}

@@ -33,7 +33,8 @@ func TestHTTP3(t *testing.T) {
 	r, _ := startCaddy(t)
 	c := r.begin(t).Conn
 	asked := []protocol.Request{{Sends: 328, Receives: 10_710}, {Receives: 1}, {Sends: 4096, Receives: 2_000_000}, {Sends: 400, Receives: protocol.Content},
-		{Sends: 400, Receives: 2*protocol.Content + 17}, {Sends: 300, Receives: scenario.Refusal, Refused: true}, {Sends: 300, Receives: 50}}
+		{Sends: 400, Receives: 2*protocol.Content + 17}, {Sends: 300, Receives: scenario.Refusal, Refused: true}, {Sends: 300, Receives: 50},
+		{Sends: 328, Has: protocol.Current}, {Sends: 328, Receives: 100_000, Has: protocol.Old}}
 	done := make(chan error)
 	for i, x := range asked {
 		x.Site, x.Page, x.Object = 1+i, 2*i, 3*i

@@ -33,9 +33,11 @@ func TestSizes(t *testing.T) {
 			c := r.begin(t)
 			for i, x := range []protocol.Request{{Sends: 328, Receives: 10_710}, {Receives: 1}, {Sends: 4096, Receives: 2_000_000},
 				{Sends: 4097, Receives: 1}, {Sends: 3_000_001, Receives: 200}, {Sends: 400, Receives: protocol.Content},
-				{Sends: 400, Receives: 3*protocol.Content + 17}, {Sends: 300, Receives: scenario.Refusal, Refused: true}, {Sends: 300, Receives: 50}} {
+				{Sends: 400, Receives: 3*protocol.Content + 17}, {Sends: 300, Receives: scenario.Refusal, Refused: true}, {Sends: 300, Receives: 50},
+				{Sends: 328, Receives: 0, Has: protocol.Current}, {Sends: 328, Receives: 100_000, Has: protocol.Old}, {Sends: 300, Receives: 2*protocol.Content + 17, Has: protocol.Old},
+				{Sends: 300, Has: protocol.Current}} {
 				x.Site, x.Page, x.Object = 1+i, 2*i, 3*i
-				c.sent, c.received = 0, 0
+				c.sent, c.received, c.heard = 0, 0, [32]byte{}
 				if err := r.Ask(c, x); err != nil {
 					t.Fatalf("%+v: %v", x, err)
 				}
@@ -43,6 +45,9 @@ func TestSizes(t *testing.T) {
 				parts := x.Receives/protocol.Content + 2
 				if c.received < x.Receives || c.received > x.Receives+parts*heads {
 					t.Errorf("%+v: %d bytes were received", x, c.received)
+				}
+				if says := strings.HasPrefix(string(c.heard[:]), "HTTP/1.1 304 Not Modified\r\n"); says != (x.Has == protocol.Current) || says && c.received > heads {
+					t.Errorf("%+v: nginx says %q, and sends %d bytes", x, c.heard, c.received)
 				}
 				if c.sent < x.Sends || parts <= 2 && x.Sends >= 300 && c.sent > x.Sends+heads || x.Sends >= 300 && x.Sends <= 4096 && parts <= 2 && c.sent != x.Sends {
 					t.Errorf("%+v: %d bytes were sent", x, c.sent)

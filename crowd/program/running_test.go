@@ -120,6 +120,7 @@ func (r running) wire(t *testing.T) (net.Conn, *counter) {
 type counter struct {
 	net.Conn
 	sent, received int64
+	heard          [32]byte // what is received first
 }
 
 func (c *counter) Write(b []byte) (int, error) {
@@ -130,6 +131,7 @@ func (c *counter) Write(b []byte) (int, error) {
 
 func (c *counter) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
+	copy(c.heard[min(c.received, int64(len(c.heard))):], b[:n])
 	c.received += int64(n)
 	return n, err
 }

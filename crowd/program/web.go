@@ -21,7 +21,7 @@ var webRefusal = strings.Repeat("no", scenario.Refusal/2)
 
 // webFile is that file.
 func (s Setting) webFile() container.File {
-	return container.File{Name: webFolder + webContent, Write: func(w io.Writer) error {
+	return container.File{Name: webFolder + webContent, Changed: protocol.Changed(), Write: func(w io.Writer) error {
 		_, err := io.CopyN(w, draw.NewStream(s.Seed, "contents", s.Service), protocol.Content)
 		return err
 	}}

@@ -8,12 +8,15 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
+	"time"
 
 	"github.com/heddle-network/heddle/crowd/payload"
 )
 
 // HTTP is HTTP/1.1 (RFC 9112), with a server that has one file of Content bytes, and serves it for each path. An answer of a
-// planned size is a range of it (RFC 9110, 14.2): 206, and exactly those bytes.
+// planned size is a range of it (RFC 9110, 14.2): 206, and exactly those bytes. What a cache has is asked for on the condition
+// that it has changed: 304 says that it has not.
 type HTTP struct {
 	// Host is the service's name.
 	Host string
@@ -32,9 +35,18 @@ const (
 	answerHead = 64 << 10
 	// putHead is the size of a head that a body follows, in bytes.
 	putHead = 512
+	// current and old are when that file was changed last, and when its version before was.
+	current = "Wed, 01 Jan 2020 00:00:00 GMT"
+	old     = "Sun, 01 Dec 2019 00:00:00 GMT"
 	// align is what ranges begin at: a page of memory, of which files are made.
 	align = 4 << 10
 )
+
+// Changed is when the server's file was changed last. Caches know it: they ask for what is newer than theirs (RFC 9110, 13.1.3).
+func Changed() time.Time {
+	at, _ := http.ParseTime(current) // it is one
+	return at
+}
 
 // Network is TCP.
 func (HTTP) Network() string { return "tcp" }

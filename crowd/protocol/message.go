@@ -23,7 +23,7 @@ type message struct {
 
 // messages returns what lists the messages of a request, one after the other.
 func (h HTTP) messages(r Request) func() (message, bool) {
-	left, sends := max(r.Receives, 1), r.Sends
+	left, sends, has := max(r.Receives, 1), r.Sends, r.Has
 	path := fmt.Sprintf("/%d/%d/%d", r.Site, r.Page, r.Object)
 	done := false
 	return func() (m message, more bool) {
@@ -35,6 +35,10 @@ func (h HTTP) messages(r Request) func() (message, bool) {
 			done = true
 			m = message{method: http.MethodGet, path: fmt.Sprint(LoginPath, r.Site), status: http.StatusUnauthorized, answer: left}
 			m.fields, m.size = "Authorization: Basic YTpi\r\n", headSize
+		case has == Current:
+			done = true
+			m = message{method: http.MethodGet, path: path, size: headSize, status: http.StatusNotModified}
+			m.fields = "If-Modified-Since: " + current + "\r\n"
 		case sends > scenario.MaxHead:
 			m = message{method: http.MethodPut, path: path, size: sends, status: http.StatusNoContent}
 			m.fields = fmt.Sprintf("Content-Length: %d\r\n", sends-putHead)
@@ -45,7 +49,10 @@ func (h HTTP) messages(r Request) func() (message, bool) {
 			m = message{method: http.MethodGet, path: path, size: sends, status: http.StatusPartialContent, answer: size}
 			m.fields = fmt.Sprintf("Range: bytes=%d-%d\r\n", from, from+size-1)
 			m.part = fmt.Sprintf("bytes %d-%d/%d", from, from+size-1, Content)
-			sends, left = 0, left-size
+			if has == Old {
+				m.fields += "If-Modified-Since: " + old + "\r\n"
+			}
+			sends, left, has = 0, left-size, None
 			done = left == 0
 		}
 		m.fields += cookie(h.head(m), headSize)
@@ -88,14 +95,18 @@ func (m message) check(answer *http.Response) error {
 	switch {
 	case answer.StatusCode != m.status:
 		return fmt.Errorf("read answer: HTTP status %d %s", answer.StatusCode, http.StatusText(answer.StatusCode))
-	case answer.ContentLength != m.answer:
+	case answer.ContentLength != m.answer && m.status != http.StatusNotModified: // which may say how large the answer would have been
 		return errors.New("read answer: its size is not what was asked for")
 	case answer.Header.Get("Content-Range") != m.part:
 		return errors.New("read answer: its range is not what was asked for")
 	}
 	err := payload.Discard(answer.Body, m.answer)
+	more := int64(0)
 	if err == nil { // the end comes by itself over HTTP/2, where a body that is closed before cancels the request
-		_, err = io.Copy(io.Discard, answer.Body)
+		more, err = io.Copy(io.Discard, answer.Body)
+	}
+	if err == nil && more > 0 {
+		err = errors.New("more than was asked for")
 	}
 	if err != nil {
 		return fmt.Errorf("read answer: %w", err)

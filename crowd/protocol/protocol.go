@@ -17,7 +17,22 @@ type Request struct {
 	Sends, Receives int64
 	// Refused: the password is wrong, and the service says so. Plans have no other request on that connection.
 	Refused bool
+	// Has says what the user's cache has of it.
+	Has Copy
 }
+
+// Copy is what a cache has of something that is asked for.
+type Copy int
+
+// What a cache may have.
+const (
+	// None is nothing.
+	None Copy = iota
+	// Current is what the service has: it says so, and sends nothing else.
+	Current
+	// Old is an earlier version: the service sends the one that it has.
+	Old
+)
 
 // Protocol is how users talk to a service. Many connections use it at once.
 type Protocol interface {
@@ -51,5 +66,5 @@ func (BuiltIn) Begin(_ context.Context, c net.Conn) (net.Conn, error) { return c
 
 // Ask makes a request. A refusal is an answer like others.
 func (BuiltIn) Ask(c net.Conn, r Request) error {
-	return service.Ask(c, service.Request{Size: r.Sends, Answer: r.Receives})
+	return service.Ask(c, service.Request{Size: r.Sends, Answer: r.Receives, Known: r.Has == Current})
 }

@@ -52,7 +52,7 @@ const (
 
 // Parts lists the figures of the report's rounds under their headings, in the order in which people read them.
 func (r Report) Parts() [][]Figure {
-	return [][]Figure{achieved(r), sessions(), waited(r), slices.Concat(media(), costs()), failures(r)}
+	return [][]Figure{achieved(r), sessions(), waited(r), caches(r), slices.Concat(media(), costs()), failures(r)}
 }
 
 // Figures lists them all.

@@ -20,7 +20,7 @@ const headline = "p50"
 
 // anything has each figure that a round can have, so that conditions can be read before there is a report.
 var anything = Report{Rounds: []Round{{Round: round.Round{Result: tally.Result{
-	Behaviours: map[string]tally.Sessions{"any": {}}, Actions: map[string]tally.Steps{"web.page": {}}}}}}}
+	Behaviours: map[string]tally.Sessions{"any": {}}, Actions: map[string]tally.Steps{"web.page": {}}, Caches: map[string]tally.Objects{"any": {}}}}}}}
 
 // ParseLimits reads a --fail-if expression about a report of these modes. The metrics are figures, medians over
 // the rounds: achieved (of all sessions, unless a behaviour is named), p50, p99 and apdex (of each action, or of

@@ -71,6 +71,9 @@ func (s *Scenario) check() *problem {
 			return p
 		}
 	}
+	if p := s.checkCaches(); p != nil {
+		return p
+	}
 	if p := s.checkBodies(); p != nil {
 		return p
 	}

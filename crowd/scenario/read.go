@@ -17,7 +17,7 @@ import (
 // builtIn has the behaviours that every scenario may name, one a file, the services that they go to, and the
 // examples.
 //
-//go:embed behaviours/*.yaml services.yaml scenarios/*.yaml
+//go:embed behaviours/*.yaml cache.yaml services.yaml scenarios/*.yaml
 var builtIn embed.FS
 
 // Read reads the scenario of a file, and checks it.
@@ -80,18 +80,34 @@ func (s *Scenario) complete() error {
 		behaviours = map[string]Behaviour{}
 	}
 	for _, name := range s.Done() {
-		if _, own := behaviours[name]; own || !slices.Contains(BuiltInBehaviours(), name) {
+		if own, has := behaviours[name]; has && !own.onlyCache() || !slices.Contains(BuiltInBehaviours(), name) {
 			continue
 		}
 		var b Behaviour
 		if err := decodeBuiltIn(path.Join("behaviours", name+".yaml"), &b); err != nil {
 			return err
 		}
-		b.BuiltIn = true
+		b.BuiltIn, b.Cache = true, behaviours[name].Cache
 		behaviours[name] = b
+	}
+	var usual Cache
+	if err := decodeBuiltIn("cache.yaml", &usual); err != nil {
+		return err
+	}
+	for name, b := range behaviours {
+		if b.Cache != nil {
+			whole := b.Cache.over(usual)
+			b.Cache = &whole
+			behaviours[name] = b
+		}
 	}
 	s.Behaviours = behaviours
 	return nil
+}
+
+// onlyCache reports whether a behaviour says of its cache alone, and is else one that is built in.
+func (b Behaviour) onlyCache() bool {
+	return b.Cache != nil && b.Start == "" && b.States == nil && b.Script == "" && b.Actions == nil && b.Steps == 0 && !b.Patience.Given()
 }
 
 func decodeBuiltIn(file string, into any) error {

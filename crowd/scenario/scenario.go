@@ -61,6 +61,8 @@ type Behaviour struct {
 	// Patience is how long a person waits for a step, before giving up; 0 is for ever.
 	Patience Time             `yaml:"patience"`
 	States   map[string]State `yaml:"states"`
+	// Cache is that of each user who does it; nil: there is none, and all is asked for each time.
+	Cache *Cache `yaml:"cache"`
 	// Script draws the sessions, instead of states: a program's text, the first line of which names its interpreter (#!).
 	// Actions are all that its steps may do. Steps is how many a session has at most.
 	Script  string   `yaml:"script"`

@@ -21,7 +21,7 @@ const MaxVisits = 4 * MaxSteps
 // each behaviour of a user it counts 1, and 1 for each factor that is the user's own. For each session, as many as
 // begin at the full rate for the whole length, it counts 1, and 1 for each state that the session visits, pauses
 // included, and for each request of it: the step's own, those of more by their mean, and those of mistakes by their
-// chance, and for each value that is drawn again for being out of its bounds. A session of a script counts 1, and for each
+// chance, 2 more for each that a cache may keep, and for each value that is drawn again for being out of its bounds. A session of a script counts 1, and for each
 // step that it may have 1 and as many requests as it may make. Who may gather counts 1, and a session by
 // the chance. Neither schedules nor the crowd's end
 // make it less.
@@ -73,6 +73,9 @@ func (b Behaviour) work() (own, session float64) {
 		if s.Do != "" {
 			more := s.More.Count.mean()
 			each += 1 + more + float64(more*s.More.Receives.again())
+			if b.Cache != nil && s.Do == Cached { // what of it is got has two times
+				each += 2 + 2*more
+			}
 		}
 		for _, kind := range Sorted(s.Mistakes) {
 			m := s.Mistakes[kind]
@@ -180,6 +183,9 @@ func (b Behaviour) visits() []float64 {
 
 // checkWork refuses a plan that would draw too much.
 func (s *Scenario) checkWork() *problem {
+	if p := s.checkKept(); p != nil {
+		return p
+	}
 	all, ofOne := s.work()
 	for _, name := range Sorted(ofOne) {
 		if ofOne[name] > maxWorkOfUser {

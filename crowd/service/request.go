@@ -4,6 +4,7 @@ package service
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 
@@ -20,19 +21,32 @@ const headerSize = 12
 const maxSize = 16 << 30
 
 // Request asks for an answer of a size. On the wire it is a header of two sizes, each of six bytes, most significant
-// first, and as many bytes more as the size says. The answer has no header.
+// first, and as many bytes more as the size says; the highest bit of the second one is Known. The answer has no header.
 type Request struct {
 	Size   int64 // of the request, headerSize at least
 	Answer int64 // size of the answer, 1 at least
+	// Known: a cache has the answer, and it has not changed. The service says so in one byte, and sends nothing else.
+	Known bool
 }
+
+const (
+	// knownBit is that of an answer's size which says that it is known.
+	knownBit = 1 << 47
+	// notModified is the byte that says that an answer has not changed.
+	notModified = '='
+)
 
 // header is the beginning of the request.
 func (r Request) header() [headerSize]byte {
 	var b [headerSize]byte
 	binary.BigEndian.PutUint16(b[:], uint16(r.Size>>32))
 	binary.BigEndian.PutUint32(b[2:], uint32(r.Size))
-	binary.BigEndian.PutUint16(b[6:], uint16(r.Answer>>32))
-	binary.BigEndian.PutUint32(b[8:], uint32(r.Answer))
+	answer := r.Answer
+	if r.Known {
+		answer |= knownBit
+	}
+	binary.BigEndian.PutUint16(b[6:], uint16(answer>>32))
+	binary.BigEndian.PutUint32(b[8:], uint32(answer))
 	return b
 }
 
@@ -44,6 +58,8 @@ func readRequest(from io.Reader) (r Request, err error) {
 	}
 	r.Size = int64(binary.BigEndian.Uint16(b[:]))<<32 | int64(binary.BigEndian.Uint32(b[2:]))
 	r.Answer = int64(binary.BigEndian.Uint16(b[6:]))<<32 | int64(binary.BigEndian.Uint32(b[8:]))
+	r.Known = r.Answer&knownBit != 0
+	r.Answer &^= knownBit
 	if r.Size < headerSize || r.Size > maxSize || r.Answer < 1 || r.Answer > maxSize {
 		return r, fmt.Errorf("read request: it says %d bytes, and an answer of %d", r.Size, r.Answer)
 	}
@@ -57,8 +73,24 @@ func Ask(c io.ReadWriter, r Request) error {
 	if err := payload.Send(c, header[:], r.Size); err != nil {
 		return fmt.Errorf("send request: %w", err)
 	}
-	if err := payload.Discard(c, r.Answer); err != nil {
+	var err error
+	if r.Known {
+		err = readUnchanged(c)
+	} else {
+		err = payload.Discard(c, r.Answer)
+	}
+	if err != nil {
 		return fmt.Errorf("read answer: %w", err)
 	}
 	return nil
+}
+
+// readUnchanged reads that an answer has not changed.
+func readUnchanged(from io.Reader) error {
+	var b [1]byte
+	_, err := io.ReadFull(from, b[:])
+	if err == nil && b[0] != notModified {
+		err = errors.New("it has changed")
+	}
+	return err
 }

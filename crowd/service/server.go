@@ -125,7 +125,11 @@ func answer(c net.Conn) {
 		if err == nil {
 			err = payload.Discard(c, r.Size-headerSize)
 		}
-		if err == nil {
+		switch {
+		case err != nil:
+		case r.Known:
+			_, err = c.Write([]byte{notModified})
+		default:
 			err = payload.Fill(c, r.Answer)
 		}
 		if err != nil {

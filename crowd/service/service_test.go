@@ -67,9 +67,9 @@ func TestAsk(t *testing.T) {
 	_, to := start(t)
 	c := &counter{Conn: dial(t, to)}
 	for _, x := range []struct{ r, want Request }{
-		{Request{36, 44}, Request{36, 44}}, {Request{}, Request{headerSize, 1}}, {Request{Size: chunk + 1, Answer: 3 * chunk},
-			Request{chunk + 1, 3 * chunk}}, {Request{Size: 1e6, Answer: 1}, Request{1e6, 1}}, {Request{Size: chunk, Answer: chunk},
-			Request{chunk, chunk}}} {
+		{Request{Size: 36, Answer: 44}, Request{Size: 36, Answer: 44}}, {Request{}, Request{Size: headerSize, Answer: 1}}, {Request{Size: chunk + 1, Answer: 3 * chunk},
+			Request{Size: chunk + 1, Answer: 3 * chunk}}, {Request{Size: 1e6, Answer: 1}, Request{Size: 1e6, Answer: 1}}, {Request{Size: 328, Answer: 100_000, Known: true}, Request{Size: 328, Answer: 1}}, {Request{Size: chunk, Answer: chunk},
+			Request{Size: chunk, Answer: chunk}}} {
 		c.sent, c.received = 0, 0
 		if err := Ask(c, x.r); err != nil {
 			t.Fatal(err)
@@ -78,7 +78,7 @@ func TestAsk(t *testing.T) {
 			t.Errorf("%+v: %d bytes were sent, %d received", x.r, c.sent, c.received)
 		}
 	}
-	for _, r := range []Request{{1<<32 + 5, maxSize}, {headerSize, 1}} {
+	for _, r := range []Request{{Size: 1<<32 + 5, Answer: maxSize}, {Size: headerSize, Answer: 1}, {Size: headerSize, Answer: maxSize, Known: true}} {
 		h := r.header()
 		if got, err := readRequest(bytes.NewReader(h[:])); err != nil || got != r {
 			t.Errorf("%+v is read as %+v, %v", r, got, err)
@@ -98,7 +98,7 @@ func TestRefuses(t *testing.T) {
 			t.Errorf("%x was answered: %x, %v", bad, b, err)
 		}
 	}
-	if err := Ask(other, Request{100, 100}); err != nil {
+	if err := Ask(other, Request{Size: 100, Answer: 100}); err != nil {
 		t.Error(err)
 	}
 }
@@ -107,11 +107,11 @@ func TestRefuses(t *testing.T) {
 func TestClose(t *testing.T) {
 	s, to := start(t)
 	c := dial(t, to)
-	if err := Ask(c, Request{100, 100}); err != nil {
+	if err := Ask(c, Request{Size: 100, Answer: 100}); err != nil {
 		t.Fatal(err)
 	}
 	s.Close()
-	if err := Ask(c, Request{100, 100}); err == nil {
+	if err := Ask(c, Request{Size: 100, Answer: 100}); err == nil {
 		t.Error("a closed server answers")
 	}
 	if c, err := net.Dial("tcp", to); err == nil {

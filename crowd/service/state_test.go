@@ -17,7 +17,7 @@ import (
 func TestDown(t *testing.T) {
 	s, to := start(t)
 	c := dial(t, to)
-	if err := Ask(c, Request{100, 100}); err != nil {
+	if err := Ask(c, Request{Size: 100, Answer: 100}); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // twice is nothing more
@@ -34,7 +34,7 @@ func TestDown(t *testing.T) {
 	if err := s.Set(Sound); err != nil {
 		t.Fatal(err)
 	}
-	if err := Ask(dial(t, to), Request{100, 100}); err != nil {
+	if err := Ask(dial(t, to), Request{Size: 100, Answer: 100}); err != nil {
 		t.Error(err)
 	}
 }
@@ -56,7 +56,7 @@ func TestStaysDown(t *testing.T) {
 	if err := s.Set(Sound); err != nil {
 		t.Error(err)
 	}
-	if err := Ask(dial(t, to), Request{100, 100}); err != nil {
+	if err := Ask(dial(t, to), Request{Size: 100, Answer: 100}); err != nil {
 		t.Error(err)
 	}
 }
@@ -97,7 +97,7 @@ func TestAllOrNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, to := range at {
-		if err := Ask(dial(t, to), Request{100, 100}); err != nil {
+		if err := Ask(dial(t, to), Request{Size: 100, Answer: 100}); err != nil {
 			t.Errorf("%s: %v", to, err)
 		}
 	}
@@ -107,7 +107,7 @@ func TestAllOrNone(t *testing.T) {
 func TestSilent(t *testing.T) {
 	s, to := start(t)
 	old := dial(t, to)
-	if err := Ask(old, Request{100, 100}); err != nil {
+	if err := Ask(old, Request{Size: 100, Answer: 100}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Set(Silent); err != nil {
@@ -115,7 +115,7 @@ func TestSilent(t *testing.T) {
 	}
 	answers := make(chan error, 2)
 	for _, c := range []net.Conn{old, dial(t, to)} {
-		go func() { answers <- Ask(c, Request{100_000, 100_000}) }()
+		go func() { answers <- Ask(c, Request{Size: 100_000, Answer: 100_000}) }()
 	}
 	tired := dial(t, to)
 	request(t, tired)
@@ -147,7 +147,7 @@ func TestSilent(t *testing.T) {
 // request sends a request of 100 bytes.
 func request(t *testing.T, to io.Writer) {
 	t.Helper()
-	r := Request{100, 100}
+	r := Request{Size: 100, Answer: 100}
 	head := r.header()
 	if err := payload.Send(to, head[:], r.Size); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,8 @@ type Result struct {
 	Actions    map[string]Steps    `json:"actions"`
 	Calls      Calls               `json:"calls"`
 	Videos     Videos              `json:"videos"`
+	// Caches are those of the behaviours that have one.
+	Caches map[string]Objects `json:"caches,omitempty"`
 	// Lag is the crowd's own: from when somebody should have acted until the crowd saw to it.
 	Lag Durations `json:"lag"`
 	// Paced is the same for what goes by the clock: packets of sound, segments of videos. Frames is that of frames on

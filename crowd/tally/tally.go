@@ -33,6 +33,7 @@ type Tally struct {
 	calls      calls
 	videos     videos
 	failures   map[string]int64
+	caches     map[string]Objects
 
 	// how late the crowd was: with steps, with what goes by the clock, with frames on links
 	lag, paced, frames *waits
@@ -49,7 +50,7 @@ type action struct {
 // New returns a tally of a plan of which so many sessions of each behaviour are intended.
 func New(intended map[string]int64) *Tally {
 	t := &Tally{behaviours: map[string]*Sessions{}, actions: map[string]*action{}, calls: newCalls(), videos: newVideos(),
-		lag: newWaits(), paced: newWaits(), frames: newWaits(), failures: map[string]int64{}}
+		lag: newWaits(), paced: newWaits(), frames: newWaits(), failures: map[string]int64{}, caches: map[string]Objects{}}
 	for name, n := range intended {
 		t.behaviours[name] = &Sessions{Intended: n}
 	}
@@ -169,7 +170,7 @@ func (t *Tally) Result() Result {
 func (t *Tally) counts() (Result, map[string]*action) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := Result{Behaviours: map[string]Sessions{}, Actions: map[string]Steps{}, Calls: t.calls.result(), Videos: t.videos.result(), Failures: []Failure{}}
+	r := Result{Behaviours: map[string]Sessions{}, Actions: map[string]Steps{}, Calls: t.calls.result(), Videos: t.videos.result(), Failures: []Failure{}, Caches: maps.Clone(t.caches)}
 	for name, s := range t.behaviours {
 		r.Behaviours[name] = *s
 	}
