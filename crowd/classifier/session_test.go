@@ -63,8 +63,9 @@ func TestMeasure(t *testing.T) {
 func TestFlows(t *testing.T) {
 	of := scenario.Scenario{Clock: scenario.Clock{Length: scenario.Span(time.Minute)},
 		Services: map[string]scenario.Service{"web": {Server: scenario.Server{By: "nginx", TLS: true, HTTP: 2}}, "files": {Server: scenario.Server{By: "nginx", TLS: true}}}}
-	h := network{}.lay(plan.Session{User: 1, Steps: []plan.Step{{Do: "web.page", Connections: 6, Keep: true}, {Do: "web.page"}, {Do: "files.get", Connections: 6}}}, of)
-	if want := []int{1, 0, 6}; !slices.Equal(h.flows, want) {
+	h := network{}.lay(plan.Session{User: 1, Steps: []plan.Step{{Do: "web.page", Connections: 6, Keep: true}, {Do: "web.page"}, {Do: "files.get", Connections: 6},
+		{Do: "files.get", Cache: &plan.Cache{Page: 1, Fresh: []int{0}}}, {Do: "files.get", Receives: []int64{0}, Connections: 1, Cache: &plan.Cache{Page: 1, Unchanged: []int{0}}}}}, of)
+	if want := []int{1, 0, 6, 0, 1}; !slices.Equal(h.flows, want) {
 		t.Errorf("flows %v, expected %v", h.flows, want)
 	}
 }

@@ -15,7 +15,7 @@ users: 8
 clock: {start: "Mon 09:00", length: 3s}
 services: {web: {sites: 20, zipf: 1}}
 personas:
-  one: {share: 100%, does: {read: 15/m, stay: 15/m, store: 10/m, watch: 10/m}}
+  one: {share: 100%, does: {read: 15/m, stay: 15/m, store: 10/m, watch: 10/m, again: 20/m}}
 behaviours:
   read:
     start: page
@@ -37,7 +37,7 @@ behaviours:
     start: play
     states:
       play: {do: video.play, sends: 300B, receives: 100KB, every: 200ms, lasts: 600ms, next: {end: 1}}
-`
+` + again
 
 // TestNginx: all that is planned happens, with and without TLS; connections are as many as planned, and those that are kept
 // are used again.
@@ -53,6 +53,7 @@ func TestNginx(t *testing.T) {
 			if v := r.Videos; v.Count != r.Behaviours["watch"].Intended {
 				t.Errorf("%+v", v)
 			}
+			cached(t, surfers, r)
 		})
 	}
 }
@@ -76,8 +77,9 @@ func streams(t *testing.T, by string, http int) {
 		services[name] = one
 	}
 	var book strings.Builder
+	small := strings.Replace(surfers, "sends: 3MB", "sends: 3KB", 1)
 	text := strings.NewReplacer("sends: 3MB", "sends: 3KB", "connections: 2", "connections: 1").Replace(surfers)
-	r, starts := recorded(t, strings.Replace(surfers, "sends: 3MB", "sends: 3KB", 1), users, services, 30*time.Second, &diary.Recorder{To: &book})
+	r, starts := recorded(t, small, users, services, 30*time.Second, &diary.Recorder{To: &book})
 	var achieved int64
 	for _, s := range r.Behaviours {
 		achieved += s.Achieved
@@ -88,6 +90,7 @@ func streams(t *testing.T, by string, http int) {
 	if opened, want := strings.Count(book.String(), `{"flow":{`), connections(t, text); opened != want {
 		t.Errorf("%d connections were opened, %d were expected", opened, want)
 	}
+	cached(t, small, r)
 }
 
 // connections is how many a plan has people open.

@@ -78,7 +78,7 @@ users: 8
 clock: {start: "Mon 09:00", length: 3s}
 services: {chat: {sites: 1}, voice: {between: 8}}
 personas:
-  one: {share: 100%, does: {read: 20/m, talk: 15/m, write: 15/m, watch: 10/m}}
+  one: {share: 100%, does: {read: 20/m, talk: 15/m, write: 15/m, watch: 10/m, again: 15/m}}
 behaviours:
   read:
     start: page
@@ -101,7 +101,7 @@ behaviours:
     start: play
     states:
       play: {do: video.play, sends: 300B, receives: 100KB, every: 200ms, lasts: 1s, next: {end: 1}}
-`
+` + again
 
 // TestPlay: what is planned happens, on a network where nothing fails.
 func TestPlay(t *testing.T) {
@@ -126,6 +126,7 @@ func TestPlay(t *testing.T) {
 	if page := r.Actions["web.page"]; page.Count < r.Behaviours["read"].Intended || page.Apdex < 0.5 || page.Service.P50 == 0 {
 		t.Errorf("pages: %+v", page)
 	}
+	cached(t, people, r)
 }
 
 // TestFails: sessions that meet a service that refuses, one that is silent, and a run that ends, are told apart.

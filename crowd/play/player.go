@@ -125,6 +125,7 @@ func (p *Player) pacer() *pacer { return p.pacers[p.calls.Add(1)%uint64(len(p.pa
 func (p *Player) play(ctx context.Context, one *part, at plan.Start) {
 	s, err := p.Plan.Session(ctx, at)
 	if err == nil {
+		sleepUntil(ctx, p.start.Add(s.Start))
 		p.session(one, s).run(ctx)
 	} else if ctx.Err() == nil {
 		p.fail(err)

@@ -43,7 +43,11 @@ func (r *roster) wake() {
 	}
 }
 
-// next begins the session that is due now, if there is one. Otherwise it returns for how long there is nothing to begin, unless
+// drawing is how long before it begins a session is drawn: one with a cache takes as long as all that the user did before
+// (scenario's maxKept), and nobody is to wait for it.
+const drawing = 100 * time.Millisecond
+
+// next begins the session that is due now, but for the time to draw it, if there is one. Otherwise it returns for how long there is nothing to begin, unless
 // all is over.
 func (p *Player) next(ctx context.Context) (mine context.Context, begins *part, at plan.Start, wait time.Duration, over bool) {
 	p.mu.Lock()
@@ -51,8 +55,8 @@ func (p *Player) next(ctx context.Context) (mine context.Context, begins *part, 
 	now := time.Since(p.start)
 	first, has := p.queue.next()
 	switch {
-	case has && first > now:
-		return ctx, nil, at, first - now, false
+	case has && first-drawing > now:
+		return ctx, nil, at, first - drawing - now, false
 	case has:
 		at = p.queue.pop()
 		begins = &part{user: int(at.User), seat: p.users[at.User-1], ended: make(chan struct{})}

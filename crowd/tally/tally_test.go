@@ -36,7 +36,17 @@ func TestTally(t *testing.T) {
 	a.Call(50, 2.58, 0.5)
 	a.Video(300*ms, 2, time.Second, 9*time.Second)
 	a.Video(100*ms, 0, 0, time.Second)
+	if r := a.Result(); len(r.Caches) > 0 {
+		t.Errorf("nobody has a cache, and %+v were there", r.Caches)
+	}
+	a.Page("browse", Objects{Fresh: 3, New: 2, Saved: 30, Got: 20})
+	a.Page("browse", Objects{Unchanged: 1, Changed: 4, Saved: 5, Got: 40})
 	r := a.Result()
+	if o := r.Caches["browse"]; o != (Objects{Fresh: 3, Unchanged: 1, Changed: 4, New: 2, Saved: 35, Got: 60}) || o.All() != 10 {
+		t.Errorf("%+v", o)
+	} else if share, ok := o.Hits(); share != 0.4 || !ok {
+		t.Errorf("%v, %v", share, ok)
+	}
 	if want := (map[string]Sessions{"browse": {Intended: 3, Started: 2, Late: 1, Achieved: 1, GivenUp: 1},
 		"call": {Intended: 2, Started: 1, Unfinished: 1}}); !reflect.DeepEqual(r.Behaviours, want) {
 		t.Errorf("%+v", r.Behaviours)
