@@ -35,8 +35,9 @@ behaviours:
   read:
     start: page
     patience: 1m
+    cache: {pages: 2, main: {fresh: {quantiles: {0.5: 0s, 1: 2s}}, changes: {exponential: 2s}}, more: {fresh: {uniform: [0s, 1s]}, changes: {exponential: 2s}}}
     states:
-      page: {do: web.page, sends: 300B, receives: 10KB, more: {count: 5, receives: 2KB}, connections: 2, expect: 5ms, next: {end: 1}}
+      page: {do: web.page, sends: 300B, receives: 10KB, more: {count: 5, receives: 2KB}, connections: 2, expect: 5ms, think: 100ms, next: {page: 0.7, end: 0.3}}
   talk:
     start: call
     patience: 1m
@@ -91,6 +92,9 @@ func TestCrowdRun(t *testing.T) {
 		if one.Actions["search.query"].Count == 0 {
 			t.Errorf("%s: the script's steps were not done", one.Mode)
 		}
+		if c := one.Caches["read"]; c.Fresh == 0 || c.Unchanged == 0 || c.Changed == 0 || c.New == 0 || c != r.Rounds[0].Caches["read"] {
+			t.Errorf("%s: of the caches: %+v, and in the first round %+v", one.Mode, c, r.Rounds[0].Caches["read"])
+		}
 		checkDiaries(t, one, book)
 		checkClassified(t, one, book)
 	}
@@ -102,6 +106,12 @@ func TestCrowdRun(t *testing.T) {
 	want, _ := os.ReadFile(out)
 	if !sameDocument(t, shown.stdout, run.stdout.String()) || !sameDocument(t, shown.stdout, string(want)) {
 		t.Errorf("the report is shown as\n%s\nand was\n%s", shown.stdout, run.stdout.String())
+	}
+	if text := call(t, "crowd", "report", out).stdout; !strings.Contains(text, "read, hits ") || !strings.Contains(text, "read, bytes saved ") {
+		t.Errorf("the report says nothing of caches: %s", text)
+	}
+	if text := heddleDoes(t, "crowd", "why", "1", book); !strings.Contains(text, "CACHE") || !strings.Contains(text, "fresh") || !strings.Contains(text, "page 1: ") {
+		t.Errorf("why says nothing of caches: %s", text)
 	}
 	nothingLeft(t)
 }

@@ -62,6 +62,7 @@ func TestSame(t *testing.T) {
 		"small":         "182eb73927e6c9035d0d06a3cb743be6c36432224b51461b98e828cfa5ce4061",
 		"office":        "57b1cc83e0527d861ba94185fa86931606bbd3e97f639de12f60e4229cb902bf",
 		"lxc2019-crowd": "ba52cbd2bbe132fb0f49d34fd5875a7e00288d3837d39e2a3cc497b3102f4655",
+		"returning":     "7f97836b2eeb1bd39cc755ade2ad5866907fd741d91f1d9fae54e53e1dc63593",
 		"evening":       "51c7764590d5bd068508a91890e31501754d56933f78508e549d2313b9d1244a",
 	} {
 		if _, sum := drawn(t, example(t, name)); sum.SHA256 != want {

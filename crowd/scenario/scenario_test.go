@@ -37,7 +37,7 @@ func TestExamples(t *testing.T) {
 	}
 	_, err := scenario.Example("../services")
 	if !errors.Is(err, heddle.BadArgument.Sentinel()) ||
-		!strings.Contains(err.Error(), "choose from evening, lxc2019-crowd, office, small") {
+		!strings.Contains(err.Error(), "choose from evening, lxc2019-crowd, office, returning, small") {
 		t.Error(err)
 	}
 }
