@@ -37,7 +37,7 @@ func TestCrowdRunHere(t *testing.T) {
 	first := agent()
 	heddleDoes(t, "network", "create", "web", "--mode", "bridge", "--subnet", "10.20.0.0/26", "--subnet", "fd20::/64")
 	short := scenarioFile(t, players)
-	long := scenarioFile(t, strings.NewReplacer("length: 3s", "length: 10m", "share: 100%", "share: 100%, link: {delay: 100ms}", "{by: nginx, tls: true}", "{sites: 1}").Replace(players))
+	long := scenarioFile(t, strings.NewReplacer("length: 3s", "length: 10m", "share: 100%", "share: 100%, link: {delay: 100ms}", "{by: nginx, tls: true}", "{sites: 1}", "read: 20/m", "read: 10/m", "next: {page: 0.7, end: 0.3}", "next: {end: 1}").Replace(players))
 
 	killed := runCrowd(t, long, "--network", "web")
 	killed.awaits(t, "playing for")
