@@ -86,11 +86,12 @@ func (p *plugged) startAgent(t *testing.T, m *docker.Host) {
 	m.StartAgent(t)
 }
 
-// createFast makes network fast. A machine that has just booted beside much other work may not get through to the service in the time of a call.
-func (p *plugged) createFast(t *testing.T, m *docker.Host) {
+// createPlugged makes a network of mode direct whose NICs are plugged in. A machine that has just booted beside much other work may not get through to the
+// service in the time of one call.
+func createPlugged(t *testing.T, m *docker.Host, name, lan string, options ...string) {
 	t.Helper()
 	_, err := poll.Until(6*world.Patience, time.Second, func() error {
-		if out, err := m.TryHeddle(t, "network", "create", "fast", "--mode", "direct", "--opt", "plug=lan"); err != nil {
+		if out, err := m.TryHeddle(t, append([]string{"network", "create", name, "--mode", "direct", "--opt", "plug=" + lan}, options...)...); err != nil {
 			return fmt.Errorf("%w: %s", err, out)
 		}
 		return nil
@@ -234,9 +235,10 @@ func TestPlug(t *testing.T) {
 	vm.SkipOther(t, kernel, "6.12")
 	p := raisePlugged(t, kernel, nicConfig, 4, 4)
 	own := p.devices(t)
-	p.createFast(t, p.vm)
-	p.createFast(t, p.other)
-	p.vm.Heddle(t, "network", "create", "apart", "--mode", "direct", "--opt", "plug=other")
+	for _, m := range []*docker.Host{p.vm, p.other} {
+		createPlugged(t, m, "fast", "lan")
+	}
+	createPlugged(t, p.vm, "apart", "other")
 	p.hv.Run(t, "ip", "netns", "add", "beside")
 	p.hv.Heddle(t, "attach", "lan", "--netns", "/run/netns/beside", "--id", "beside", "--ip", "10.70.0.200")
 	t.Run("attach", func(t *testing.T) { plugAttach(t, p, own) })

@@ -3,6 +3,7 @@ package machines_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"testing"
 	"time"
 
@@ -11,30 +12,54 @@ import (
 	"github.com/heddle-network/heddle/test/world"
 )
 
-// plugCycles attaches and detaches, while agents and the service are killed at any moment, to a network without a pool and to one with a
-// pool in turn. No NIC is lost or left.
+// plugCycles is the short form of TestSoakPlugCycles.
 func plugCycles(t *testing.T, p *plugged, own int) {
-	cycles := 4
-	if soak.On() {
-		cycles = 500
-	}
+	p.cycles(t, own, 2, 2)
+}
+
+const cyclesConfig = `listen: 172.31.240.11:7950
+machines:
+  vm1: {qmp: /run/qmp/vm1, networks: [lan], nics: 6}
+`
+
+// TestSoakPlugCycles: 500 containers are attached and detached, four at once, while agents, the service and the machine are killed.
+func TestSoakPlugCycles(t *testing.T) {
+	soak.Need(t, "500 cycles take over an hour")
+	p := raisePlugged(t, "6.12", cyclesConfig, 8)
+	own := p.devices(t)
+	createPlugged(t, p.vm, "fast", "lan")
+	p.hv.Run(t, "ip", "netns", "add", "beside")
+	p.hv.Heddle(t, "attach", "lan", "--netns", "/run/netns/beside", "--id", "beside", "--ip", "10.70.0.200")
+	p.cycles(t, own, 125, 4)
+}
+
+// cycles attaches and detaches so many containers at once, again and again, while agents and the service are killed at any moment. Every second one is
+// on a network that has a pool. No NIC is lost or left.
+func (p *plugged) cycles(t *testing.T, own, cycles, atOnce int) {
 	p.createPooled(t)
 	random := rand.New(rand.NewPCG(soak.Seed(t), 0))
-	for i := range cycles {
-		name := fmt.Sprint("y", i%3)
-		p.vm.TryRun("ip", "netns", "add", name)
-		p.disturbed(t, random, name, "attach", func() error {
-			_, err := p.vm.TryHeddle(t, "attach", []string{"fast", "pooled"}[i%2], "--netns", "/run/netns/"+name, "--id", name)
+	names := make([]string, atOnce)
+	for i := range names {
+		names[i] = fmt.Sprint("y", i)
+	}
+	for cycle := range cycles {
+		p.makeNamespaces(t, names)
+		p.disturbed(t, random, names, "attach", func(i int) error {
+			_, err := p.vm.TryHeddle(t, "attach", []string{"fast", "pooled"}[i%2], "--netns", "/run/netns/"+names[i], "--id", names[i])
 			return err
 		})
-		world.Soon(t, name+" reaches another container", func() error { return p.ping(name, "10.70.0.200") })
-		p.disturbed(t, random, name, "detach", func() error {
-			_, err := p.vm.TryHeddle(t, "detach", name)
+		for _, name := range names {
+			world.Soon(t, name+" reaches another container", func() error { return p.ping(name, "10.70.0.200") })
+		}
+		p.disturbed(t, random, names, "detach", func(i int) error {
+			_, err := p.vm.TryHeddle(t, "detach", names[i])
 			return err
 		})
-		p.vm.Run(t, "ip", "netns", "delete", name)
+		for _, name := range names {
+			p.vm.Run(t, "ip", "netns", "delete", name)
+		}
 		if t.Failed() {
-			t.Fatalf("in cycle %d", i)
+			t.Fatalf("in cycle %d", cycle)
 		}
 	}
 	p.vm.Heddle(t, "network", "delete", "pooled")
@@ -42,23 +67,31 @@ func plugCycles(t *testing.T, p *plugged, own int) {
 	p.clean(t)
 }
 
-func (p *plugged) createPooled(t *testing.T) {
+func (p *plugged) makeNamespaces(t *testing.T, names []string) {
 	t.Helper()
-	p.vm.Heddle(t, "network", "create", "pooled", "--mode", "direct", "--opt", "plug=lan", "--opt", "warm=1-2")
+	for _, name := range names {
+		p.vm.TryRun("ip", "netns", "add", name)
+	}
 }
 
-// reset has the machine lose its power, and brings it to where it was, with a namespace.
-func (p *plugged) reset(t *testing.T, name string) {
+func (p *plugged) createPooled(t *testing.T) {
+	t.Helper()
+	createPlugged(t, p.vm, "pooled", "lan", "--opt", "warm=1-2")
+}
+
+// reset has the machine lose its power, and brings it to where it was, with namespaces.
+func (p *plugged) reset(t *testing.T, names []string) {
 	t.Helper()
 	cell.Must(t, p.lab.Reset(t.Context(), p.vm.Name()))
 	p.startAgent(t, p.vm)
-	p.createFast(t, p.vm)
+	createPlugged(t, p.vm, "fast", "lan")
 	p.createPooled(t)
-	p.vm.Run(t, "ip", "netns", "add", name)
+	p.makeNamespaces(t, names)
 }
 
-// disturbed has something killed while do is under way, starts it again, and repeats do until it succeeds. The namespace is there when do begins.
-func (p *plugged) disturbed(t *testing.T, random *rand.Rand, name, what string, do func() error) {
+// disturbed has something killed while do is under way for all containers at once, starts it again, and repeats what failed until it succeeds. The
+// namespaces are there when do begins.
+func (p *plugged) disturbed(t *testing.T, random *rand.Rand, names []string, what string, do func(i int) error) {
 	t.Helper()
 	victims := []func(){
 		func() {
@@ -84,23 +117,28 @@ func (p *plugged) disturbed(t *testing.T, random *rand.Rand, name, what string, 
 	reset := -1
 	if soak.On() { // a boot takes long
 		reset = len(victims)
-		victims = append(victims, func() { p.reset(t, name) })
+		victims = append(victims, func() { p.reset(t, names) })
 	}
 	victim, after := random.IntN(len(victims)), time.Duration(random.IntN(700))*time.Millisecond
-	done := make(chan error, 1)
-	go func() { done <- do() }()
+	errs := make([]error, len(names))
+	var all sync.WaitGroup
+	for i := range names {
+		all.Go(func() { errs[i] = do(i) })
+	}
 	time.Sleep(after)
 	victims[victim]()
-	err := <-done
-	t.Logf("%s, with victim %d after %v: %v", what, victim, after, err)
-	if victim == reset { // what was done before is not there any more
-		err = do()
-	}
-	for tries := 0; err != nil; tries++ {
-		if tries == 20 {
-			cell.Must(t, err)
+	all.Wait()
+	t.Logf("%s, with victim %d after %v: %v", what, victim, after, errs)
+	for i, err := range errs {
+		if victim == reset { // what was done before is not there any more
+			err = do(i)
 		}
-		time.Sleep(200 * time.Millisecond)
-		err = do()
+		for tries := 0; err != nil; tries++ {
+			if tries == 20 {
+				cell.Must(t, err)
+			}
+			time.Sleep(200 * time.Millisecond)
+			err = do(i)
+		}
 	}
 }

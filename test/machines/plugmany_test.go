@@ -23,7 +23,7 @@ func TestSoakManyNICs(t *testing.T) {
 	const count = 128
 	p := raisePlugged(t, "6.12", manyConfig, count)
 	own := p.devices(t)
-	p.createFast(t, p.vm)
+	createPlugged(t, p.vm, "fast", "lan")
 	p.vm.Run(t, "sh", "-c", fmt.Sprintf("for i in $(seq %d); do ip netns add n$i; done", count))
 	memory := func() string {
 		return p.vm.Run(t, "sh", "-c", "grep -E 'MemAvailable|Slab' /proc/meminfo | tr -s ' \\n' ' '")
