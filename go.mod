@@ -51,6 +51,7 @@ require (
 	github.com/digitalocean/go-libvirt v0.0.0-20261013170128-efbbdf578ac8
 	github.com/florianl/go-nflog/v2 v2.1.0
 	github.com/insomniacslk/dhcp v0.0.0-20260901064844-234b97448fae
+	github.com/klauspost/cpuid/v2 v2.4.2
 	github.com/mdlayher/ndp v1.1.0
 	github.com/quic-go/quic-go v0.65.0
 	github.com/tailscale/hujson v0.0.0-20260727124030-b80ff77dac4f

@@ -129,7 +129,7 @@ func qemu(k boot.Kernel, m *machineSpec, n *Node) []string {
 		// Without a limit the translations take more than 1 GiB.
 		args = append(args, "-accel", "tcg,thread=single,tb-size=192", "-cpu", boot.Processor)
 		if !n.ICount { // whose kernel is measured
-			parameters += " " + boot.Emulated
+			parameters += " " + boot.EmulatedParameters()
 		}
 	}
 	args = append(args, n.icountArguments()...)

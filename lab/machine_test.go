@@ -73,12 +73,39 @@ func TestMachines(t *testing.T) {
 				t.Errorf("kernel %s, want %s", got, kernel)
 			}
 			for name, check := range map[string]func(*testing.T, *lab.Lab){
-				"wires": machineWires, "commands": machineCommands, "files": machineFiles, "agents": machineAgents, "faults": machineFaults, "slots": machineSlots, "management": machineManagement} {
+				"wires": machineWires, "commands": machineCommands, "files": machineFiles, "agents": machineAgents, "faults": machineFaults, "slots": machineSlots, "management": machineManagement, "clock": machineClock} {
 				t.Run(name, func(t *testing.T) { check(t, l) })
 			}
 			t.Run("reset", func(t *testing.T) { machineReset(t, l) })
 			t.Run("down", func(t *testing.T) { machineDown(t, l) })
 		})
+	}
+}
+
+// machineClock: a machine's time goes as fast as the host's.
+func machineClock(t *testing.T, l *lab.Lab) {
+	type look struct {
+		before, after time.Time
+		up            time.Duration
+	}
+	now := func() (n look) {
+		n.before = time.Now()
+		text, _, _ := strings.Cut(in(t, l, "host1", "cat", "/proc/uptime"), " ")
+		n.after = time.Now()
+		up, err := time.ParseDuration(text + "s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.up = up
+		return n
+	}
+	first := now()
+	time.Sleep(time.Second)
+	last := now()
+	went := (last.up - first.up).Seconds()
+	least, most := last.before.Sub(first.after).Seconds(), last.after.Sub(first.before).Seconds()
+	if went < 0.98*least-0.02 || went > 1.02*most+0.02 { // it is told in hundredths of a second
+		t.Errorf("%.2f s went by in the machine, %.2f to %.2f s outside", went, least, most)
 	}
 }
 

@@ -29,7 +29,7 @@ const Parameters = "console=ttyS0 quiet panic=-1 oops=panic mitigations=off net.
 // processor instead of 3.6, 6.12 in 3.3 instead of 4.5, and three guests took a tenth to a quarter less in
 // all. highres=off, which saves the most after the boot: no timer is finer than a tick, so that the short
 // sleeps of programs set it less often. tsc=reliable: the kernel does not compare the clock that programs
-// read without it, which a busy machine may make it distrust. The rest are the kernel's tests of its own
+// read without it, which a busy machine may make it distrust (EmulatedParameters tell it the rate). The rest are the kernel's tests of its own
 // ciphers and random numbers, certificates of modules (which are unsigned here, see cutSignature), names
 // for tracers, and memory that is cleared before it is written.
 const Emulated = "highres=off tsc=reliable cryptomgr.notests init_on_alloc=0" +

@@ -57,7 +57,7 @@ var rules = []rule{
 	{"kernel/fake", []string{module, module + "/kernel", "golang.org/x/sys/unix"}, "the kernel in memory has the kernel's words, and touches none"},
 	{"impair", []string{module}, "what happens to frames is the same wherever they come from"},
 	{"frames", []string{module + "/impair", "github.com/vishvananda/netlink", "golang.org/x/sync", "golang.org/x/sys"}, "frames are read and written for whoever relays them"},
-	{"lab", []string{module, module + "/ethtool", module + "/frames", module + "/impair", module + "/lab/boot", "github.com/vishvananda", module + "/yamlfile", "golang.org/x/sys"}, "a lab makes hosts, not endpoints"},
+	{"lab", []string{module, module + "/ethtool", module + "/frames", module + "/impair", module + "/lab/boot", "github.com/vishvananda", module + "/yamlfile", "golang.org/x/sys", "github.com/klauspost/cpuid"}, "a lab makes hosts, not endpoints"},
 	{"yamlfile", []string{"go.yaml.in/yaml/v3"}, "how files of people are read is the same for all of them, whatever they say"},
 	{"crowd/draw", nil, "what is drawn depends on seed and names alone"},
 	{"crowd/scenario", []string{module, module + "/crowd/draw", module + "/impair", module + "/yamlfile", "go.yaml.in/yaml/v3"}, "people are data; who plans with it, and plays it, is another matter"},

@@ -90,7 +90,7 @@ func (g Guest) qemu(ctx context.Context, dir string) error {
 		"-cpu", boot.Processor,
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-serial", "file:console",
 		"-kernel", g.Kernel.Vmlinux, "-initrd", "initramfs",
-		"-append", strings.Join(append([]string{boot.Parameters, boot.Emulated}, g.Boot...), " ")}
+		"-append", strings.Join(append([]string{boot.Parameters, boot.EmulatedParameters()}, g.Boot...), " ")}
 	cmd := exec.CommandContext(ctx, boot.QEMU, append(args, g.wire()...)...)
 	var stderr bytes.Buffer
 	cmd.Dir, cmd.Stderr = dir, &stderr
