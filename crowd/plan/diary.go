@@ -21,7 +21,20 @@ type Plan struct {
 	// pages has that of a site's pages, of each behaviour that has a cache.
 	pages  map[string]draw.Zipf
 	author Author
+	here   Here
 }
+
+// Here says which users and services are on this machine, by their number from 1, services in the order of their names. Without one, all are.
+type Here struct{ User, Service func(number int) bool }
+
+// Only has needs, and what comes with them, be those of one of several machines. The plan's text stays that of all.
+func (p *Plan) Only(h Here) *Plan {
+	p.here = h
+	return p
+}
+
+// user reports whether a user is on this machine.
+func (h Here) user(number int) bool { return h.User == nil || h.User(number) }
 
 // New returns the plan of a scenario that has been read and checked. The author may be nil if no behaviour is a script.
 func New(s scenario.Scenario, author Author) *Plan {

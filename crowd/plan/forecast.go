@@ -32,6 +32,8 @@ type Summary struct {
 	Caches map[string]Objects `json:"caches,omitempty"`
 	// by is what answers for each service.
 	by map[string]scenario.Server
+	// shared says that other machines have a part of the crowd.
+	shared bool
 }
 
 // Peak is the most there is at one time, to a second.
@@ -62,15 +64,55 @@ type forecast struct {
 	Summary
 	sessions *level
 	services map[string]*level // connections
+	// answered are connections to the services that are here, of users on all machines, if there are several.
+	answered map[string]*level
 }
 
-func newForecast(s scenario.Scenario) *forecast {
+func newForecast(s scenario.Scenario, h Here) *forecast {
 	length := time.Duration(s.Clock.Length)
-	return &forecast{
+	f := &forecast{
 		Summary: Summary{Crowd: s.Name, Seed: s.Seed, Users: s.Users, Length: length, Personas: map[string]int{},
 			Caches: map[string]Objects{}, Minutes: make([]Amounts, (length+time.Minute-1)/time.Minute), by: s.Servers()},
-		sessions: newLevel(length), services: map[string]*level{},
+		sessions: newLevel(length), services: map[string]*level{}, answered: map[string]*level{},
 	}
+	if h.User == nil {
+		return f
+	}
+	f.shared, f.Users = true, 0
+	for number := 1; number <= s.Users; number++ {
+		if h.User(number) {
+			f.Users++
+		}
+	}
+	for i, name := range scenario.Sorted(f.by) {
+		if h.Service(i + 1) {
+			f.answered[name] = newLevel(length)
+		}
+	}
+	return f
+}
+
+// answer counts the connections of a user's diary to services that are here, if there are several machines.
+func (f *forecast) answer(d Diary) {
+	if !f.shared {
+		return
+	}
+	for _, s := range d.Sessions {
+		begins, end := s.Begins()
+		for i, step := range s.Steps {
+			if l := f.answered[step.Do.Service()]; l != nil && step.Connections > 0 {
+				l.add(s.Start+begins[i], s.Start+closes(step, begins[i], end), int64(step.Connections))
+			}
+		}
+	}
+}
+
+// closes is when a step's connections are closed, since its session began.
+func closes(s Step, begins, end time.Duration) time.Duration {
+	if s.Keep {
+		return end
+	}
+	return begins + s.Takes()
 }
 
 func (f *forecast) add(d Diary) {
@@ -105,10 +147,7 @@ func (f *forecast) addStep(s Step, at, end time.Duration) {
 		f.Mistakes++
 	}
 	if s.Connections > 0 {
-		closed := at + s.Takes()
-		if s.Keep {
-			closed = end
-		}
+		closed := closes(s, at, end)
 		l := f.services[s.Do.Service()]
 		if l == nil {
 			l = newLevel(f.Length)
@@ -155,12 +194,15 @@ func (f *forecast) summary(sum string) Summary {
 	for _, name := range scenario.Sorted(f.services) {
 		l := f.services[name]
 		all = append(all, l)
-		if f.by[name].By == "" {
+		if f.by[name].By == "" && !f.shared {
 			answered = append(answered, l)
-		} else {
+		} else if f.by[name].By != "" {
 			f.Served[name] = peak(0, l)
 		}
 		f.Peak.Ports = max(f.Peak.Ports, peak(portAfter, l))
+	}
+	for _, name := range scenario.Sorted(f.answered) {
+		answered = append(answered, f.answered[name])
 	}
 	if names, has := f.by[scenario.Names]; has && names.By != "" {
 		f.Served[scenario.Names] = 0 // questions have no connections

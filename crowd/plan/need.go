@@ -110,13 +110,21 @@ func (s Summary) Needs(l Limits) []Need {
 
 // Memory is what kernel and program take at most, in bytes.
 func (s Summary) Memory() int64 {
-	return base + s.servedMemory() + int64(s.Users)*perUser + int64(s.Linked)*perLink + 2*s.Peak.Connections*perSocket + s.Peak.Tracked*perTracked +
+	return base + s.servedMemory() + int64(s.Users)*perUser + int64(s.Linked)*perLink + s.ends()*perSocket + s.Peak.Tracked*perTracked +
 		s.Peak.Sessions*perSession
+}
+
+// ends is how many ends of connections there are at one time: two of each, if all of the crowd is on this machine.
+func (s Summary) ends() int64 {
+	if s.shared {
+		return s.Peak.Connections + s.Peak.Answered
+	}
+	return 2 * s.Peak.Connections
 }
 
 // Idle is the crowd before anybody does anything: it has users, and nothing else.
 func (p *Plan) Idle() Summary {
-	s := newForecast(p.scenario).Summary
+	s := newForecast(p.scenario, p.here).Summary
 	for number := 1; number <= s.Users; number++ {
 		if p.Link(number) != nil {
 			s.Linked++

@@ -1,7 +1,9 @@
 package plan_test
 
 import (
+	"context"
 	"errors"
+	"io"
 	"math"
 	"slices"
 	"strings"
@@ -188,5 +190,38 @@ personas: {near: {share: 50%, does: {mail: 20/h}}, far: {share: 50%, link: {dela
 	causes, remedies, others := plan.Lacking(idle.Needs(plan.Limits{Memory: 1, BridgePorts: 10}), []string{"bridge"})
 	if len(causes) != 2 || len(remedies) != 1 || !others {
 		t.Errorf("%q, %q, %v", causes, remedies, others)
+	}
+}
+
+// TestOnly: of several machines, each needs what its users and services need, and no more. All together have what one would have, and
+// all have the same plan.
+func TestOnly(t *testing.T) {
+	s := parse(t, `
+crowd: shared
+users: 40
+clock: {start: "Mon 10:00", length: 10m}
+personas: {one: {share: 1, does: {print: 60/h, chat: 20/h, mail: 20/h}, link: {delay: 1ms}}}
+`)
+	ctx := context.Background()
+	whole, err := plan.New(s, nil).Write(ctx, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var users, linked int
+	var steps, answered, memory int64
+	for part := range 3 {
+		mine := func(number int) bool { return (number-1)%3 == part }
+		sum, err := plan.New(s, nil).Only(plan.Here{User: mine, Service: mine}).Write(ctx, io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sum.SHA256 != whole.SHA256 || sum.Users != 14-min(part, 1) || sum.Peak.Connections >= whole.Peak.Connections || sum.Peak.Answered == 0 {
+			t.Errorf("part %d: %+v, and all %+v", part+1, sum, whole)
+		}
+		users, linked, steps = users+sum.Users, linked+sum.Linked, steps+sum.Total.Steps
+		answered, memory = answered+sum.Peak.Answered, memory+sum.Memory()
+	}
+	if users != whole.Users || linked != whole.Linked || steps != whole.Total.Steps || answered < whole.Peak.Answered || memory < whole.Memory() || memory > whole.Memory()+(130<<20) {
+		t.Errorf("%d users, %d with links, %d steps, %d answered, %d bytes; and all %+v with %d bytes", users, linked, steps, answered, memory, whole, whole.Memory())
 	}
 }

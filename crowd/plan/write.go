@@ -13,7 +13,7 @@ import (
 // the sessions of a user in the order of time. It holds one user's diary at a time. The summary's SHA-256 is that
 // of what is written.
 func (p *Plan) Write(ctx context.Context, to io.Writer) (Summary, error) {
-	sum, f := sha256.New(), newForecast(p.scenario)
+	sum, f := sha256.New(), newForecast(p.scenario, p.here)
 	out := bufio.NewWriterSize(io.MultiWriter(to, sum), 1<<16)
 	lines, scripted := json.NewEncoder(out), firsts{}
 	for number := 1; number <= p.scenario.Users; number++ {
@@ -24,10 +24,13 @@ func (p *Plan) Write(ctx context.Context, to io.Writer) (Summary, error) {
 		if err != nil {
 			return Summary{}, err
 		}
-		f.add(d)
-		if p.Link(number) != nil {
-			f.Linked++
+		if p.here.user(number) {
+			f.add(d)
+			if p.Link(number) != nil {
+				f.Linked++
+			}
 		}
+		f.answer(d)
 		for _, s := range d.Sessions {
 			p.note(scripted, s)
 			if err := lines.Encode(s); err != nil {

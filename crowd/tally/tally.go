@@ -104,11 +104,7 @@ func (t *Tally) End(behaviour string, o Outcome) {
 func (t *Tally) Step(name string, o Outcome, planned, service time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	a := t.actions[name]
-	if a == nil {
-		a = &action{planned: newWaits(), service: newWaits(), target: Targets[name]}
-		t.actions[name] = a
-	}
+	a := t.action(name)
 	a.Count++
 	switch o {
 	case Failed:
@@ -128,6 +124,16 @@ func (t *Tally) Step(name string, o Outcome, planned, service time.Duration) {
 	}
 	a.planned.add(planned)
 	a.service.add(service)
+}
+
+// action is that of a name.
+func (t *Tally) action(name string) *action {
+	a := t.actions[name]
+	if a == nil {
+		a = &action{planned: newWaits(), service: newWaits(), target: Targets[name]}
+		t.actions[name] = a
+	}
+	return a
 }
 
 // Lag counts by how much the crowd itself was late: from when somebody should have acted until the crowd saw to it.
