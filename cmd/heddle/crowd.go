@@ -14,7 +14,7 @@ func newCrowd(s *session) *cobra.Command {
 A scenario, which is YAML, says who they are and what they do. From it heddle draws
 a plan: what they will do, and what that needs of this machine. A run plays the same
 plan on one network mode after the other, and reports how people fared.`},
-		newCrowdExample(s), newCrowdImport(s), newCrowdCheck(s), newCrowdPlan(s), newCrowdRun(s), newCrowdStatus(s), newCrowdFault(s), newCrowdScale(s), newCrowdDown(s), newCrowdReport(s), newCrowdCompare(s), newCrowdWhy(s), newCrowdLabels(s), newCrowdClassify(s))
+		newCrowdExample(s), newCrowdImport(s), newCrowdCheck(s), newCrowdPlan(s), newCrowdRun(s), newCrowdStatus(s), newCrowdFault(s), newCrowdScale(s), newCrowdDown(s), newCrowdReport(s), newCrowdMerge(s), newCrowdCompare(s), newCrowdWhy(s), newCrowdLabels(s), newCrowdClassify(s))
 }
 
 func newCrowdExample(s *session) *cobra.Command {

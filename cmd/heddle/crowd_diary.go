@@ -26,7 +26,7 @@ func (f runFlags) openDiary(read scenario.Scenario, sha256 string) (*os.File, er
 		return nil, heddle.Wrap(heddle.BadArgument, "make diary", f.diary, err, "name a file that is not there, in a folder that is")
 	}
 	d := &diary.Recorder{To: file}
-	d.Write(diary.Line{Run: &diary.Run{Crowd: read.Name, Seed: read.Seed, Users: read.Users, SHA256: sha256, Scenario: string(read.Text)}})
+	d.Write(diary.Line{Run: &diary.Run{Crowd: read.Name, Seed: read.Seed, Users: read.Users, SHA256: sha256, Scenario: string(read.Text), Part: f.part}})
 	if err := d.Err(); err != nil {
 		file.Close()
 		return nil, heddle.Wrap(heddle.BadArgument, "write diary", f.diary, err, "make room there")

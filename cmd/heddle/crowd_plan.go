@@ -129,7 +129,7 @@ type crowdPlan struct {
 }
 
 func (s *session) crowdPlan(ctx context.Context, read scenario.Scenario, f planFlags) error {
-	drawn, err := s.drawPlan(ctx, read, f.out)
+	drawn, err := s.drawPlan(ctx, read, f.out, plan.Here{})
 	if err != nil {
 		return err
 	}
@@ -145,12 +145,12 @@ func (s *session) crowdPlan(ctx context.Context, read scenario.Scenario, f planF
 }
 
 // drawPlan draws the plan, and writes it to the file, if one is named.
-func (s *session) drawPlan(ctx context.Context, read scenario.Scenario, file string) (drawn plan.Summary, err error) {
+func (s *session) drawPlan(ctx context.Context, read scenario.Scenario, file string, h plan.Here) (drawn plan.Summary, err error) {
 	defer s.showProgress(fmt.Sprintf("planning %d users", read.Users))()
 	author := script.NewAuthor(ctx)
 	defer author.Close()
 	if file == "" {
-		return plan.New(read, author).Write(ctx, io.Discard)
+		return plan.New(read, author).Only(h).Write(ctx, io.Discard)
 	}
 	err = durable.Stream(file, 0o644, func(w io.Writer) (err error) {
 		drawn, err = plan.New(read, author).Write(ctx, w)

@@ -14,6 +14,7 @@ import (
 	"github.com/heddle-network/heddle/crowd/engine"
 	"github.com/heddle-network/heddle/crowd/event"
 	"github.com/heddle-network/heddle/crowd/live"
+	"github.com/heddle-network/heddle/crowd/machine"
 	"github.com/heddle-network/heddle/crowd/report"
 	"github.com/heddle-network/heddle/crowd/rig"
 	"github.com/heddle-network/heddle/crowd/round"
@@ -35,6 +36,8 @@ type crowdPlay struct {
 	engine *engine.Engine
 	// control has the round that is being played do what it is told.
 	control *event.Control
+	// meeting is what all parts of the crowd have in common, if it is in parts.
+	meeting machine.Meeting
 	// shown is what others see of the run; nil if they cannot.
 	shown *live.Server
 
@@ -58,6 +61,9 @@ func (p *crowdPlay) show(change func(*live.Run)) {
 func (p *crowdPlay) do(ctx context.Context, c event.Command) (event.Done, error) {
 	if c.Scale != 0 {
 		return p.scale(ctx, c)
+	}
+	if err := p.elsewhere(c); err != nil {
+		return event.Done{}, err
 	}
 	return p.control.Do(c)
 }
@@ -96,6 +102,9 @@ func (p *crowdPlay) play(ctx context.Context, number int, n heddle.Network, host
 	o := round.Options{Scenario: p.read, Hosts: hosts, Network: n, Engine: p.engine, Diary: d, Number: number, Most: p.flags.most,
 		Free:     func() int64 { return machineLimits().Memory },
 		Progress: func(step string) { p.say("%s", step) }, Live: func(l round.Live) { p.show(func(r *live.Run) { r.Now = &l }) }, Control: p.control}
+	if p.out.Part != nil {
+		o.Part, o.Meeting = p.out.Part.Part, p.meeting
+	}
 	if p.capture != nil {
 		o.Capture = p.capture
 	}

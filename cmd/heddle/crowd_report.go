@@ -119,9 +119,10 @@ func (s *session) reportScreen(w io.Writer, r report.Report) error {
 	fields := [][2]string{{"crowd", r.Crowd}, {"seed", strconv.FormatUint(r.Seed, 10)}, {"sha256", r.SHA256},
 		{"users", fmt.Sprintf("%d, for %s", r.Users, shortDuration(r.Length))},
 		{"rounds", strconv.Itoa(r.Numbers())}, {"ended early", r.Partial}}
-	if r.As != "" || r.Hosts > 1 {
+	if r.As != "" || r.Hosts > 1 || r.Part != nil {
 		fields = append(fields, [2]string{"users are", r.UserWords()})
 	}
+	fields = append(fields, clockFields(r)...)
 	for _, m := range r.Modes {
 		fields = append(fields, [2]string{"left out", r.LeftOut[m]})
 	}

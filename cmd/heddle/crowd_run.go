@@ -15,6 +15,8 @@ import (
 	"github.com/heddle-network/heddle/crowd/event"
 	"github.com/heddle-network/heddle/crowd/link"
 	"github.com/heddle-network/heddle/crowd/live"
+	"github.com/heddle-network/heddle/crowd/machine"
+	"github.com/heddle-network/heddle/crowd/plan"
 	"github.com/heddle-network/heddle/crowd/report"
 	"github.com/heddle-network/heddle/crowd/rig"
 	"github.com/heddle-network/heddle/crowd/scenario"
@@ -33,6 +35,7 @@ type runFlags struct {
 	capture string
 	most    int
 	hosts   int
+	partFlags
 }
 
 func newCrowdRun(s *session) *cobra.Command {
@@ -68,6 +71,12 @@ If that is more than 10 ms in one of a hundred steps, or if it lost more than on
 thousand frames on links, the figures say nothing about the network, and the command says
 so and ends with exit code 1 (HDL-9002).
 
+With --part, this machine plays the part of that number, and others play the other ones, at the same
+time: heddle runs on each of them with the same scenario, seed, users, --network and --begin. User n and
+the n-th service, by name, are of part n mod the number of parts. The network is one of a cluster, of a mode whose
+networks span hosts. All parts are attached before the begin, or none plays. Services are
+those that are built in. 'heddle crowd merge' makes one report of all.
+
 The report of --out is written after each round. With --resume, a run goes on where an earlier
 one of the same plan, links, events, services and --as ended; rounds that are not valid are played
 again.
@@ -82,7 +91,8 @@ interface for each user. 'heddle crowd labels FILE --check CAPTURE' holds one ag
 
 ` + crowdFailIfHelp,
 		Example: "  heddle crowd run small.yaml\n  heddle crowd run small.yaml --modes bridge,routed --rounds 3 --out report.json\n" +
-			"  heddle crowd run small.yaml --hosts 3\n  heddle crowd run small.yaml --network web\n  heddle crowd run small.yaml --network web --as docker",
+			"  heddle crowd run small.yaml --hosts 3\n  heddle crowd run small.yaml --network web\n  heddle crowd run small.yaml --network web --as docker\n" +
+			"  heddle crowd run small.yaml --network web --part 1/3 --begin 2026-11-30T20:00:00Z --out part1.json",
 		RunE: func(cmd *cobra.Command, args []string) error { return s.crowdRun(cmd, args[0], f) },
 	}
 	g := cmd.Flags()
@@ -99,6 +109,10 @@ interface for each user. 'heddle crowd labels FILE --check CAPTURE' holds one ag
 	g.StringVar(&f.capture, "capture", "", "write the packets of all users to the new `FILE`, as pcapng; with --diary")
 	g.IntVar(&f.most, "snaplen", 0, "write up to so many `bytes` of each packet (default: all)")
 	g.IntVar(&f.hosts, "hosts", 1, fmt.Sprintf("how many lab hosts have the users in turn (1 to %d)", rig.MaxHosts))
+	g.StringVar(&f.part, "part", "", "play one of several parts, the others being played on other machines: `K/N`, such as 1/3")
+	g.StringVar(&f.begin, "begin", "", "when all parts begin: a `TIME` like 2026-11-30T20:00:00Z")
+	cmd.RegisterFlagCompletionFunc("part", cobra.NoFileCompletions)
+	cmd.RegisterFlagCompletionFunc("begin", cobra.NoFileCompletions)
 	cmd.RegisterFlagCompletionFunc("modes", cobra.FixedCompletions(crowdModes(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("network", s.completeFrom(s.networkNames))
 	cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions(engine.Words(), cobra.ShellCompDirectiveNoFileComp))
@@ -112,6 +126,10 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 		return err
 	}
 	if err := f.check(cmd); err != nil {
+		return err
+	}
+	part, begin, err := f.share(cmd, time.Now())
+	if err != nil {
 		return err
 	}
 	var network heddle.Network
@@ -130,6 +148,9 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 	if err := checkModes(f.modes, f.hosts); err != nil {
 		return err
 	}
+	if err := checkShared(part, read, network); err != nil {
+		return err
+	}
 	conditions, err := crowdLimits(f.failIf, report.Known{Modes: f.modes, Behaviours: sortedKeys(read.Behaviours), Actions: read.Actions()})
 	if err != nil {
 		return err
@@ -146,7 +167,14 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 	if f.hosts > 1 {
 		out.Hosts = f.hosts
 	}
-	if out.SHA256, err = s.carriable(ctx, read, f.captured(read.Users), f.modes); err != nil {
+	if !part.IsAll() {
+		out.Part = &report.Part{Part: part, Begin: begin}
+	}
+	if out.SHA256, err = s.carriable(ctx, read, f.captured(part.Count(read.Users)), f.modes, hereOf(part)); err != nil {
+		return err
+	}
+	meeting := machine.Meeting{SHA256: out.SHA256, Begin: begin}
+	if err := s.alone(ctx, part, meeting, f.network); err != nil {
 		return err
 	}
 	out.Diary = f.diary != ""
@@ -157,11 +185,11 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 		s.note("all rounds have been played")
 		return s.endRun(out, nil, "", conditions)
 	}
-	p := &crowdPlay{session: s, flags: f, read: read, out: out, control: &event.Control{}, engine: contained}
+	p := &crowdPlay{session: s, flags: f, read: read, out: out, control: &event.Control{}, engine: contained, meeting: meeting}
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	if p.shown, err = live.Serve(live.Run{Crowd: read.Name, Seed: read.Seed, Users: read.Users, Hosts: out.Hosts, Modes: f.modes, Rounds: f.rounds, Played: len(out.Rounds),
-		Servers: read.CanFail(), Linked: sortedKeys(read.Links())}, func(c event.Command) (event.Done, error) { return p.do(ctx, c) }, end); err != nil {
+		Part: f.part, Servers: ownServers(read, part), Linked: sortedKeys(read.Links())}, func(c event.Command) (event.Done, error) { return p.do(ctx, c) }, end); err != nil {
 		s.note("'heddle crowd status', 'fault', 'scale' and 'down' will not find this run: %v", err)
 	} else {
 		defer p.shown.Close() // last: 'heddle crowd down' waits for that
@@ -199,13 +227,13 @@ func (s *session) crowdRun(cmd *cobra.Command, file string, f runFlags) error {
 }
 
 // carriable refuses a scenario that this machine cannot play, and returns its plan's SHA-256.
-func (s *session) carriable(ctx context.Context, read scenario.Scenario, captured int, modes []string) (sha256 string, err error) {
+func (s *session) carriable(ctx context.Context, read scenario.Scenario, captured int, modes []string, h plan.Here) (sha256 string, err error) {
 	if len(read.Links()) > 0 {
 		if err := link.Check(); err != nil {
 			return "", err
 		}
 	}
-	drawn, err := s.drawPlan(ctx, read, "")
+	drawn, err := s.drawPlan(ctx, read, "", h)
 	if err != nil {
 		return "", err
 	}

@@ -113,7 +113,7 @@ func (p *crowdPlay) carries(ctx context.Context, users int, mode string) error {
 	if err := tooMany(idle.Needs(limits), mode, users); err != nil {
 		return err
 	}
-	drawn, err := p.drawPlan(ctx, read, "")
+	drawn, err := p.drawPlan(ctx, read, "", plan.Here{})
 	if err != nil {
 		return err
 	}

@@ -88,6 +88,9 @@ func (s *session) runScreen(w io.Writer, run live.Run) error {
 	if run.Hosts > 1 {
 		fields = append(fields, [2]string{"hosts", strconv.Itoa(run.Hosts)})
 	}
+	if run.Part != "" {
+		fields = append(fields, [2]string{"part", run.Part})
+	}
 	if run.Now == nil {
 		return fieldTable(w, s.width(), fields...)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/crowd/diary"
+	"github.com/heddle-network/heddle/crowd/machine"
 	"github.com/heddle-network/heddle/crowd/plan"
 	"github.com/heddle-network/heddle/crowd/scenario"
 	"github.com/heddle-network/heddle/crowd/script"
@@ -22,6 +23,10 @@ func readWhy(ctx context.Context, file string, user int, mode string, number int
 			return w, err
 		case l.Run != nil:
 			most = l.Run.Users
+			if p, err := machine.ParsePart(l.Run.Part); err == nil && user >= 1 && user <= most && !p.Has(user) {
+				return w, heddle.Errorf(heddle.BadArgument, "read in diary of part "+p.String()+" user", strconv.Itoa(user),
+					fmt.Sprintf("the user is of part %d/%d", p.Home(user), p.Of), "name the diary of that part")
+			}
 			if w.Planned, err = plannedDiary(ctx, *l.Run, user); err != nil {
 				return w, err
 			}

@@ -35,6 +35,9 @@ func Read(ctx context.Context, file, mode string, number int, author plan.Author
 		switch {
 		case err != nil:
 			return p, err
+		case l.Run != nil && l.Run.Part != "":
+			return p, heddle.Errorf(heddle.BadArgument, "classify diary", file, "it is of part "+l.Run.Part+" of a crowd, and what the others did is in other diaries",
+				"play the scenario on one machine")
 		case l.Run != nil:
 			p.Run = *l.Run
 			if p.Scenario, err = l.Run.Planned(); err != nil {

@@ -35,6 +35,8 @@ type Run struct {
 	Users    int    `json:"users"`
 	SHA256   string `json:"sha256"` // of the plan
 	Scenario string `json:"scenario"`
+	// Part is the part of the crowd whose users are in it, such as 1/3; "" is all of it.
+	Part string `json:"part,omitempty"`
 }
 
 // Round is one mode in one round, from 1. Began is when the crowd began to play.

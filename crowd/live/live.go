@@ -22,7 +22,9 @@ type Run struct {
 	Seed  uint64 `json:"seed"`
 	Users int    `json:"users"`
 	// Hosts is how many lab hosts have them; 0 is one.
-	Hosts int       `json:"hosts,omitempty"`
+	Hosts int `json:"hosts,omitempty"`
+	// Part is the part of the crowd that it plays, such as 1/3; "" is all of it.
+	Part  string    `json:"part,omitempty"`
 	Modes []string  `json:"modes"`
 	Began time.Time `json:"began"`
 	// Servers are the services that can be given faults, Linked the personas whose links can be others.

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/heddle-network/heddle/crowd/machine"
 	"github.com/heddle-network/heddle/crowd/plan"
 	"github.com/heddle-network/heddle/crowd/socket"
 	"github.com/heddle-network/heddle/crowd/voice"
@@ -29,6 +30,9 @@ func (s *session) call(ctx context.Context, step plan.Step) error {
 	}
 	if !there {
 		return errors.New("there is no service voice")
+	}
+	if other.Far != nil {
+		return s.callFar(ctx, step, other.Far)
 	}
 	near, err := listen(s.seat.Namespace, s.address(s.seat))
 	if err != nil {
@@ -56,11 +60,7 @@ func (s *session) call(ctx context.Context, step plan.Step) error {
 
 // talk sends a packet each way each time, until the call ends. Somebody who hears nothing gives up.
 func (s *session) talk(ctx context.Context, step plan.Step, near, far *line) (sent int, err error) {
-	back := step.Sends
-	if len(step.Receives) > 0 {
-		back = step.Receives[0]
-	}
-	says, answers := make([]byte, max(callHeader, step.Sends)), make([]byte, max(callHeader, back))
+	says, answers := make([]byte, max(callHeader, step.Sends)), make([]byte, max(callHeader, backOf(step)))
 	end := s.ends(step)
 	if !s.planned.Before(end) {
 		return 0, errEnded
@@ -78,6 +78,14 @@ func (s *session) talk(ctx context.Context, step plan.Step, near, far *line) (se
 		return err != nil || !at.Add(step.Every).Before(end)
 	})
 	return sent, cmp.Or(kept, err)
+}
+
+// backOf is the size of what the other end of a call sends.
+func backOf(step plan.Step) int64 {
+	if len(step.Receives) > 0 {
+		return step.Receives[0]
+	}
+	return step.Sends
 }
 
 // hearOut takes the last packets, which are on their way, as long as they would still be played.
@@ -99,6 +107,8 @@ type line struct {
 	*socket.Datagram
 	to netip.AddrPort
 	voice.Leg
+	// clock is by how much the other end's clock is ahead; nil is the same clock.
+	clock   func() machine.Clock
 	count   int
 	slowest time.Duration
 	buffer  [2048]byte
@@ -130,28 +140,45 @@ func (l *line) hear(sent int, epoch time.Time) {
 		if err != nil || from != l.to || n < callHeader {
 			continue
 		}
-		begun := binary.BigEndian.Uint64(l.buffer[:])
-		if begun > uint64(time.Since(epoch)) {
+		begun, now, other := binary.BigEndian.Uint64(l.buffer[:]), time.Since(epoch), l.otherClock()
+		if begun > uint64(max(0, now+other.Ahead+other.Within)) {
 			continue // it is forged
 		}
-		delay := max(0, at.Sub(epoch)-time.Duration(begun))
+		delay := max(0, at.Sub(epoch)-(time.Duration(begun)-other.Ahead))
 		l.Arrive(delay)
 		l.count++
 		l.slowest = max(l.slowest, delay)
 	}
 }
 
+// otherClock is that of the other end.
+func (l *line) otherClock() machine.Clock {
+	if l.clock == nil {
+		return machine.Clock{}
+	}
+	return l.clock()
+}
+
 // rate counts a call as its worse direction. Who hears nothing has no call.
 func (s *session) rate(lines []*line, sent int) {
-	r, lost := 100.0, 0.0
+	var legs []machine.Heard
 	for _, l := range lines {
 		delay, gone := l.Heard(sent)
-		one := voice.R(delay, gone)
-		if gone == 1 {
+		legs = append(legs, machine.Heard{Delay: delay, Lost: gone})
+	}
+	s.rateLegs(legs...)
+}
+
+// rateLegs counts a call by what both ends have heard.
+func (s *session) rateLegs(legs ...machine.Heard) {
+	r, lost := 100.0, 0.0
+	for _, l := range legs {
+		one := voice.R(l.Delay, l.Lost)
+		if l.Lost == 1 {
 			one = 0
 		}
 		if one < r {
-			r, lost = one, gone
+			r, lost = one, l.Lost
 		}
 	}
 	s.Tally.Call(r, voice.MOS(r), lost)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/heddle-network/heddle/crowd/machine"
 	"github.com/heddle-network/heddle/test/namespace"
 	"github.com/heddle-network/heddle/test/poll"
 )
@@ -69,5 +70,38 @@ events:
 	New(Options{Plan: p, Users: []Seat{w.user}, Services: w.services, Length: time.Duration(s.Clock.Length), Tally: count}, starts).Play(context.Background())
 	if c := count.Result().Calls; c.Count != 1 || c.Lost > 0.2 { // 0.4 would be on their way
 		t.Errorf("%+v", c)
+	}
+}
+
+// TestLineSkewed: what an end hears from a machine whose clock is ahead, or behind, is not later for that, and not forged.
+func TestLineSkewed(t *testing.T) {
+	n, at, epoch := namespace.New(t), netip.MustParseAddr("127.0.0.1"), time.Now()
+	for _, ahead := range []time.Duration{3 * time.Second, -3 * time.Second} {
+		near, err := listen(n, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer near.Close()
+		far, err := listen(n, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer far.Close()
+		near.to, far.to = far.Addr(), near.Addr()
+		near.clock = func() machine.Clock { return machine.Clock{Ahead: ahead, Within: time.Millisecond} }
+		sound := make([]byte, 100)
+		near.say(sound, epoch) // the ends have met
+		far.say(sound, epoch.Add(-ahead))
+		far.say(sound, epoch.Add(-ahead-time.Hour)) // forged: an hour from now
+		poll.For(t, time.Minute, time.Millisecond, "what was sent is heard", func() bool {
+			near.hear(9, epoch)
+			return near.count == 1
+		})
+		if near.slowest > time.Second {
+			t.Errorf("with a clock that is %s ahead, a packet took %s", ahead, near.slowest)
+		}
+		if near.hear(9, epoch); near.count != 1 {
+			t.Errorf("with a clock that is %s ahead, %d packets count", ahead, near.count)
+		}
 	}
 }

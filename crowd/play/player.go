@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle/crowd/diary"
+	"github.com/heddle-network/heddle/crowd/machine"
 	"github.com/heddle-network/heddle/crowd/plan"
 	"github.com/heddle-network/heddle/crowd/protocol"
 	"github.com/heddle-network/heddle/crowd/scenario"
@@ -29,6 +30,8 @@ type Seat struct {
 	Resolvers []netip.Addr
 	// Speaks is how users talk to a service; nil is to the one that is built in.
 	Speaks protocol.Protocol
+	// Far is the part of the crowd, on another machine, that has the seat; then there is no namespace here. Nil is this one.
+	Far *machine.Peer
 }
 
 // protocol is how users talk to a service when they do something.
@@ -46,11 +49,15 @@ type Options struct {
 	// by name.
 	Users    []Seat
 	Services map[string]Seat
+	// Start is when the crowd begins; zero is now.
+	Start time.Time
 	// Length is how long the crowd plays. Sessions that are open then may go on for Grace.
 	Length, Grace time.Duration
 	Tally         *tally.Tally
 	// Diary records what happens; nil records nothing.
 	Diary *diary.Recorder
+	// Finish, if it is set, is called when all sessions have ended. Until it returns, calls of other parts' users go on.
+	Finish func()
 }
 
 // Player plays a plan. One goroutine waits for the next session; a person who does nothing has none.
@@ -63,9 +70,12 @@ type Player struct {
 	calls  atomic.Uint64
 }
 
-// New returns a player that begins now. The sessions are in the order of time.
+// New returns a player that begins at its start. The sessions are in the order of time.
 func New(o Options, starts []plan.Start) *Player {
-	p := &Player{Options: o, start: time.Now(),
+	if o.Start.IsZero() {
+		o.Start = time.Now()
+	}
+	p := &Player{Options: o, start: o.Start,
 		roster: roster{users: slices.Clone(o.Users), queue: queue{starts}, going: map[*part]struct{}{}, look: make(chan struct{}, 1)}}
 	for range runtime.GOMAXPROCS(0) {
 		p.pacers = append(p.pacers, newPacer())
@@ -79,6 +89,9 @@ func (p *Player) Play(ctx context.Context) {
 	ctx, cancel := context.WithDeadline(ctx, p.start.Add(p.Length+p.Grace))
 	defer cancel()
 	defer p.pace()()
+	if p.Finish != nil {
+		defer p.Finish()
+	}
 	var running sync.WaitGroup
 	defer running.Wait()
 	timer := time.NewTimer(0)

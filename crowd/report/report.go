@@ -10,6 +10,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/bench"
+	"github.com/heddle-network/heddle/crowd/machine"
 	"github.com/heddle-network/heddle/crowd/round"
 	"github.com/heddle-network/heddle/crowd/scenario"
 )
@@ -36,12 +37,22 @@ type Report struct {
 	As string `json:"as,omitempty"`
 	// Hosts is how many lab hosts had the users in turn; 0 is one.
 	Hosts int `json:"hosts,omitempty"`
+	// Part is the part of the crowd that it is of; nil is all of it. Merged are the numbers of those that it was merged from.
+	Part   *Part `json:"part,omitempty"`
+	Merged []int `json:"merged,omitempty"`
 	// Rounds are those played, one of each mode in a round, in the order of time.
 	Rounds []Round `json:"rounds"`
 	// Diary says that one was written, which takes time.
 	Diary bool `json:"diary,omitempty"`
 	// Partial says why the run ended early; "" if it did not.
 	Partial string `json:"partial,omitempty"`
+}
+
+// Part is a part of a crowd that several machines play. In a report that was merged it has no number.
+type Part struct {
+	machine.Part
+	// Begin is when all parts began.
+	Begin time.Time `json:"begin"`
 }
 
 // Round is one mode in one round, from 1.

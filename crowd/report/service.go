@@ -62,13 +62,13 @@ func (r Report) EndedLines() (all []string) {
 
 // otherUsers says whether the users of two runs were something else, or on more or fewer hosts.
 func otherUsers(a, b Report) []string {
-	if a.As == b.As && a.Hosts == b.Hosts {
+	if a.UserWords() == b.UserWords() {
 		return nil
 	}
 	return []string{fmt.Sprintf("users: %s, then %s", a.UserWords(), b.UserWords())}
 }
 
-// UserWords says what users were, and on how many hosts, if these were several.
+// UserWords says what users were, and on how many hosts or machines, if these were several.
 func (r Report) UserWords() string {
 	words := "namespaces"
 	if r.As != "" {
@@ -76,6 +76,15 @@ func (r Report) UserWords() string {
 	}
 	if r.Hosts > 1 {
 		words += fmt.Sprintf(" on %d hosts", r.Hosts)
+	}
+	if p := r.Part; p != nil {
+		words += fmt.Sprintf(" on %d machines", p.Of)
+		switch {
+		case r.Merged == nil:
+			words += ", of part " + p.String() + " alone"
+		case len(r.Merged) < p.Of:
+			words += fmt.Sprintf(", of %d parts alone", len(r.Merged))
+		}
 	}
 	return words
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,6 +18,7 @@ import (
 	"github.com/heddle-network/heddle/crowd/engine"
 	"github.com/heddle-network/heddle/crowd/event"
 	"github.com/heddle-network/heddle/crowd/link"
+	"github.com/heddle-network/heddle/crowd/machine"
 	"github.com/heddle-network/heddle/crowd/plan"
 	"github.com/heddle-network/heddle/crowd/play"
 	"github.com/heddle-network/heddle/crowd/scenario"
@@ -41,6 +44,9 @@ type Options struct {
 	// Capture is where the packets of all users are written, and Most how many bytes of each, 0 for all; nil captures none.
 	Capture io.Writer
 	Most    int
+	// Meeting is what all parts have in common, if Part is not all of the crowd. The round begins with it.
+	Part    machine.Part
+	Meeting machine.Meeting
 	// Control is what gives commands to the round while it is played.
 	Control *event.Control
 	// Live is called every two seconds while the round is played; nil is not.
@@ -53,7 +59,7 @@ type Options struct {
 type Round struct {
 	Network string `json:"network"`
 	Mode    string `json:"mode"`
-	// Users is how many there were when it began.
+	// Users is how many there were when it began; of a part, those of the part.
 	Users  int           `json:"users"`
 	Length time.Duration `json:"length"` // in nanoseconds
 	// Attached is how long it took until all users were attached, Detached until none was.
@@ -78,6 +84,11 @@ type Round struct {
 	Ended map[string]string `json:"ended,omitempty"`
 	// Scales are the changes of how many users there were, given by hand, in the order of time.
 	Scales []diary.Scale `json:"scales,omitempty"`
+	// Clock is that of the other machine which was most apart, if the crowd is in parts; Sheet is the tally, which can be added to those of other
+	// parts; Early says which parts ended before their time.
+	Clock *machine.Clock `json:"clock,omitempty"`
+	Sheet *tally.Sheet   `json:"sheet,omitempty"`
+	Early []string       `json:"early,omitempty"`
 	// Invalid says why the figures say nothing about the network; "" if they do.
 	Invalid string `json:"invalid,omitempty"`
 }
@@ -110,6 +121,8 @@ func Play(ctx context.Context, o Options) (r Round, err error) {
 	if err != nil {
 		return r, err
 	}
+	starts = slices.DeleteFunc(starts, func(s plan.Start) bool { return !o.Part.Has(int(s.User)) })
+	users := o.Part.Count(o.Scenario.Users)
 	served, err := served(ctx, o.Scenario, drawn)
 	if err != nil {
 		return r, err
@@ -123,33 +136,39 @@ func Play(ctx context.Context, o Options) (r Round, err error) {
 	}
 	captured := o.capture()
 	s, err := stage.Set(ctx, stage.Options{Hosts: o.Hosts, Capture: captured, Network: o.Network, Engine: o.Engine, Services: o.Scenario.Servers(), Connections: served,
-		Ended: gone.add, Nice: nice, Users: o.Scenario.Users,
+		Ended: gone.add, Nice: nice, Users: o.Scenario.Users, Part: o.Part,
 		Persona: drawn.Persona, Links: o.Scenario.Links(), Seed: o.Scenario.Seed, Late: t.Frame,
-		Attached: tellThousands(o.Scenario.Users, o.Progress)})
+		Attached: tellThousands(users, o.Progress)})
 	if err != nil {
 		return r, err
 	}
-	o.Progress(fmt.Sprintf("%d users are attached, in %s", o.Scenario.Users, s.Took.Round(10*time.Millisecond)))
+	o.Progress(fmt.Sprintf("%d users are attached, in %s", users, s.Took.Round(10*time.Millisecond)))
+	group, err := o.gather(ctx, s)
+	if err != nil {
+		return r, errors.Join(err, s.Clear(context.WithoutCancel(ctx)))
+	}
 	length := time.Duration(o.Scenario.Clock.Length)
 	back := goAhead(nice)
 	use := beginUse(o.Free)
 	stop := progress(length, o.Progress)
 	o.Diary.Begin(diary.Round{Number: o.Number, Mode: o.Network.Mode, Began: time.Now()})
-	player := play.New(play.Options{Plan: drawn, Users: s.Users(), Services: s.Services, Length: length, Grace: grace, Tally: t, Diary: o.Diary}, starts)
+	player := play.New(group.options(ctx, play.Options{Plan: drawn, Users: s.Users(), Services: s.Services, Length: length, Grace: grace, Tally: t, Diary: o.Diary}), starts)
+	group.play(player)
 	events := event.Begin(o.Scenario, s, o.Diary)
 	scales := newScaler(ctx, o, drawn, s, player)
 	leave := o.Control.Lead(events, scales)
-	unwatch := watch(o, Live{Number: o.Number, Round: Round{Network: o.Network.Name, Mode: o.Network.Mode, Users: o.Scenario.Users, Length: length, Attached: s.Took}}, player, events, scales)
+	unwatch := watch(o, Live{Number: o.Number, Round: Round{Network: o.Network.Name, Mode: o.Network.Mode, Users: users, Length: length, Attached: s.Took}}, player, events, scales)
 	player.Play(ctx)
 	leave()
 	scaled := scales.end()
 	back()
 	stop()
 	unwatch()
-	r = Round{Network: o.Network.Name, Mode: o.Network.Mode, Users: o.Scenario.Users, Length: length, Attached: s.Took}
+	r = Round{Network: o.Network.Name, Mode: o.Network.Mode, Users: users, Length: length, Attached: s.Took}
 	r.Scales = scaled
 	use.end(&r, free)
 	r.Result, r.Ended = t.Result(), gone.all()
+	unadded := group.end(&r, t)
 	var failed error
 	r.Events, failed = events.End()
 	hostGone := stage.Gone(o.Hosts)
@@ -166,6 +185,8 @@ func Play(ctx context.Context, o Options) (r Round, err error) {
 		r.Invalid = "its events were others than planned: " + failed.Error()
 	case player.Failed() != nil:
 		r.Invalid = "it was played otherwise than planned: " + player.Failed().Error()
+	case r.Early != nil:
+		r.Invalid = "people and services were missing: " + strings.Join(r.Early, "; ")
 	}
 	unwritten := o.end(captured, &r)
 	s.Links.Close()
@@ -173,7 +194,7 @@ func Play(ctx context.Context, o Options) (r Round, err error) {
 	begun := time.Now()
 	err = s.Clear(context.WithoutCancel(ctx))
 	r.Detached = time.Since(begun)
-	return r, errors.Join(ctx.Err(), unwritten, err)
+	return r, errors.Join(ctx.Err(), unwritten, unadded, err)
 }
 
 // invalid says why the figures say nothing about the network; "" if they do.

@@ -33,7 +33,7 @@ type scaler struct {
 }
 
 func newScaler(ctx context.Context, o Options, drawn *plan.Plan, s *stage.Stage, p *play.Player) *scaler {
-	x := &scaler{Options: o, plan: drawn, stage: s, player: p, begun: time.Now(), present: o.Scenario.Users}
+	x := &scaler{Options: o, plan: drawn, stage: s, player: p, begun: time.Now(), present: o.Part.Count(o.Scenario.Users)}
 	x.ctx, x.stop = context.WithCancel(ctx)
 	return x
 }
@@ -58,6 +58,9 @@ func (x *scaler) Scale(users int) (diary.Scale, error) {
 	switch {
 	case x.ctx.Err() != nil:
 		return diary.Scale{}, event.NotPlaying()
+	case !x.Part.IsAll():
+		return diary.Scale{}, heddle.Errorf(heddle.BadArgument, "scale crowd to users", strconv.Itoa(users),
+			"it is in parts, of which each knows all users of the others since it began", "play it with more --users")
 	case users == present:
 		return done, nil
 	case users > present && len(x.Scenario.Programs()) > 0:

@@ -13,6 +13,9 @@ var states = map[scenario.Fault]service.State{scenario.Sound: service.Sound, sce
 
 // Fault gives a service a fault, or ends the one that it has. The error is that of a service that cannot listen again.
 func (s *Stage) Fault(name string, as scenario.Fault) error {
+	if s.Services[name].Far != nil { // its part does it
+		return nil
+	}
 	to, known := states[as]
 	server, there := s.servers[name]
 	if !known || !there {
@@ -33,7 +36,7 @@ func (s *Stage) Link(persona string, as scenario.Link) error {
 	}
 	s.links[persona] = as
 	for i := range s.users {
-		if s.options.Persona(i+1) == persona && !s.Links.Change(as, s.options.Seed, i+1) {
+		if s.options.Part.Has(i+1) && s.options.Persona(i+1) == persona && !s.Links.Change(as, s.options.Seed, i+1) {
 			return heddle.Errorf(heddle.CrowdFailed, "change link of", userName(i+1), "the user has none", "report it")
 		}
 	}

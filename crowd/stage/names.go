@@ -16,13 +16,13 @@ const knownTime = 30 * time.Second
 
 // awaitNames waits until all hosts have the names of services, which may be on others.
 func (s *Stage) awaitNames(ctx context.Context) error {
-	if len(s.places) == 1 {
+	if len(s.places) == 1 && s.options.Part.IsAll() {
 		return nil
 	}
 	var wanted []heddle.EndpointID
 	for name, seat := range s.Services {
 		if seat.Name != "" {
-			wanted = append(wanted, idOf(serviceID(name)))
+			wanted = append(wanted, idOf(s.serviceID(name)))
 		}
 	}
 	waits, cancel := context.WithTimeout(ctx, knownTime)

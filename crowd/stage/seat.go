@@ -21,7 +21,7 @@ const batchSize = 64
 // attach attaches the users from one number to another, and returns their seats, also of those that were attached before
 // one failed.
 func (s *Stage) attach(ctx context.Context, first, last int) ([]play.Seat, error) {
-	parties, seats, count := s.parties(first, last), make([]play.Seat, max(0, last-first+1)), first-1
+	parties, seats, count := s.parties(first, last), make([]play.Seat, max(0, last-first+1)), s.options.Part.Count(first-1)
 	err := eachOf(ctx, len(parties), func(i int) error {
 		some, err := s.userSeats(ctx, parties[i])
 		s.mu.Lock()
@@ -29,7 +29,7 @@ func (s *Stage) attach(ctx context.Context, first, last int) ([]play.Seat, error
 		for k, seat := range some {
 			seats[parties[i][k]-first] = seat
 		}
-		if count += len(some); err == nil {
+		if count += len(some); err == nil { // of a part, those that are here
 			s.options.Attached(count)
 		}
 		return err
@@ -45,9 +45,12 @@ func (s *Stage) parties(first, last int) (all [][]int) {
 	}
 	open := make([][]int, len(s.places))
 	for number := first; number <= last; number++ {
+		if !s.options.Part.Has(number) {
+			continue
+		}
 		at := s.placeOf(number)
 		open[at] = append(open[at], number)
-		if isLast := number > last-len(s.places); isLast || len(open[at]) == size {
+		if isLast := number > last-max(len(s.places), s.options.Part.Of); isLast || len(open[at]) == size {
 			all, open[at] = append(all, open[at]), nil
 		}
 	}
@@ -60,6 +63,9 @@ func (s *Stage) capture(first int, seats []play.Seat) error {
 		return nil
 	}
 	for i, seat := range seats {
+		if !s.options.Part.Has(first + i) {
+			continue
+		}
 		if err := s.options.Capture.Add(first+i, userName(first+i), seat.Namespace, port); err != nil {
 			return heddle.Wrap(heddle.CrowdFailed, "capture packets of", userName(first+i), err, "load the kernel's module af_packet, or leave --capture out")
 		}
@@ -77,7 +83,10 @@ func (s *Stage) linkOf(user int) (scenario.Link, bool) {
 
 // link gives users their links, from the first one's number on. Services are told of the first ones.
 func (s *Stage) link(ctx context.Context, first int, seats []play.Seat) error {
-	linked := func(user int) bool { _, has := s.options.Links[s.options.Persona(user)]; return has }
+	linked := func(user int) bool {
+		_, has := s.options.Links[s.options.Persona(user)]
+		return has && s.options.Part.Has(user)
+	}
 	some := false
 	for i := range seats {
 		some = some || linked(first+i)
@@ -87,7 +96,7 @@ func (s *Stage) link(ctx context.Context, first int, seats []play.Seat) error {
 	}
 	err := eachOf(ctx, len(seats), func(i int) error {
 		as, has := s.linkOf(first + i)
-		if !has {
+		if !has || !s.options.Part.Has(first+i) {
 			return nil
 		}
 		if err := s.Links.Put(seats[i].Namespace, port, as, s.options.Seed, first+i); err != nil {
@@ -110,8 +119,13 @@ func idOf(container string) heddle.EndpointID {
 	return heddle.EndpointID{Container: container, IfName: port}
 }
 
-// serviceID is the container's ID of a service.
-func serviceID(name string) string { return "crowd-service-" + name }
+// serviceID is the container's ID of a service. A crowd in parts has others, so that each kind finds the other on a network.
+func (s *Stage) serviceID(name string) string {
+	if s.options.Part.IsAll() {
+		return "crowd-service-" + name
+	}
+	return "crowd-shared-" + name
+}
 
 func userName(number int) string { return fmt.Sprintf("crowd-user-%d", number) }
 

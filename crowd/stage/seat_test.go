@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle/crowd/engine"
+	"github.com/heddle-network/heddle/crowd/machine"
 )
 
 // TestParties: each user is in one party, those of a party are at one place, and no place waits for all of another one's.
@@ -40,6 +41,23 @@ func TestParties(t *testing.T) {
 		}
 		if len(users) != c.last-c.first+1 || !slices.Equal(sizes, c.sizes) {
 			t.Errorf("%+v: sizes %v", c, sizes)
+		}
+	}
+}
+
+// TestPartiesOfPart: of a part on one of several machines, its own users are attached, and no others.
+func TestPartiesOfPart(t *testing.T) {
+	for number := 1; number <= 3; number++ {
+		p := machine.Part{Number: number, Of: 3}
+		s := &Stage{places: make([]place, 1), options: Options{Part: p}}
+		for last := range 10 {
+			all := slices.Concat(s.parties(1, last)...)
+			if len(all) != p.Count(last) || slices.ContainsFunc(all, func(user int) bool { return (user-1)%3 != number-1 || user > last }) {
+				t.Errorf("part %s of %d users has %v", p, last, all)
+			}
+		}
+		if sizes := s.parties(1, 300); len(sizes) != 2 || len(sizes[0]) != batchSize {
+			t.Errorf("part %s is attached in %d groups", p, len(sizes))
 		}
 	}
 }

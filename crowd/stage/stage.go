@@ -19,6 +19,7 @@ import (
 	"github.com/heddle-network/heddle/crowd/capture"
 	"github.com/heddle-network/heddle/crowd/engine"
 	"github.com/heddle-network/heddle/crowd/link"
+	"github.com/heddle-network/heddle/crowd/machine"
 	"github.com/heddle-network/heddle/crowd/play"
 	"github.com/heddle-network/heddle/crowd/scenario"
 	"github.com/heddle-network/heddle/crowd/service"
@@ -42,6 +43,8 @@ type Options struct {
 	Nice int
 	// Users is how many there are at first.
 	Users int
+	// Part has those of the users and services that are made here. All others are a part's on another machine.
+	Part machine.Part
 	// Persona is that of a user, from 1, and Links are those of the personas that have one. Seed is that of the links' decisions. Late is told how much
 	// later than due each frame passed a link.
 	Persona func(user int) string
@@ -85,7 +88,7 @@ func Set(ctx context.Context, o Options) (*Stage, error) {
 	if err == nil {
 		err = s.serve(ctx)
 	}
-	if err == nil {
+	if err == nil && s.options.Part.IsAll() { // otherwise those of other parts may not be there yet
 		err = s.awaitNames(ctx)
 	}
 	if err == nil {
@@ -110,7 +113,10 @@ func Set(ctx context.Context, o Options) (*Stage, error) {
 // serve attaches the services, and starts them.
 func (s *Stage) serve(ctx context.Context) (err error) {
 	for i, name := range scenario.Sorted(s.options.Services) {
-		seat, err := s.seat(ctx, s.places[s.placeOf(i+1)], serviceID(name), "crowd-"+name)
+		if !s.options.Part.Has(i + 1) {
+			continue
+		}
+		seat, err := s.seat(ctx, s.places[s.placeOf(i+1)], s.serviceID(name), "crowd-"+name)
 		if err != nil {
 			return err
 		}
