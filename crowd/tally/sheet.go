@@ -2,6 +2,7 @@ package tally
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -17,6 +18,7 @@ type Sheet struct {
 	Paced      WaitSheet              `json:"paced"`
 	Frames     WaitSheet              `json:"frames"`
 	Failures   map[string]int64       `json:"failures"`
+	Caches     map[string]Objects     `json:"caches,omitempty"`
 }
 
 // WaitSheet is how many durations there were of each length, in microseconds.
@@ -75,6 +77,7 @@ func (t *Tally) Sheet() (Sheet, error) {
 	for why, n := range t.failures {
 		s.Failures[why] = n
 	}
+	s.Caches = maps.Clone(t.caches)
 	return s, w.failed
 }
 
@@ -108,6 +111,9 @@ func (t *Tally) Add(s Sheet) error {
 	r.waits(t.frames, s.Frames)
 	for why, n := range s.Failures {
 		t.failures[why] += n
+	}
+	for behaviour, more := range s.Caches {
+		t.caches[behaviour] = t.caches[behaviour].Plus(more)
 	}
 	return r.failed
 }

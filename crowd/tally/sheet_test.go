@@ -20,6 +20,7 @@ func count(t *Tally, r *rand.Rand) {
 	t.Frame(wait / 300)
 	t.Failure([]string{"refused", "broken"}[r.IntN(2)])
 	t.Call(90*r.Float64(), 1+3*r.Float64(), 0.25) // quarters add up in any order
+	t.Page("browse", Objects{Fresh: 1, New: int64(r.IntN(9)), Got: 100})
 	t.Video(wait, r.IntN(3), wait/4, wait)
 	if r.IntN(5) == 0 {
 		t.NoVideo()
