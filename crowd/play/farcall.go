@@ -14,9 +14,6 @@ import (
 	"github.com/heddle-network/heddle/crowd/voice"
 )
 
-// byeTime is how long a call that was broken off waits for what the other end has heard. No source: a guess.
-const byeTime = 2 * time.Second
-
 // callFar has the user talk with one of another part of the crowd, which plays the other end. The one who calls counts the call.
 func (s *session) callFar(ctx context.Context, step plan.Step, far *machine.Peer) error {
 	end := s.ends(step)
