@@ -76,7 +76,7 @@ func (r *realm) open(i int, token string) *join.Node {
 
 func (r *realm) options(i int) join.Options {
 	return join.Options{Dir: r.dirs[i], Name: fmt.Sprintf("host%d", i), Underlay: []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, byte(i)})},
-		Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+		Now: time.Now, Log: slog.New(slog.NewTextHandler(r.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))}
 }
 
 // alive writes what an agent writes of itself.
