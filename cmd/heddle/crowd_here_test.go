@@ -98,7 +98,7 @@ func TestCrowdRunHere(t *testing.T) {
 // capturing captures all packets of this host, until what it returns is called.
 func capturing(t *testing.T, file string) (end func()) {
 	t.Helper()
-	cmd := exec.Command("tcpdump", "-i", "any", "-n", "-w", file, "-B", "16384", "--immediate-mode")
+	cmd := exec.Command("tcpdump", "-i", "any", "-n", "-w", file, "-B", "65536", "--immediate-mode")
 	said, err := cmd.StderrPipe()
 	if err == nil {
 		err = cmd.Start()
