@@ -70,6 +70,14 @@ func labelColumns(wide bool) []tableColumn[label.Label] {
 	return all
 }
 
+// countSuchAs is a number of flows, and the first one.
+func countSuchAs(n int, flows []string) string {
+	if len(flows) == 0 {
+		return strconv.Itoa(n)
+	}
+	return fmt.Sprintf("%d, such as %s", n, flows[0])
+}
+
 // checkLabels says how labels and a capture fit together.
 func (s *session) checkLabels(all []label.Label, capture string) error {
 	f, err := os.Open(capture)
@@ -84,7 +92,7 @@ func (s *session) checkLabels(all []label.Label, capture string) error {
 	shown := s.emit("CrowdLabelCheck", c, func(w io.Writer) error {
 		return fieldTable(w, s.width(), [2]string{"packets", strconv.Itoa(c.Packets)}, [2]string{"flows with a label", strconv.Itoa(c.Flows)},
 			[2]string{"flows without", strconv.Itoa(len(c.Unlabelled))}, [2]string{"flows with two", strconv.Itoa(len(c.Twice))},
-			[2]string{"labels without packets", strconv.Itoa(c.Unseen)}, [2]string{"dropped for the capture", strconv.FormatUint(c.Dropped, 10)})
+			[2]string{"labels without packets", countSuchAs(c.Unseen, c.UnseenFlows)}, [2]string{"dropped for the capture", strconv.FormatUint(c.Dropped, 10)})
 	})
 	var wrong []string
 	if n := len(c.Unlabelled); n > 0 {

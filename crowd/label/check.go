@@ -20,10 +20,14 @@ type Coverage struct {
 	Dropped uint64 `json:"dropped"`
 	// Unseen are labels without a packet: where it was captured, they did not pass, or the capture lost them.
 	Unseen int `json:"unseen"`
+	// UnseenFlows are the first ten of them.
+	UnseenFlows []string `json:"unseenFlows,omitempty"`
 }
 
 // slack is how much earlier than its label a flow's first packet may be, by the clocks of two who write down the time.
 const slack = time.Second
+
+const timeOfDay = "15:04:05.000000"
 
 // Check holds the packets of a capture, pcap or pcapng, against labels: each flow of a user must have one. The same
 // addresses and ports may be used again, later: a packet is of the last label that was written before it.
@@ -65,6 +69,11 @@ func Check(labels []Label, capture io.Reader) (c Coverage, err error) {
 		c.Unlabelled = append(c.Unlabelled, key.String())
 	}
 	slices.Sort(c.Unlabelled)
+	for i, l := range labels {
+		if !seen[i] && len(c.UnseenFlows) < 10 {
+			c.UnseenFlows = append(c.UnseenFlows, fmt.Sprintf("%s, for %s, from %s to %s", endsOf(protocols[l.Protocol], l.From, l.To), l.Do, l.At.Format(timeOfDay), l.Ended.Format(timeOfDay)))
+		}
+	}
 	c.Flows, c.Unseen, c.Dropped = len(seen), len(labels)-len(seen), packets.dropped
 	return c, err
 }

@@ -130,7 +130,7 @@ func TestCheck(t *testing.T) {
 	}
 	for _, ng := range []bool{false, true} {
 		c, err := Check(labels, write(good, ng))
-		if err != nil || c.Packets != 4 || c.Flows != 3 || c.Unseen != 1 || c.Unlabelled != nil || c.Twice != nil {
+		if err != nil || c.Packets != 4 || c.Flows != 3 || c.Unseen != 1 || len(c.UnseenFlows) != 1 || c.Unlabelled != nil || c.Twice != nil {
 			t.Errorf("ng %v: %v, %+v", ng, err, c)
 		}
 		c, err = Check(labels, write(append(good, seen{0, "udp", "10.0.0.3:1000", "10.0.0.1:80"}, seen{-time.Minute, "tcp", "10.0.0.9:7", "10.0.0.5:9"}), ng))

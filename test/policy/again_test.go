@@ -117,7 +117,7 @@ func TestStartOpensNothing(t *testing.T) {
 }
 
 // TestFlushedAtAttach: somebody flushes the firewall just before an endpoint comes that a policy selects, or while it is made. It is guarded
-// all the same.
+// all the same; in the second case by the patrol, if that had made the firewall anew before the attach could notice.
 func TestFlushedAtAttach(t *testing.T) {
 	w := world.New(t)
 	w.Network(t, "net", "bridge")
@@ -126,7 +126,7 @@ func TestFlushedAtAttach(t *testing.T) {
 	enforce(t, w, closed+`
 - {name: late, endpoints: {names: [late]}, directions: [ingress]}`)
 	late := world.NewNetns(t, "late")
-	for _, when := range []string{"ledger intent attach", "make element/bridge/macs"} {
+	for when, while := range map[string]bool{"ledger intent attach": false, "make element/bridge/macs": true} {
 		flushed := false
 		w.TripAt(func(step string) error {
 			if !flushed && strings.HasPrefix(step, when) {
@@ -136,8 +136,16 @@ func TestFlushedAtAttach(t *testing.T) {
 			return nil
 		})
 		p := w.PodIn(t, late, "net", named("late"))
-		if now := w.Host.Sh(t, "nft list map bridge heddle policed-in"); !strings.Contains(now, p.Endpoint.ID.PortName()) {
-			t.Errorf("%s: its port is not guarded: %s", when, now)
+		guarded := func() error {
+			if now := w.Host.Sh(t, "nft list map bridge heddle policed-in"); !strings.Contains(now, p.Endpoint.ID.PortName()) {
+				return fmt.Errorf("%s: its port is not guarded: %s", when, now)
+			}
+			return nil
+		}
+		if while {
+			world.Soon(t, when, guarded)
+		} else if err := guarded(); err != nil {
+			t.Error(err)
 		}
 		if e := endpoint(t, w, p); !e.Guarded || e.Fast != nil {
 			t.Errorf("%s: it is on the fast path", when)
