@@ -7,15 +7,15 @@ import (
 	"github.com/klauspost/cpuid/v2"
 )
 
-// EmulatedParameters are Emulated, and the rate of the machine's clock: the emulator's guests read this processor's time-stamp
-// counter. A kernel that is not told the rate measures it while it boots. On a busy machine it was a quarter too low at times, and
-// with that all of its time goes as much too fast (tsc_early_khz in Documentation/admin-guide/kernel-parameters.txt).
+// EmulatedParameters are further parameters where the processor is emulated. They tell the rate of the clock: the emulator's guests read
+// this processor's time-stamp counter. A kernel that is not told measures the rate while it boots. On a busy machine it was a quarter too
+// low at times, and with that all of its time goes as much too fast (tsc_early_khz in Documentation/admin-guide/kernel-parameters.txt).
 func EmulatedParameters() string {
 	rate := counterRate()
 	if rate == 0 {
-		return Emulated
+		return emulated
 	}
-	return fmt.Sprintf("%s tsc_early_khz=%d", Emulated, rate)
+	return fmt.Sprintf("%s tsc_early_khz=%d", emulated, rate)
 }
 
 // counterRate measures the rate of this processor's time-stamp counter, in kHz. It is 0 if the processor has no instruction that reads it

@@ -19,7 +19,7 @@ func TestCounterRate(t *testing.T) {
 			t.Errorf("%d kHz, and then %d kHz", rate, again)
 		}
 	}
-	if text := EmulatedParameters(); !strings.HasPrefix(text, Emulated) || !strings.Contains(text, " tsc_early_khz=") {
+	if text := EmulatedParameters(); !strings.HasPrefix(text, emulated) || !strings.Contains(text, " tsc_early_khz=") {
 		t.Errorf("the parameters are %q", text)
 	}
 	info, err := os.ReadFile("/proc/cpuinfo")

@@ -25,14 +25,14 @@ const Processor = "max,-cx16,-erms,-avx,-avx2,-smap,-smep,-umip,-la57,-pku"
 // during the kernel's check, which would panic.
 const Parameters = "console=ttyS0 quiet panic=-1 oops=panic mitigations=off net.ifnames=0 norandmaps no_timer_check"
 
-// Emulated are further parameters where the processor is emulated. With them Linux 6.1 boots in 3.1 s of a
+// emulated are further parameters where the processor is emulated. With them Linux 6.1 boots in 3.1 s of a
 // processor instead of 3.6, 6.12 in 3.3 instead of 4.5, and three guests took a tenth to a quarter less in
 // all. highres=off, which saves the most after the boot: no timer is finer than a tick, so that the short
 // sleeps of programs set it less often. tsc=reliable: the kernel does not compare the clock that programs
 // read without it, which a busy machine may make it distrust (EmulatedParameters tell it the rate). The rest are the kernel's tests of its own
 // ciphers and random numbers, certificates of modules (which are unsigned here, see cutSignature), names
 // for tracers, and memory that is cleared before it is written.
-const Emulated = "highres=off tsc=reliable cryptomgr.notests init_on_alloc=0" +
+const emulated = "highres=off tsc=reliable cryptomgr.notests init_on_alloc=0" +
 	" initcall_blacklist=jent_mod_init,load_system_certificate_list,trace_eval_init"
 
 // Self is the running program, which boots as the guest's first process.
