@@ -60,7 +60,7 @@ func TestPlugged(t *testing.T) {
 		t.Errorf("limits %s", e.Limits)
 	}
 	until(t, "an empty queue", func() bool { in, _ := h.buckets(); return in.Waiting == 0 })
-	if after, _ := h.buckets(); after.Drops != before.Drops || after.Packets < before.Packets+before.Waiting {
+	if after, _ := h.buckets(); after.Packets < before.Packets+before.Waiting { // what came to the full queue meanwhile was dropped
 		t.Errorf("packets were lost: before %+v, after %+v", before, after)
 	}
 	w.Restart(t, nil)
