@@ -26,7 +26,8 @@ func Merge(all []Report) (Report, error) {
 	merged := all[0]
 	merged.Part = &Part{machine.Part{Of: all[0].Part.Of}, all[0].Part.Begin}
 	merged.Partial, merged.Diary, merged.Merged, merged.Rounds = "", false, nil, nil
-	var ended, rounds = []string(nil), []Round(nil)
+	var ended []string
+	var rounds []Round
 	for _, r := range all {
 		merged.Merged = append(merged.Merged, r.Part.Number)
 		merged.Diary = merged.Diary || r.Diary

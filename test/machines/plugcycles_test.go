@@ -24,7 +24,7 @@ machines:
 
 // TestSoakPlugCycles: 500 containers are attached and detached, four at once, while agents, the service and the machine are killed.
 func TestSoakPlugCycles(t *testing.T) {
-	soak.Need(t, "500 cycles take over an hour")
+	soak.Need(t, "500 cycles take most of an hour")
 	p := raisePlugged(t, "6.12", cyclesConfig, 8)
 	own := p.devices(t)
 	createPlugged(t, p.vm, "fast", "lan")
