@@ -25,11 +25,13 @@ type nicPool struct {
 // waitingNIC is a NIC that may be given to an endpoint from some time on. Before, it cools.
 type waitingNIC struct {
 	nic.Card
+	// name is the name that it had on the host when it was looked at last.
+	name string
 	from time.Time
 }
 
 // take takes the NIC out of the pool that has been ready for longest.
-func (p *nicPool) take(now time.Time) (nic.Card, bool) {
+func (p *nicPool) take(now time.Time) (waitingNIC, bool) {
 	found := -1
 	for i, n := range p.nics {
 		if !n.from.After(now) && (found < 0 || n.from.Before(p.nics[found].from)) {
@@ -40,7 +42,7 @@ func (p *nicPool) take(now time.Time) (nic.Card, bool) {
 }
 
 // takeNewest takes the NIC out of the pool that would be given last: one that cools, if there is one.
-func (p *nicPool) takeNewest() (nic.Card, bool) {
+func (p *nicPool) takeNewest() (waitingNIC, bool) {
 	found := -1
 	for i, n := range p.nics {
 		if found < 0 || n.from.After(p.nics[found].from) {
@@ -50,13 +52,13 @@ func (p *nicPool) takeNewest() (nic.Card, bool) {
 	return p.remove(found)
 }
 
-func (p *nicPool) remove(i int) (nic.Card, bool) {
+func (p *nicPool) remove(i int) (waitingNIC, bool) {
 	if i < 0 {
-		return nic.Card{}, false
+		return waitingNIC{}, false
 	}
-	c := p.nics[i].Card
+	n := p.nics[i]
 	p.nics = slices.Delete(p.nics, i, i+1)
-	return c, true
+	return n, true
 }
 
 // counts are how many can be given now, and how many cool.
@@ -101,7 +103,7 @@ func (p *nicPool) lacks(now time.Time) bool {
 }
 
 // takeIdle takes a NIC out of the pool that nobody has needed for five minutes.
-func (p *nicPool) takeIdle(now time.Time) (nic.Card, bool) {
+func (p *nicPool) takeIdle(now time.Time) (waitingNIC, bool) {
 	ready, _ := p.counts(now)
 	switch {
 	case ready <= p.target(now):
@@ -111,5 +113,5 @@ func (p *nicPool) takeIdle(now time.Time) (nic.Card, bool) {
 	case now.Sub(p.above) >= surplusTime:
 		return p.take(now)
 	}
-	return nic.Card{}, false
+	return waitingNIC{}, false
 }

@@ -67,9 +67,18 @@ func TestPool(t *testing.T) {
 			t.Fatalf("%s, %v, renewed %v", got, c.cards, c.renewed)
 		}
 		c.took()
+		reads := c.reads
 		if e := given(t, p, "a", nil); e.NIC.Plugged.Token == "w-old" || c.took() != "" {
 			t.Errorf("%+v", e)
 		}
+		if c.reads != reads {
+			t.Error("an attach reads all of the host, and its NIC is known by name")
+		}
+		if len(p.soon) != 0 {
+			t.Error("the pool is filled while the container begins")
+		}
+		time.Sleep(refillAfter)
+		synctest.Wait()
 		if len(p.soon) != 1 {
 			t.Error("nobody looks whether another one is to be plugged in")
 		}
@@ -92,6 +101,19 @@ func TestPool(t *testing.T) {
 		look(t, p)
 		if len(p.pools) != 0 || len(c.cards) != 4 || len(p.left) > 0 {
 			t.Errorf("%v, %v, %v", p.pools, c.cards, p.left)
+		}
+	})
+}
+
+// TestPoolRenamed: a NIC that waits is found by its MAC address if its name has gone to another interface.
+func TestPoolRenamed(t *testing.T) {
+	inPool(t, "1-1", func(t *testing.T, p *plugs, c *cloud) {
+		look(t, p)
+		for _, own := range p.pools {
+			own.nics[0].name = "strange" // it has no permanent MAC address of its own
+		}
+		if e := given(t, p, "a", nil); e.NIC.Name != "nic-"+e.NIC.Plugged.Token || !strings.HasPrefix(e.NIC.Plugged.Token, "w-") {
+			t.Errorf("%+v", e.NIC)
 		}
 	})
 }

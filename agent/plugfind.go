@@ -38,8 +38,14 @@ func (p *plugs) await(ctx context.Context, card nic.Card) (heddle.NIC, error) {
 	}
 }
 
-// find returns the NIC of a card, which the kernel has found before. It looks once.
-func (p *plugs) find(card nic.Card) (heddle.NIC, error) {
+// find returns the NIC of a card, which the kernel has found before. It looks once: first at the interface of that name, if one is given, and
+// only if that is another NIC at all of the host's interfaces.
+func (p *plugs) find(card nic.Card, name string) (heddle.NIC, error) {
+	if name != "" {
+		if n, is, err := p.among([]heddle.LinkFact{{Name: name, MAC: card.MAC}}, card); is && err == nil {
+			return n, nil
+		}
+	}
 	if err := p.host.refresh(); err != nil {
 		return heddle.NIC{}, err
 	}

@@ -9,6 +9,10 @@ import (
 	"github.com/heddle-network/heddle/nic"
 )
 
+// refillAfter is how long after an attach a pool is filled again. The kernel's work for a new NIC takes time of the processor that the
+// container needs for its first packets.
+const refillAfter = time.Second
+
 // fromPool returns a NIC for an endpoint of a network that has a pool. One that is ready is given without a word to the provider. Otherwise
 // one is plugged in. If that fails, the first one serves that has cooled: so a provider that is away stops nobody for whom there is a NIC.
 func (p *plugs) fromPool(ctx context.Context, w warmNetwork) (heddle.NIC, nic.Card, error) {
@@ -43,18 +47,18 @@ func (p *plugs) fromPool(ctx context.Context, w warmNetwork) (heddle.NIC, nic.Ca
 func (p *plugs) takeWarm(w warmNetwork) (heddle.NIC, nic.Card, bool) {
 	for {
 		p.mu.Lock()
-		card, ok := p.poolLocked(w).take(time.Now()) // its token stays wanted
+		waiting, ok := p.poolLocked(w).take(time.Now()) // its token stays wanted
 		p.mu.Unlock()
 		if !ok {
 			return heddle.NIC{}, nic.Card{}, false
 		}
-		n, err := p.find(card)
-		signal(p.soon)
+		n, err := p.find(waiting.Card, waiting.name)
+		time.AfterFunc(refillAfter, func() { signal(p.soon) })
 		if err == nil {
 			p.noteAttach(w)
-			return n, card, true
+			return n, waiting.Card, true
 		}
-		p.leave(card.Token, card.MAC) // somebody else has taken it out; the provider, who may be away, is told later
+		p.leave(waiting.Token, waiting.MAC) // somebody else has taken it out; the provider, who may be away, is told later
 	}
 }
 
@@ -125,14 +129,14 @@ func (p *plugs) makeRoom(ctx context.Context) bool {
 			from = own
 		}
 	}
-	var card nic.Card
+	var last waitingNIC
 	if from != nil {
-		card, _ = from.takeNewest()
+		last, _ = from.takeNewest()
 	}
 	p.mu.Unlock()
 	if from == nil {
 		return false
 	}
-	p.giveBack(card.Token, card.MAC)
-	return p.leftMAC(card.Token) == ""
+	p.giveBack(last.Token, last.MAC)
+	return p.leftMAC(last.Token) == ""
 }

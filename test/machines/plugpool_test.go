@@ -34,15 +34,17 @@ func plugWarm(t *testing.T, p *plugged, own int) {
 	fresh := p.nicState(t, first)
 
 	p.stop()
+	start := time.Now()
 	e := p.attach(t, "w1", "quick")
 	cell.Must(t, p.ping("w1", "10.70.0.200"))
+	t.Logf("attached from the pool, and answered by a neighbour: %.2f s", time.Since(start).Seconds())
 	if string(e.MAC) != first {
 		t.Errorf("the container has NIC %s, and %s was warm", e.MAC, first)
 	}
 	p.vm.Run(t, "ip", "netns", "exec", "w1", "sh", "-c", `set -e; ip address add 192.0.2.7/24 dev eth0; ip route add 198.51.100.0/24 via 192.0.2.1
 		ip link set eth0 mtu 1400 promisc on txqueuelen 77 alias mine; ip neighbour add 192.0.2.9 lladdr 0a:00:00:00:00:09 dev eth0
 		tc qdisc replace dev eth0 root handle 1: pfifo limit 3; sysctl -qw net.ipv4.conf.eth0.accept_local=1; ethtool -K eth0 tx off gro off`)
-	start := time.Now()
+	start = time.Now()
 	p.vm.Heddle(t, "detach", "w1")
 	t.Logf("detached, and the NIC is back in the pool: %.2f s", time.Since(start).Seconds())
 	waits(1)
