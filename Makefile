@@ -143,7 +143,8 @@ race: deps build cni-plugins packages cri-modules ## the race detector over ever
 lock-order: deps build cni-plugins packages cri-modules ## the order of the agent's locks, checked in every package's tests
 	$(GO) test -tags lockorder -timeout 75m -count=1 -p $(AT_ONCE) ./...
 
-soak: build ## the full-scale forms: hours
+soak: deps build vm-kernels cni-plugins packages cri-modules ## the full-scale forms: hours
+	@test/vm/fetch.sh dpdk >/dev/null
 	HEDDLE_SOAK=1 $(GO) test -timeout 12h -count=1 -v -run 'Soak|InGuests' ./...
 
 demo: deps build ## connect containers in every mode on one host and on two, and measure
