@@ -118,6 +118,32 @@ func TestPoolRenamed(t *testing.T) {
 	})
 }
 
+// TestPoolOtherMAC: a NIC whose MAC address somebody has changed is not the one that waits, whatever its name.
+func TestPoolOtherMAC(t *testing.T) {
+	inPool(t, "1-1", func(t *testing.T, p *plugs, c *cloud) {
+		look(t, p)
+		for _, own := range p.pools {
+			waits := own.nics[0]
+			if _, is, err := p.named(waits.name, waits.Card); !is || err != nil {
+				t.Error("the NIC that waits: ", is, err)
+			}
+			p.kernel = otherMAC{c}
+			if _, is, err := p.named(waits.name, waits.Card); is || err != nil {
+				t.Error("one with another MAC address: ", is, err)
+			}
+		}
+	})
+}
+
+// otherMAC has NICs with another MAC address than their own.
+type otherMAC struct{ *cloud }
+
+func (o otherMAC) Snapshot(name string) (heddle.NIC, error) {
+	n, err := o.cloud.Snapshot(name)
+	n.MAC = "0a:00:00:00:00:77"
+	return n, err
+}
+
 // TestPoolReturn: a NIC goes back into its pool without a word to the provider, as new, and is given again when it has cooled.
 func TestPoolReturn(t *testing.T) {
 	inPool(t, "0-2", func(t *testing.T, p *plugs, c *cloud) {
