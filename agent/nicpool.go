@@ -25,13 +25,11 @@ type nicPool struct {
 // waitingNIC is a NIC that may be given to an endpoint from some time on. Before, it cools.
 type waitingNIC struct {
 	nic.Card
-	// name is the name that it had on the host when it was looked at last.
-	name string
 	from time.Time
 }
 
 // take takes the NIC out of the pool that has been ready for longest.
-func (p *nicPool) take(now time.Time) (waitingNIC, bool) {
+func (p *nicPool) take(now time.Time) (nic.Card, bool) {
 	found := -1
 	for i, n := range p.nics {
 		if !n.from.After(now) && (found < 0 || n.from.Before(p.nics[found].from)) {
@@ -42,7 +40,7 @@ func (p *nicPool) take(now time.Time) (waitingNIC, bool) {
 }
 
 // takeNewest takes the NIC out of the pool that would be given last: one that cools, if there is one.
-func (p *nicPool) takeNewest() (waitingNIC, bool) {
+func (p *nicPool) takeNewest() (nic.Card, bool) {
 	found := -1
 	for i, n := range p.nics {
 		if found < 0 || n.from.After(p.nics[found].from) {
@@ -52,13 +50,13 @@ func (p *nicPool) takeNewest() (waitingNIC, bool) {
 	return p.remove(found)
 }
 
-func (p *nicPool) remove(i int) (waitingNIC, bool) {
+func (p *nicPool) remove(i int) (nic.Card, bool) {
 	if i < 0 {
-		return waitingNIC{}, false
+		return nic.Card{}, false
 	}
-	n := p.nics[i]
+	c := p.nics[i].Card
 	p.nics = slices.Delete(p.nics, i, i+1)
-	return n, true
+	return c, true
 }
 
 // counts are how many can be given now, and how many cool.
@@ -103,7 +101,7 @@ func (p *nicPool) lacks(now time.Time) bool {
 }
 
 // takeIdle takes a NIC out of the pool that nobody has needed for five minutes.
-func (p *nicPool) takeIdle(now time.Time) (waitingNIC, bool) {
+func (p *nicPool) takeIdle(now time.Time) (nic.Card, bool) {
 	ready, _ := p.counts(now)
 	switch {
 	case ready <= p.target(now):
@@ -113,5 +111,5 @@ func (p *nicPool) takeIdle(now time.Time) (waitingNIC, bool) {
 	case now.Sub(p.above) >= surplusTime:
 		return p.take(now)
 	}
-	return waitingNIC{}, false
+	return nic.Card{}, false
 }

@@ -67,12 +67,8 @@ func TestPool(t *testing.T) {
 			t.Fatalf("%s, %v, renewed %v", got, c.cards, c.renewed)
 		}
 		c.took()
-		reads := c.reads
 		if e := given(t, p, "a", nil); e.NIC.Plugged.Token == "w-old" || c.took() != "" {
 			t.Errorf("%+v", e)
-		}
-		if c.reads != reads {
-			t.Error("an attach reads all of the host, and its NIC is known by name")
 		}
 		if len(p.soon) != 0 {
 			t.Error("the pool is filled while the container begins")
@@ -103,45 +99,6 @@ func TestPool(t *testing.T) {
 			t.Errorf("%v, %v, %v", p.pools, c.cards, p.left)
 		}
 	})
-}
-
-// TestPoolRenamed: a NIC that waits is found by its MAC address if its name has gone to another interface.
-func TestPoolRenamed(t *testing.T) {
-	inPool(t, "1-1", func(t *testing.T, p *plugs, c *cloud) {
-		look(t, p)
-		for _, own := range p.pools {
-			own.nics[0].name = "strange" // it has no permanent MAC address of its own
-		}
-		if e := given(t, p, "a", nil); e.NIC.Name != "nic-"+e.NIC.Plugged.Token || !strings.HasPrefix(e.NIC.Plugged.Token, "w-") {
-			t.Errorf("%+v", e.NIC)
-		}
-	})
-}
-
-// TestPoolOtherMAC: a NIC whose MAC address somebody has changed is not the one that waits, whatever its name.
-func TestPoolOtherMAC(t *testing.T) {
-	inPool(t, "1-1", func(t *testing.T, p *plugs, c *cloud) {
-		look(t, p)
-		for _, own := range p.pools {
-			waits := own.nics[0]
-			if _, is, err := p.named(waits.name, waits.Card); !is || err != nil {
-				t.Error("the NIC that waits: ", is, err)
-			}
-			p.kernel = otherMAC{c}
-			if _, is, err := p.named(waits.name, waits.Card); is || err != nil {
-				t.Error("one with another MAC address: ", is, err)
-			}
-		}
-	})
-}
-
-// otherMAC has NICs with another MAC address than their own.
-type otherMAC struct{ *cloud }
-
-func (o otherMAC) Snapshot(name string) (heddle.NIC, error) {
-	n, err := o.cloud.Snapshot(name)
-	n.MAC = "0a:00:00:00:00:77"
-	return n, err
 }
 
 // TestPoolReturn: a NIC goes back into its pool without a word to the provider, as new, and is given again when it has cooled.

@@ -38,14 +38,8 @@ func (p *plugs) await(ctx context.Context, card nic.Card) (heddle.NIC, error) {
 	}
 }
 
-// find returns the NIC of a card, which the kernel has found before. It looks once: first at the interface of that name, if one is given, and
-// only if that is another NIC at all of the host's interfaces.
-func (p *plugs) find(card nic.Card, name string) (heddle.NIC, error) {
-	if name != "" {
-		if n, is, _ := p.named(name, card); is {
-			return n, nil
-		}
-	}
+// find returns the NIC of a card, which the kernel has found before. It looks once.
+func (p *plugs) find(card nic.Card) (heddle.NIC, error) {
 	if err := p.host.refresh(); err != nil {
 		return heddle.NIC{}, err
 	}
@@ -63,23 +57,14 @@ func (p *plugs) among(links []heddle.LinkFact, card nic.Card) (n heddle.NIC, is 
 		if l.MAC != card.MAC {
 			continue
 		}
-		found, is, failed := p.named(l.Name, card)
+		found, failed := p.kernel.Snapshot(l.Name)
 		switch {
 		case failed != nil:
-			n, err = found, failed
-		case is:
+			n, err = heddle.NIC{Name: l.Name}, failed
+		case found.Was.Permanent == card.MAC:
+			found.Plugged = &heddle.PluggedNIC{Token: card.Token, Gateways: card.Gateways, Closed: card.Closed}
 			return found, true, nil
 		}
 	}
 	return n, false, err
-}
-
-// named reports whether the NIC of a card has that name. After an error n has the name alone.
-func (p *plugs) named(name string, card nic.Card) (n heddle.NIC, is bool, err error) {
-	n, err = p.kernel.Snapshot(name)
-	if err != nil {
-		return heddle.NIC{Name: name}, false, err
-	}
-	n.Plugged = &heddle.PluggedNIC{Token: card.Token, Gateways: card.Gateways, Closed: card.Closed}
-	return n, n.MAC == card.MAC && n.Was.Permanent == card.MAC, nil
 }

@@ -47,18 +47,18 @@ func (p *plugs) fromPool(ctx context.Context, w warmNetwork) (heddle.NIC, nic.Ca
 func (p *plugs) takeWarm(w warmNetwork) (heddle.NIC, nic.Card, bool) {
 	for {
 		p.mu.Lock()
-		waiting, ok := p.poolLocked(w).take(time.Now()) // its token stays wanted
+		card, ok := p.poolLocked(w).take(time.Now()) // its token stays wanted
 		p.mu.Unlock()
 		if !ok {
 			return heddle.NIC{}, nic.Card{}, false
 		}
-		n, err := p.find(waiting.Card, waiting.name)
+		n, err := p.find(card)
 		time.AfterFunc(refillAfter, func() { signal(p.soon) })
 		if err == nil {
 			p.noteAttach(w)
-			return n, waiting.Card, true
+			return n, card, true
 		}
-		p.leave(waiting.Token, waiting.MAC) // somebody else has taken it out; the provider, who may be away, is told later
+		p.leave(card.Token, card.MAC) // somebody else has taken it out; the provider, who may be away, is told later
 	}
 }
 
@@ -129,14 +129,14 @@ func (p *plugs) makeRoom(ctx context.Context) bool {
 			from = own
 		}
 	}
-	var last waitingNIC
+	var card nic.Card
 	if from != nil {
-		last, _ = from.takeNewest()
+		card, _ = from.takeNewest()
 	}
 	p.mu.Unlock()
 	if from == nil {
 		return false
 	}
-	p.giveBack(last.Token, last.MAC)
-	return p.leftMAC(last.Token) == ""
+	p.giveBack(card.Token, card.MAC)
+	return p.leftMAC(card.Token) == ""
 }

@@ -65,10 +65,9 @@ func (p *plugs) expect(w warmNetwork, c nic.Card, had bool) bool {
 // is to be taken out.
 func (p *plugs) rest(w warmNetwork, c nic.Card) bool {
 	defer p.tokens.Lock(c.Token)()
-	name := ""
 	c, err := p.unlimit(c)
 	if err == nil {
-		name, err = p.renew(c)
+		err = p.renew(c)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -79,14 +78,14 @@ func (p *plugs) rest(w warmNetwork, c nic.Card) bool {
 		p.log.Warn("a NIC does not go back into its pool, and is taken out", "network", w.name, "mac", c.MAC, "error", err)
 		return false
 	}
-	own.nics = append(own.nics, waitingNIC{c, name, time.Now().Add(coolDown)})
+	own.nics = append(own.nics, waitingNIC{c, time.Now().Add(coolDown)})
 	return true
 }
 
-// renew makes a NIC that is on the host as new, and returns its name.
-func (p *plugs) renew(c nic.Card) (name string, err error) {
+// renew makes a NIC that is on the host as new.
+func (p *plugs) renew(c nic.Card) error {
 	p.tokens.mustHold(c.Token)
-	n, err := p.find(c, "") // it may have another name than in its container
+	n, err := p.find(c)
 	if err == nil {
 		kept := heddle.NIC{MAC: c.MAC} // its name may be another one
 		kept.Was.Device = n.Was.Device
@@ -99,12 +98,12 @@ func (p *plugs) renew(c nic.Card) (name string, err error) {
 		err = p.kernel.RenewNIC(n)
 	}
 	if err != nil {
-		return "", err
+		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), renewTime)
 	defer cancel()
-	n, err = p.await(ctx, c)
-	return n.Name, err
+	_, err = p.await(ctx, c)
+	return err
 }
 
 // distrust notes that a container did not let go of its NIC. It is given to nobody again.

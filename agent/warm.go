@@ -125,7 +125,7 @@ func (p *plugs) mayPlugWarm(w warmNetwork) bool {
 
 // plugWarm has one NIC plugged in for a pool.
 func (p *plugs) plugWarm(ctx context.Context, w warmNetwork) error {
-	n, card, err := p.plug(ctx, p.warmOrder(w))
+	_, card, err := p.plug(ctx, p.warmOrder(w))
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (p *plugs) plugWarm(ctx context.Context, w warmNetwork) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	own := p.poolLocked(w)
-	own.nics = append(own.nics, waitingNIC{card, n.Name, time.Now()})
+	own.nics = append(own.nics, waitingNIC{card, time.Now()})
 	return nil
 }
 
