@@ -29,6 +29,8 @@ type dhcpLeases struct {
 	of      map[heddle.EndpointID]*dhcp.Client
 	// ahead says since when there are leases of endpoints that are about to be attached.
 	ahead map[heddle.EndpointID]time.Time
+	// taken says when an engine was seen to have taken an endpoint's link: it may not have made its routes yet.
+	taken map[heddle.EndpointID]time.Time
 	// unsure are the endpoints of which it is not known that their containers have what the records say:
 	// an earlier agent may have been killed between the two.
 	unsure map[heddle.EndpointID]bool
@@ -188,6 +190,22 @@ func (d *dhcpLeases) setUnsure(id heddle.EndpointID, on bool) {
 	}
 }
 
+// noteTaken notes that an engine has just taken an endpoint's link.
+func (d *dhcpLeases) noteTaken(id heddle.EndpointID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.of[id] != nil {
+		d.taken[id] = time.Now()
+	}
+}
+
+// leftToEngine reports whether an endpoint's engine may still make what it was told. Its routes need the address that it was told.
+func (d *dhcpLeases) leftToEngine(id heddle.EndpointID) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return time.Since(d.taken[id]) < engineHeadStart
+}
+
 // note keeps why an endpoint could not be brought in line with its lease; nil if it was. It reports whether
 // that is news.
 func (d *dhcpLeases) note(id heddle.EndpointID, err error) (news bool) {
@@ -212,6 +230,7 @@ func (d *dhcpLeases) end(id heddle.EndpointID) {
 	c := d.of[id]
 	delete(d.of, id)
 	delete(d.ahead, id)
+	delete(d.taken, id)
 	delete(d.unsure, id)
 	delete(d.failed, id)
 	d.mu.Unlock()

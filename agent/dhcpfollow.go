@@ -67,8 +67,8 @@ func (a *Agent) applyLease(id heddle.EndpointID) error {
 	if !known || !kept || op != "" || old.grants(lease) && !unsure {
 		return nil
 	}
-	if old.offered() {
-		return nil // until its engine has made it what it was told, and that can be changed
+	if old.offered() || a.dhcp.leftToEngine(id) {
+		return nil // until its engine has made it what it was told, and that can be changed; then the patrol does it
 	}
 	defer a.activity.begin()()
 	pod, err := a.containers.openPod(old)

@@ -92,6 +92,7 @@ func (o *handovers) completeHandover(r record) (record, linkLocation, error) {
 		return r, where, err
 	}
 	next, _ = o.records.get(next.Endpoint.ID)
+	o.lanDevices.dhcp.noteTaken(next.Endpoint.ID)
 	o.lanDevices.announce(next.Endpoint, pod)
 	return next, where, nil
 }

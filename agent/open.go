@@ -62,7 +62,8 @@ func (a *Agent) open() (err error) {
 	a.containers = &containers{namespaces: a.kernel, linkEnds: a.kernel, lost: a.kernel, log: a.log, records: a.records,
 		removals: a.removals, holds: a.holds}
 	a.dhcp = &dhcpLeases{kernel: a.kernel, host: a.host, records: a.records, containers: a.containers, follow: a.followLease,
-		clients: map[string]*dhcp.Client{}, of: map[heddle.EndpointID]*dhcp.Client{}, ahead: map[heddle.EndpointID]time.Time{}, unsure: map[heddle.EndpointID]bool{}, failed: map[heddle.EndpointID]string{}}
+		clients: map[string]*dhcp.Client{}, of: map[heddle.EndpointID]*dhcp.Client{}, ahead: map[heddle.EndpointID]time.Time{},
+		taken: map[heddle.EndpointID]time.Time{}, unsure: map[heddle.EndpointID]bool{}, failed: map[heddle.EndpointID]string{}}
 	a.lanDevices = &lanDevices{dhcp: a.dhcp, kernel: a.kernel, ledger: a.ledger, log: a.log, networks: a.networks,
 		records: a.records, endpointLocks: &a.endpointLocks}
 	a.defaults = &defaults{kernel: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip, host: a.host,

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/insomniacslk/dhcp/dhcpv4"
 
@@ -55,7 +56,8 @@ func TestEngineFollows(t *testing.T) {
 	w.AuditEmpty(t)
 }
 
-// TestEngineLate: a lease that changes before the engine has taken the link counts when it has, and what the engine was told goes then.
+// TestEngineLate: a lease that changes before the engine has taken the link counts a second after it has, when the engine has made its routes;
+// what the engine was told goes then.
 func TestEngineLate(t *testing.T) {
 	w := world.New(t)
 	s := w.ServeDHCP(t)
@@ -70,9 +72,23 @@ func TestEngineLate(t *testing.T) {
 		}
 		return err
 	})
+	var taken, off time.Time
+	w.TripAt(func(step string) error {
+		switch step {
+		case "ledger taken":
+			taken = time.Now()
+		case "take address off":
+			off = time.Now()
+		}
+		return nil
+	})
 	a := &world.Pod{Netns: ns, Endpoint: reply.Endpoint}
 	a.Take(t, reply, "eth0")
 	has(t, w, a, "192.0.2.51/24")
+	w.TripAt(nil)
+	if taken.IsZero() || off.Sub(taken) < time.Second {
+		t.Errorf("what the engine was told is gone %v after it was taken", off.Sub(taken))
+	}
 	a.Reaches(t, world.Outside4, world.Beyond4)
 	w.AuditEmpty(t)
 	cell.Must(t, w.LeaveNow(ctx, reply.Endpoint.ID))
