@@ -2,12 +2,9 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/commands"
@@ -174,14 +171,7 @@ func (a *Agent) applyMissing(r record, pod kernel.Pod) error {
 	if r.offered() && r.Endpoint.NIC != nil {
 		return a.kernel.MarkNIC(r.Plan.Pod.NICs[0])
 	}
-	err := a.apply(r, pod)
-	if errors.Is(err, unix.ENOENT) { // somebody has just flushed the firewall
-		a.repairer.repairPolicies()
-		a.repairer.repairNetwork(r.Endpoint.Network)
-		signal(a.compareSoon) // other networks' objects are gone, too
-		err = a.apply(r, pod)
-	}
-	return err
+	return a.againAfterFlush([]heddle.Network{{ID: r.Endpoint.Network}}, func() error { return a.apply(r, pod) })
 }
 
 func (a *Agent) apply(r record, pod kernel.Pod) error {

@@ -14,6 +14,14 @@ import (
 // CreateHAVIP makes an address that one of several endpoints holds; nobody does yet. One that is there and says the same is left as it
 // is. A dry run changes nothing, and returns the commands.
 func (a *Agent) CreateHAVIP(want havip.HAVIP, dryRun bool) (shown havip.Shown, lines []string, err error) {
+	err = a.againAfterFlush(a.networks.all(), func() (err error) {
+		shown, lines, err = a.createHAVIP(want, dryRun)
+		return err
+	})
+	return shown, lines, err
+}
+
+func (a *Agent) createHAVIP(want havip.HAVIP, dryRun bool) (shown havip.Shown, lines []string, err error) {
 	const op = "create HAVIP"
 	end, err := a.beginHAVIP(op, want.Name)
 	if err != nil {
@@ -92,6 +100,14 @@ func (a *Agent) beginHAVIP(op, name string) (end func(), err error) {
 
 // AssignHAVIP gives an address to one of its members.
 func (a *Agent) AssignHAVIP(name string, id heddle.EndpointID, dryRun bool) (shown havip.Shown, lines []string, err error) {
+	err = a.againAfterFlush(a.networks.all(), func() (err error) {
+		shown, lines, err = a.assignHAVIP(name, id, dryRun)
+		return err
+	})
+	return shown, lines, err
+}
+
+func (a *Agent) assignHAVIP(name string, id heddle.EndpointID, dryRun bool) (shown havip.Shown, lines []string, err error) {
 	const op = "assign HAVIP"
 	end, err := a.beginHAVIP(op, name)
 	if err != nil {
@@ -128,6 +144,14 @@ func (a *Agent) AssignHAVIP(name string, id heddle.EndpointID, dryRun bool) (sho
 
 // DeleteHAVIP removes an address. Its members lose it at once.
 func (a *Agent) DeleteHAVIP(name string, dryRun bool) (lines []string, err error) {
+	err = a.againAfterFlush(a.networks.all(), func() (err error) {
+		lines, err = a.deleteHAVIP(name, dryRun)
+		return err
+	})
+	return lines, err
+}
+
+func (a *Agent) deleteHAVIP(name string, dryRun bool) (lines []string, err error) {
 	const op = "delete HAVIP"
 	end, err := a.beginHAVIP(op, name)
 	if err != nil {

@@ -133,7 +133,7 @@ func (p *policies) replace(c policyChange) error {
 	if err := p.ledger.putPolicies(next); err != nil {
 		return err
 	}
-	if err := p.apply(next, members); err != nil {
+	if err := p.enforce(next, members); err != nil {
 		return errors.Join(err, p.ledger.putPolicies(old))
 	}
 	p.doneErr = nil
@@ -165,10 +165,7 @@ func (p *policies) refresh() error {
 	}
 	p.done = p.asked.Load() // before the endpoints are looked at
 	members := p.members()
-	err := p.apply(p.all(), members)
-	if err != nil {
-		err = p.apply(p.all(), members) // somebody had flushed the firewall, and the undo has put back what was there
-	}
+	err := p.enforce(p.all(), members)
 	if p.doneErr = err; err != nil {
 		p.unsettled.Store(true)
 	}

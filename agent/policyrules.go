@@ -4,6 +4,8 @@ import (
 	"errors"
 	"slices"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/policy"
 )
@@ -36,6 +38,15 @@ func (p *policies) apply(next policy.Policies, members []policy.Member) error {
 	}
 	p.removeGone()
 	return nil
+}
+
+// enforce is apply, and again if somebody had just flushed the firewall: the undo has put back what was there.
+func (p *policies) enforce(next policy.Policies, members []policy.Member) error {
+	err := p.apply(next, members)
+	if errors.Is(err, unix.ENOENT) {
+		err = p.apply(next, members)
+	}
+	return err
 }
 
 // undo brings back what was there before a change that failed.

@@ -69,12 +69,12 @@ func (m *repairer) reconcile() (repairs []<-chan struct{}) {
 		m.problems.noteUnrepaired(policyOwner, m.policies.problem())
 	}
 	if broken.havips {
-		mend(havipOwner, work{}, func() { m.putBack(havipOwner, m.havips.repair) })
+		mend(havipOwner, work{}, m.repairHAVIPs)
 	} else {
 		m.havips.look()
 	}
 	if broken.routes {
-		mend(routeOwner, work{}, func() { m.putBack(routeOwner, m.routes.repair) })
+		mend(routeOwner, work{}, m.repairRoutes)
 	} else {
 		m.routes.look()
 	}
@@ -90,6 +90,12 @@ func (m *repairer) reconcile() (repairs []<-chan struct{}) {
 
 // repairPolicies restores missing parts of what policies need.
 func (m *repairer) repairPolicies() { m.putBack(policyOwner, m.policies.repair) }
+
+// repairHAVIPs restores missing parts of what HAVIPs need.
+func (m *repairer) repairHAVIPs() { m.putBack(havipOwner, m.havips.repair) }
+
+// repairRoutes restores missing parts of what the routes of a VPC need.
+func (m *repairer) repairRoutes() { m.putBack(routeOwner, m.routes.repair) }
 
 // repairNetwork restores missing parts of a network's plan, unless the network was deleted
 // meanwhile.

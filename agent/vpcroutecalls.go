@@ -19,6 +19,14 @@ func (a *Agent) VPCRoutes() []vpcroute.Shown {
 
 // AddVPCRoute adds a static route. One that is there with the same next hop is left as it is. A dry run changes nothing, and returns the commands.
 func (a *Agent) AddVPCRoute(want vpcroute.Route, dryRun bool) (shown vpcroute.Shown, lines []string, err error) {
+	err = a.againAfterFlush(a.networks.all(), func() (err error) {
+		shown, lines, err = a.addVPCRoute(want, dryRun)
+		return err
+	})
+	return shown, lines, err
+}
+
+func (a *Agent) addVPCRoute(want vpcroute.Route, dryRun bool) (shown vpcroute.Shown, lines []string, err error) {
 	const op = "add route"
 	end, err := a.beginRoute(op, want.Destination)
 	if err != nil {
@@ -64,6 +72,14 @@ func (a *Agent) AddVPCRoute(want vpcroute.Route, dryRun bool) (shown vpcroute.Sh
 
 // DeleteVPCRoute removes a static route, and reports whether there was one.
 func (a *Agent) DeleteVPCRoute(destination netip.Prefix, dryRun bool) (existed bool, lines []string, err error) {
+	err = a.againAfterFlush(a.networks.all(), func() (err error) {
+		existed, lines, err = a.deleteVPCRoute(destination, dryRun)
+		return err
+	})
+	return existed, lines, err
+}
+
+func (a *Agent) deleteVPCRoute(destination netip.Prefix, dryRun bool) (existed bool, lines []string, err error) {
 	const op = "delete route"
 	end, err := a.beginRoute(op, destination)
 	if err != nil {

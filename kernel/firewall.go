@@ -36,7 +36,7 @@ func (a *attempt) firewall(objects []heddle.Firewall) error {
 			return nil
 		}
 		if err := a.host.runNft(repairScript(drifts, objects)); err != nil {
-			return err
+			return nftErrno(err)
 		}
 		nothing := func() error { return nil }
 		var missing []heddle.Firewall

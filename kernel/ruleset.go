@@ -3,9 +3,12 @@ package kernel
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/firewall"
@@ -152,11 +155,25 @@ func (s *session) runNft(script string) error {
 		var words bytes.Buffer
 		cmd := exec.Command("nft", "-f", "-")
 		cmd.Stdin, cmd.Stderr = strings.NewReader(script), &words
+		cmd.Env = append(os.Environ(), "LC_ALL=C") // nftErrno reads what it says
 		if err := cmd.Run(); err != nil {
 			return fmt.Errorf("nft: %w: %s", err, firstLines(words.String()))
 		}
 		return nil
 	})
+}
+
+// noObject is an error of nft about a table, chain or set that is not there: unix.ENOENT for those who ask.
+type noObject struct{ error }
+
+func (e noObject) Unwrap() []error { return []error{e.error, unix.ENOENT} }
+
+// nftErrno tells the kernel's ENOENT from other errors of nft, which says the kernel's errors in words alone.
+func nftErrno(err error) error {
+	if strings.Contains(err.Error(), "No such file or directory") {
+		return noObject{err}
+	}
+	return err
 }
 
 // firstLines keeps an error readable: nft quotes the offending line below its

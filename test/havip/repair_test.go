@@ -3,6 +3,7 @@ package havip_test
 import (
 	"testing"
 
+	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -37,4 +38,15 @@ func TestRepaired(t *testing.T) {
 	})
 	held(t, w, two)
 	answers(t, "two", port, both, client.Netns, w.Host)
+	for range 3 { // a change just after a flush, which the patrol has not noticed
+		for _, p := range []*world.Pod{one, two} {
+			w.Host.Sh(t, "nft flush ruleset")
+			_, _, err := w.AssignHAVIP("four", p.Endpoint.ID, false)
+			cell.Must(t, err)
+		}
+	}
+	w.Host.Sh(t, "nft flush ruleset")
+	_, err := w.DeleteHAVIP("six", false)
+	cell.Must(t, err)
+	answers(t, "two", port, both[:1], client.Netns, w.Host)
 }

@@ -156,13 +156,33 @@ func TestFlushedAtAttach(t *testing.T) {
 		}
 		p.Leave(t)
 	}
-	world.Soon(t, "the others' rules are put back", func() error { // by the patrol, beside the attach
-		found, err := w.Audit()
-		if err == nil && len(found) > 0 {
-			err = fmt.Errorf("%+v", found)
-		}
-		return err
-	})
+	world.Soon(t, "the others' rules are put back", func() error { return audited(w) }) // by the patrol, beside the attach
+}
+
+// audited fails if an audit finds something.
+func audited(w *world.World) error {
+	found, err := w.Audit()
+	if err == nil && len(found) > 0 {
+		err = fmt.Errorf("%+v", found)
+	}
+	return err
+}
+
+// TestFlushedAtChange: somebody flushes the firewall just before a policy is added or deleted. Both are done, without waiting for the patrol.
+func TestFlushedAtChange(t *testing.T) {
+	w := world.New(t)
+	w.Network(t, "net", "bridge")
+	db, other := w.Pod(t, "db", "net", named("db")), w.Pod(t, "other", "net")
+	enforce(t, w, closed)
+	for range 3 {
+		w.Host.Sh(t, "nft flush ruleset")
+		enforce(t, w, closed+`
+- {name: other, endpoints: {names: [other]}, directions: [ingress]}`)
+		w.Host.Sh(t, "nft flush ruleset")
+		cell.Must(t, w.DeletePolicy("other"))
+	}
+	world.Soon(t, "the rules are put back", func() error { return audited(w) })
+	other.Silent(t, db.Addrs()...)
 }
 
 // TestFastPathLeft: an endpoint that could not be taken off the fast path, past which its policy would be, is taken off later.

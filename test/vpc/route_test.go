@@ -173,6 +173,14 @@ func TestRoutes(t *testing.T) {
 		r1.Gets(t, "hop", port, beyond...)
 		c.netns("red").Sh(t, "ip route del 192.168.50.0/24 via %s; ip -6 route flush proto %d fd50::/64; nft flush ruleset", four, heddle.RouteProtocol)
 		world.Soon(t, "what somebody has removed is back", func() error { return r1.TryGets("hop", port, beyond...) })
+		red.AuditEmpty(t)
+		for range 5 { // before the patrol has mended that
+			c.netns("red").Sh(t, "nft flush ruleset")
+			c.unrouted(beyondRoutes[0])
+			c.netns("red").Sh(t, "nft flush ruleset")
+			c.routed(beyondRoutes[0], four)
+		}
+		r1.Gets(t, "hop", port, beyond[0])
 	})
 	c.unrouted(beyondRoutes...)
 	r1.Silent(t, beyond...)
