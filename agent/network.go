@@ -180,7 +180,14 @@ func (a *Agent) DeleteNetwork(name string) error {
 	if n.Shared && a.opt.Cluster != nil {
 		return a.deleteShared(n, t)
 	}
-	return a.removeHereIfUnused(n)
+	if err := a.removeHereIfUnused(n); err != nil {
+		return err
+	}
+	if n.plugsOn() != "" {
+		t.waitFor("the provider of its NICs")
+		a.plugs.emptyPools(n.ID)
+	}
+	return nil
 }
 
 // removeHereIfUnused removes a network from this host, unless it has endpoints.

@@ -101,6 +101,34 @@ func TestPool(t *testing.T) {
 	})
 }
 
+// TestPoolEmptied: the pool of a network that is deleted is empty when that is done. A NIC that is being plugged in for it goes when it has come.
+func TestPoolEmptied(t *testing.T) {
+	for _, meanwhile := range []bool{false, true} {
+		inPool(t, "3-3", func(t *testing.T, p *plugs, c *cloud) {
+			offered(t, p)
+			deleted := func(string) {
+				p.networks = newRegister(newWantedObjects(), reporter{}, nil)
+				p.emptyPools("id")
+			}
+			if meanwhile {
+				c.during = deleted
+			}
+			if err := p.keepWarm(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if !meanwhile {
+				if len(c.cards) != 3 {
+					t.Errorf("it has %v", c.cards)
+				}
+				deleted("")
+			}
+			if len(p.pooled()) > 0 || len(c.cards) > 0 || len(p.left) > 0 || len(p.wanted) > 0 {
+				t.Errorf("left are %v, %v, %v, %v", p.pooled(), c.cards, p.left, p.wanted)
+			}
+		})
+	}
+}
+
 // TestPoolReturn: a NIC goes back into its pool without a word to the provider, as new, and is given again when it has cooled.
 func TestPoolReturn(t *testing.T) {
 	inPool(t, "0-2", func(t *testing.T, p *plugs, c *cloud) {
@@ -393,7 +421,7 @@ func TestPlugLeak(t *testing.T) {
 	} else {
 		c.stuck = []nic.Card{card}
 	}
-	p.giveBack("e-1", plugMAC)
+	p.giveBack(t.Context(), "e-1", plugMAC)
 	if got := p.object(); !slices.Equal(got, []string{"leftover plugged/e-1"}) || len(c.cards) > 0 {
 		t.Errorf("%v, %v", got, c.cards)
 	}

@@ -53,7 +53,7 @@ func (ps *parents) grow(ctx context.Context, w parentNetwork) error {
 	bare := ps.poolLocked(w.id).takeBare(card.Token)
 	ps.mu.Unlock()
 	if bare {
-		ps.plugs.giveBack(card.Token, n.MAC)
+		ps.plugs.giveBack(context.Background(), card.Token, n.MAC)
 	}
 	return err
 }

@@ -26,7 +26,7 @@ func (ps *parents) keep(ctx context.Context) error {
 	}
 	ps.mu.Unlock()
 	for _, id := range others {
-		ps.dropAll(id)
+		ps.dropAll(ctx, id)
 	}
 	return errors.Join(errs...)
 }
@@ -88,12 +88,12 @@ func (ps *parents) dropEmpty(w parentNetwork, warm int) {
 		if !is {
 			return
 		}
-		ps.plugs.giveBack(n.Token, n.MAC)
+		ps.plugs.giveBack(context.Background(), n.Token, n.MAC)
 	}
 }
 
 // dropAll has the NICs of a network taken out that is gone. One that was made meanwhile keeps them.
-func (ps *parents) dropAll(network string) {
+func (ps *parents) dropAll(ctx context.Context, network string) {
 	defer ps.taking.Lock(network)()
 	if _, is := ps.network(network); is {
 		return
@@ -108,6 +108,6 @@ func (ps *parents) dropAll(network string) {
 	delete(ps.pools, network)
 	ps.mu.Unlock()
 	for _, n := range all {
-		ps.plugs.giveBack(n.Token, n.MAC)
+		ps.plugs.giveBack(ctx, n.Token, n.MAC)
 	}
 }

@@ -141,9 +141,9 @@ func (p *plugs) order(ctx context.Context, order nic.Order) (nic.Card, error) {
 }
 
 // giveBack has a NIC taken out that nobody has got. If that fails, it is tried again.
-func (p *plugs) giveBack(token string, mac heddle.MAC) {
+func (p *plugs) giveBack(ctx context.Context, token string, mac heddle.MAC) {
 	defer p.tokens.Lock(token)()
-	p.takeOut(context.Background(), token, mac)
+	p.takeOut(ctx, token, mac)
 }
 
 // takeOut is giveBack with the token's lock held.

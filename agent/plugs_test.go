@@ -357,7 +357,7 @@ func TestPlugsAnew(t *testing.T) {
 		t.Errorf("%+v, %v", card, err)
 	}
 	c.away = errors.New("away")
-	p.giveBack("e-1", plugMAC)
+	p.giveBack(t.Context(), "e-1", plugMAC)
 	if got := p.object(); !slices.Equal(got, []string{"pending plugged/e-1"}) || !p.has(plugMAC) {
 		t.Errorf("while the provider is away: %v", got)
 	}
@@ -411,7 +411,7 @@ func TestPlugStrays(t *testing.T) {
 	if part := p.parts()[0]; part.State != "warn" || !strings.Contains(part.Detail, "--nic-grant") {
 		t.Errorf("without a provider the status is %+v", part)
 	}
-	p.giveBack("e-kept", plugMAC)
+	p.giveBack(t.Context(), "e-kept", plugMAC)
 	if got := p.object(); !slices.Equal(got, []string{"pending plugged/e-kept"}) {
 		t.Error(got)
 	}

@@ -25,7 +25,7 @@ func TestPlugsSettle(t *testing.T) {
 	if _, _, err := p.plug(t.Context(), nic.Order{Token: "e-1", Network: "lan", MAC: plugMAC}); err != nil {
 		t.Fatal(err)
 	}
-	p.giveBack("e-1", plugMAC)
+	p.giveBack(t.Context(), "e-1", plugMAC)
 	const want = "control\nsettle\nsettle\nsettle\ncontrol\ntrigger\n" // told; seen; seen to be back; seen to be gone, told, and asked again
 	if b, _ := os.ReadFile(asked); string(b) != want || c.took() != "plug e-1, unplug e-1" {
 		t.Errorf("udev was asked\n%s", b)

@@ -93,7 +93,7 @@ func TestPlugChosen(t *testing.T) {
 	if got := kept(); !slices.Equal(got, []string{"0a-00-00-00-00-07"}) {
 		t.Errorf("managers are kept off %v", got)
 	}
-	p.giveBack(card.Token, card.MAC)
+	p.giveBack(t.Context(), card.Token, card.MAC)
 	if got := kept(); len(got) > 0 || len(c.cards) > 0 {
 		t.Errorf("managers are kept off %v, NICs %v", got, c.cards)
 	}
@@ -102,7 +102,7 @@ func TestPlugChosen(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.away = errors.New("away")
-	p.giveBack(card.Token, c.chooses)
+	p.giveBack(t.Context(), card.Token, c.chooses)
 	if _, _, err := p.forEndpoint(t.Context(), "id", "lan", req); err == nil || p.leftMAC(card.Token) != c.chooses || p.wants(card.Token) {
 		t.Errorf("%v; left is %q", err, p.leftMAC(card.Token))
 	}
@@ -110,7 +110,7 @@ func TestPlugChosen(t *testing.T) {
 	if _, _, err := p.forEndpoint(t.Context(), "id", "lan", req); err != nil || !slices.Equal(kept(), []string{"0a-00-00-00-00-08"}) {
 		t.Errorf("%v; managers are kept off %v", err, kept())
 	}
-	p.giveBack(card.Token, c.chooses)
+	p.giveBack(t.Context(), card.Token, c.chooses)
 	req.MAC = "0a:00:00:00:00:09"
 	if _, card, err := p.forEndpoint(t.Context(), "id", "lan", req); err != nil || card.MAC != req.MAC {
 		t.Errorf("%+v, %v", card, err)

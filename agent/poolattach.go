@@ -137,6 +137,6 @@ func (p *plugs) makeRoom(ctx context.Context) bool {
 	if from == nil {
 		return false
 	}
-	p.giveBack(card.Token, card.MAC)
+	p.giveBack(context.Background(), card.Token, card.MAC)
 	return p.leftMAC(card.Token) == ""
 }

@@ -99,7 +99,7 @@ func (p *plugs) keepPools(ctx context.Context) {
 // whose network is gone. It orders none that the provider would refuse.
 func (p *plugs) keepWarm(ctx context.Context) error {
 	networks := p.warmNetworks()
-	p.dropWarm(networks)
+	p.dropWarm(ctx)
 	var errs []error
 	for _, w := range networks {
 		for err := error(nil); err == nil && ctx.Err() == nil && p.mayPlugWarm(w); {
@@ -110,7 +110,7 @@ func (p *plugs) keepWarm(ctx context.Context) error {
 		idle, is := p.poolLocked(w).takeIdle(time.Now())
 		p.mu.Unlock()
 		if is {
-			p.giveBack(idle.Token, idle.MAC)
+			p.giveBack(context.Background(), idle.Token, idle.MAC)
 		}
 	}
 	return errors.Join(errs...)
@@ -118,6 +118,9 @@ func (p *plugs) keepWarm(ctx context.Context) error {
 
 // mayPlugWarm reports whether a pool lacks a NIC that the provider can give. Attaches that wait for one of their own come first.
 func (p *plugs) mayPlugWarm(w warmNetwork) bool {
+	if _, is := p.warmNetwork(w.id); !is {
+		return false // it has been deleted meanwhile
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.poolLocked(w).lacks(time.Now()) && p.offer.Free > p.ordering
@@ -129,6 +132,10 @@ func (p *plugs) plugWarm(ctx context.Context, w warmNetwork) error {
 	if err != nil {
 		return err
 	}
+	if _, is := p.warmNetwork(w.id); !is { // it has been deleted meanwhile
+		p.giveBack(context.Background(), card.Token, card.MAC)
+		return nil
+	}
 	p.noteGiven()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -137,10 +144,10 @@ func (p *plugs) plugWarm(ctx context.Context, w warmNetwork) error {
 	return nil
 }
 
-// dropWarm has the NICs taken out whose networks are not among those that have a pool.
-func (p *plugs) dropWarm(networks []warmNetwork) {
+// dropWarm has the NICs taken out of the pools whose networks are gone, or have a pool no more.
+func (p *plugs) dropWarm(ctx context.Context) {
 	stays := map[string]bool{}
-	for _, w := range networks {
+	for _, w := range p.warmNetworks() {
 		stays[w.id] = true
 	}
 	p.mu.Lock()
@@ -153,8 +160,17 @@ func (p *plugs) dropWarm(networks []warmNetwork) {
 	}
 	p.mu.Unlock()
 	for _, c := range gone {
-		p.giveBack(c.Token, c.MAC)
+		p.giveBack(ctx, c.Token, c.MAC)
 	}
+}
+
+// emptyPools has the NICs taken out that wait for endpoints of a network that was deleted, and waits for that, for plugTime at most. What is not
+// out then is taken out later.
+func (p *plugs) emptyPools(network string) {
+	ctx, cancel := context.WithTimeout(context.Background(), plugTime)
+	defer cancel()
+	p.dropWarm(ctx)
+	p.parents.dropAll(ctx, network)
 }
 
 // pooled are the tokens of the NICs that wait in pools.
