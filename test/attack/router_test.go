@@ -89,7 +89,11 @@ func (s *routerScene) takes(t *testing.T, victim *world.Pod, prefix netip.Prefix
 		if took = in(prefix); !in(truePrefix) {
 			return fmt.Errorf("%+v", e.DHCP.IPv6)
 		}
-		return nil
+		found, err := s.w.Check(victim.Endpoint.ID) // what is recorded is made after that
+		if err == nil && len(found) > 0 {
+			err = fmt.Errorf("%+v", found)
+		}
+		return err
 	})
 	return took
 }
