@@ -66,6 +66,8 @@ func (e *Etcd) follow(ctx context.Context, prefix string, out chan<- Event) (beg
 	if !send(ctx, out, Event{Revision: s.Revision, Snapshot: true, Entries: s.Entries}) {
 		return false, ctx.Err()
 	}
+	log := e.options.Log.With("prefix", prefix, "revision", s.Revision)
+	log.Debug("watch of the store has its snapshot", "entries", len(s.Entries))
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	// A member without a leader must not keep the stream open in silence.
@@ -81,6 +83,7 @@ func (e *Etcd) follow(ctx context.Context, prefix string, out chan<- Event) (beg
 	if err != nil {
 		return false, err
 	}
+	log.Debug("watch of the store is asked for")
 	var waiting atomic.Int64
 	go requestProgress(ctx, cancel, stream, &waiting)
 	return receive(ctx, stream, &waiting, s.Revision, out)
