@@ -71,6 +71,7 @@ const (
 	WatchersFull    Code = "HDL-4010"
 	ResolverRuns    Code = "HDL-4011"
 	ResolverDown    Code = "HDL-4012"
+	NoAnswer        Code = "HDL-4013"
 	CNIVersion      Code = "HDL-5001"
 	CNIConfig       Code = "HDL-5002"
 	DockerIPAM      Code = "HDL-5003"
@@ -173,6 +174,7 @@ var explanations = map[Code]Explanation{
 	WatchersFull:    {Conflict, "too many watchers", "As many programs watch the agent's events as may at a time.", "End another one ('heddle events', or what calls /v1/events), and watch again."},
 	ResolverRuns:    {Conflict, "resolver runs already", "Another process answers the containers' questions for names of this folder.", "Stop it first; the file lock in the folder of names names its process."},
 	ResolverDown:    {Failed, "resolver down", "The process that answers the containers' questions for names could not be started, ended or watched over.", "Look at resolver.log in the folder of names, in the agent's run folder; the agent tries again by itself."},
+	NoAnswer:        {Failed, "no answer", "None of the echoes that were sent from a container was answered. The lines above the message say what came instead, if anything did.", "The hint says what to look at next: a policy, the path to another host, the endpoint itself."},
 	CNIVersion:      {Usage, "CNI version", "The plugin speaks the CNI specification from 0.3.1 to 1.1.0.", "Set cniVersion in the network configuration to one of these."},
 	CNIConfig:       {Usage, "CNI configuration", "The network configuration does not say what the plugin needs to know.", "docs/guides/cni.md has a working one."},
 	DockerIPAM:      {Usage, "Docker's own addresses", "Each engine gives out the addresses of its own IPAM driver alone, so two hosts would give out the same ones on a network of several hosts.", "Create the network with --ipam-driver heddle (compose: ipam: {driver: heddle})."},

@@ -141,6 +141,12 @@ func FitsSpan(modes []Mode) func(Network) error {
 	}
 }
 
+// Masquerader is an optional interface of modes whose containers send to the outside through the host's firewall: with the host's address, or
+// with their own.
+type Masquerader interface {
+	Masquerades(Network) bool
+}
+
 // HAVIPHolder is an optional interface of modes whose networks can have addresses that one of several endpoints holds at a time.
 type HAVIPHolder interface {
 	HoldsHAVIPs() bool

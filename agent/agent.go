@@ -66,11 +66,13 @@ type Agent struct {
 	podLocks keyed[atPods, uint64]
 	// batchTurns are taken by the endpoints of batches that are being attached.
 	batchTurns chan struct{}
-	ready      atomic.Bool
-	activity   activity
-	metrics    *metrics
-	stop       context.CancelFunc
-	finished   sync.WaitGroup
+	// pings has a place for each ping that is under way.
+	pings    chan struct{}
+	ready    atomic.Bool
+	activity activity
+	metrics  *metrics
+	stop     context.CancelFunc
+	finished sync.WaitGroup
 
 	// tasks lists the operations under way. followJobs follow the cluster's view, repairJobs do
 	// the patrol's repairs.
@@ -104,7 +106,7 @@ func New(opt Options) (*Agent, error) {
 	a := &Agent{opt: opt, log: opt.Log, started: time.Now(), trip: opt.Tripwire, modes: opt.Modes,
 		wanted: newWantedObjects(), removals: newRemovals(),
 		trials: newTrials(opt.Modes, opt.Untried), tasks: newTasks(), adopted: make(chan struct{}, 1),
-		viewAgain: make(chan struct{}, 1), compareSoon: make(chan struct{}, 1), batchTurns: newBatchTurns()}
+		viewAgain: make(chan struct{}, 1), compareSoon: make(chan struct{}, 1), batchTurns: newBatchTurns(), pings: make(chan struct{}, maxPings)}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}

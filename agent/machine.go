@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"net"
 	"net/netip"
 
 	"github.com/heddle-network/heddle"
@@ -103,6 +104,12 @@ type Listener interface {
 	HearAnnouncements(bridge string, addrs []netip.Addr) (kernel.Announcements, error)
 }
 
+// PodSockets opens sockets in containers' namespaces.
+type PodSockets interface {
+	OpenEcho(pod kernel.Pod, f heddle.Family, whole bool) (*net.IPConn, error)
+	DialPod(ctx context.Context, pod kernel.Pod, network, address string) (net.Conn, error)
+}
+
 // Firewalls are the chains of other firewalls. *coexist.Firewalls handles the real ones.
 type Firewalls interface {
 	Admit() (changed []string, err error)
@@ -125,6 +132,7 @@ type Machine struct {
 	PacketLogger
 	Watcher
 	Listener
+	PodSockets
 	Firewalls Firewalls
 	// Listen fails if a program of the host listens on the port.
 	Listen func(heddle.PortMapping) error
@@ -146,7 +154,7 @@ func openMachine(h Hooks) (m Machine, err error) {
 		return m, err
 	}
 	k.Tripwire, k.Wanted, k.GivenAway, k.Lost = h.Tripwire, h.Wanted, h.GivenAway, h.Lost
-	m = Machine{k, k, k, k, k, k, k, k, k, k, k, k, nil, portFree, k.Close}
+	m = Machine{k, k, k, k, k, k, k, k, k, k, k, k, k, nil, portFree, k.Close}
 	others, err := coexist.Open()
 	if err == nil {
 		m.Firewalls = others

@@ -70,7 +70,7 @@ func TestExamplesParse(t *testing.T) {
 var exampleOrder = []string{
 	"version", "completion", "docs man", "docs markdown", "status",
 	"host list", "host token", "host ranges", "host authority", "host authority export", "host authority withdraw", "host authority lend", "host authority return", "peer list", "path list", "network create", "network list", "network show", "network allow", "network disallow", "network delete",
-	"attach", "endpoint list", "endpoint show", "endpoint label", "endpoint set", "policy list", "havip list", "name list", "name show", "nic list", "check", "audit", "explain", "doctor list", "doctor", "events", "flows", "detach", "gc",
+	"attach", "endpoint list", "endpoint show", "endpoint label", "endpoint set", "policy list", "havip list", "name list", "name show", "nic list", "ping", "check", "audit", "explain", "doctor list", "doctor", "events", "flows", "detach", "gc",
 	"lab up", "lab list", "lab exec",
 	"lab fault cut", "lab fault heal", "lab fault wire", "lab fault rate", "lab fault mtu", "lab fault pause", "lab fault continue",
 	"lab fault kill", "lab fault clock", "lab fault list", "lab fault clear", "lab down",

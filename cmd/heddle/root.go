@@ -40,7 +40,7 @@ done. An error bears an id; 'heddle explain ID' has its story.`,
 		&cobra.Group{ID: groupHealth, Title: "Health:"}, &cobra.Group{ID: groupLabs, Title: "Labs:"})
 	for _, makeCommand := range []func(*session) *cobra.Command{
 		newNetwork, newAttach, newDetach, newEndpoint, newName, newPolicy, newHAVIP, newHost, newPeer, newPath, newNIC, newVPC,
-		newStatus, newEvents, newFlows, newCheck, newAudit, newGC, newDoctor, newExplain,
+		newStatus, newEvents, newFlows, newPing, newCheck, newAudit, newGC, newDoctor, newExplain,
 		newLab, newBench, newCrowd,
 		newVersion, newCompletion, newDocs,
 	} {

@@ -83,6 +83,7 @@ func NewServer(a *agent.Agent, log *slog.Logger) *Server {
 	s.handleHAVIPs()
 	s.handleVPCRoutes()
 	s.handleEvents()
+	s.handlePing()
 	s.mux.HandleFunc("POST "+client.PathGC, withBody(s.gc))
 	return s
 }

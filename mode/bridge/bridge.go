@@ -73,6 +73,9 @@ func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 // masquerades reports whether the containers leave with the host's address.
 func masquerades(n heddle.Network) bool { return n.Options["masquerade"] != "false" }
 
+// Masquerades reports whether the containers leave with the host's address.
+func (Mode) Masquerades(n heddle.Network) bool { return masquerades(n) }
+
 // Limits says what the firewall does not prevent.
 func (Mode) Limits(n heddle.Network) []string { return firewall.Limits(n, masquerades(n)) }
 

@@ -125,6 +125,9 @@ func overhead(h heddle.HostFacts) int {
 // masquerades reports whether the containers leave with the host's address.
 func masquerades(n heddle.Network) bool { return n.Options["masquerade"] != "false" }
 
+// Masquerades reports whether the containers leave with the host's address.
+func (Mode) Masquerades(n heddle.Network) bool { return masquerades(n) }
+
 // Limits says what the mode and the firewall do not prevent.
 func (Mode) Limits(n heddle.Network) []string {
 	return append(firewall.Limits(n, masquerades(n)),

@@ -156,6 +156,9 @@ func nextHops(parent heddle.LinkFact, n heddle.Network) ([]netip.Addr, error) {
 // masquerades reports whether the containers leave with the host's address.
 func masquerades(n heddle.Network) bool { return n.Options["masquerade"] == "true" }
 
+// Masquerades reports whether the containers leave with the host's address.
+func (Mode) Masquerades(n heddle.Network) bool { return masquerades(n) }
+
 // Limits says what the firewall does not prevent.
 func (Mode) Limits(n heddle.Network) []string { return firewall.Limits(n, masquerades(n)) }
 
