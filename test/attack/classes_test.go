@@ -60,6 +60,7 @@ var classes = []class{
 	{id: "authority", title: "A host's keys that were stolen, for the cluster's", known: "docs/adr/0023-keys.md; CWE-269"},
 	{id: "word", title: "A host's keys that were stolen, for the networks that hosts share", known: "docs/adr/0024-words-of-others.md; CWE-732"},
 	{id: "asker", title: "Questions for names that others may ask", known: "RFC 5452 9; CVE-2024-29018"},
+	{id: "echo", title: "Answers of a container to echoes that the operator has sent from it", known: "field", limit: "a container can answer echoes that are sent from it in anybody's name: what 'heddle ping' says of an echo is the word of who answers, and the path alone is the agent's"},
 	{id: "churn", title: "Floods of events", known: "netlink(7) ENOBUFS"},
 	{id: "freeze", title: "Records of one host that keep the agents of the others busy", known: "field"},
 	{id: "question", title: "Questions for names, in the name of others, and from outside", known: "RFC 5358, RFC 5452; CVE-2024-29018"},

@@ -57,6 +57,7 @@ func ownAttacks() []ownAttack {
 		askerAttacks(),
 		leaseAttacks(),
 		routerAttacks(),
+		pingAttacks(),
 	)
 }
 

@@ -69,6 +69,7 @@ func TestResolver(t *testing.T) {
 	}
 	found("on another host")
 	one.listsAll(t, []string{"asker", "stranger"}, two, web)
+	one.pings(t, asker, two, web)
 	n, err := one.Network(context.Background(), "other")
 	if err != nil {
 		t.Fatal(err)

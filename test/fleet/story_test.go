@@ -130,7 +130,7 @@ func TestAddresses(t *testing.T) {
 		first.finds(t, moved.addrs()...)
 		t.Logf("reached %s after its attach", time.Since(began))
 		for _, a := range moved.addrs() {
-			world.Within(t, time.Minute, "the host that it left reaches it", func() error { return f.hosts[1].Ping(a, "-W1") })
+			world.Within(t, time.Minute, "the host that it left reaches it", func() error { return f.hosts[1].Netns.Ping(a, "-W1") })
 		}
 		t.Logf("and from the host that it left after %s", time.Since(began))
 		moved.detach(t)

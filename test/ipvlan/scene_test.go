@@ -74,7 +74,7 @@ func newScene(t testing.TB, cloud func(testing.TB, map[string]*nic) world.Netns)
 	}
 	for _, n := range s.nodes {
 		for _, gateway := range []string{gateway4, gateway6} {
-			world.Soon(t, n.Name+" reaches its router", func() error { return n.Ping(netip.MustParseAddr(gateway), "-W1") })
+			world.Soon(t, n.Name+" reaches its router", func() error { return n.Netns.Ping(netip.MustParseAddr(gateway), "-W1") })
 		}
 	}
 	return s

@@ -57,6 +57,10 @@ policies:
 					t.Errorf("no router's error about a ping to %s: %s %v", at, out, err)
 				}
 			}
+			if !nf {
+				pings(t, w, n, shut, peer, other)
+				pingsEnd(t, w, peer)
+			}
 			w.AuditEmpty(t)
 		})
 	}
