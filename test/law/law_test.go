@@ -28,7 +28,7 @@ type rule struct {
 }
 
 var rules = []rule{
-	{"agent", []string{module, module + "/cluster", module + "/commands", module + "/dhcp", module + "/events", module + "/firewall", module + "/havip", module + "/ipam", module + "/kernel", module + "/kernel/coexist", module + "/mode/parts", module + "/names", module + "/nic", module + "/path", module + "/peer", module + "/policy", module + "/resolver/nameservers", module + "/resolver/process", module + "/store", module + "/trial", module + "/vpcroute", "go.etcd.io/bbolt", "golang.org/x/sys", "github.com/prometheus/client_golang"},
+	{"agent", []string{module, module + "/cluster", module + "/commands", module + "/dhcp", module + "/events", module + "/firewall", module + "/havip", module + "/ipam", module + "/kernel", module + "/kernel/coexist", module + "/mode/parts", module + "/names", module + "/nic", module + "/path", module + "/peer", module + "/ping", module + "/policy", module + "/resolver/nameservers", module + "/resolver/process", module + "/store", module + "/trial", module + "/vpcroute", "go.etcd.io/bbolt", "golang.org/x/sys", "github.com/prometheus/client_golang"},
 		"the agent orchestrates the rooms below; doors call it, modes are passed in, of which it knows what all have in common"},
 	{"bench", []string{module, module + "/limit", "golang.org/x/perf", "github.com/jedib0t/go-pretty", "github.com/vbauerster/mpb", "golang.org/x/term", "golang.org/x/sys"},
 		"the benchmark is given places to run in, and knows neither agent nor kernel"},
@@ -36,11 +36,12 @@ var rules = []rule{
 	{"cluster", []string{module, module + "/durable", module + "/ipam", module + "/names", module + "/path", module + "/store"}, "what hosts agree on needs the record they share, and nothing of the kernel"},
 	{"join", []string{module, module + "/cluster", module + "/durable", module + "/store", "go.etcd.io/etcd"}, "who belongs to a cluster is decided before there is an agent"},
 	{"peer", []string{module, "golang.org/x/net", "golang.org/x/sys"}, "looking at other hosts changes nothing on this one"},
+	{"ping", []string{module, module + "/path", "golang.org/x/net", "github.com/miekg/dns"}, "who sends echoes opens the socket, and tells what is known of both ends"},
 	{"store", []string{module, "go.etcd.io/etcd", "google.golang.org/grpc", "github.com/grpc-ecosystem/go-grpc-middleware", "go.uber.org/zap"}, "the record is keys and values; what they mean is agreed elsewhere"},
 	{"doctor", []string{module, module + "/firewall", module + "/kernel", module + "/kernel/coexist", module + "/path", module + "/trial", module + "/lab", module + "/door/client", module + "/names", module + "/resolver/process", "golang.org/x/sys"},
 		"the doctor looks at the host by itself, for the agent may be down or the patient; it calls the agent as every program does"},
-	{"door/client", []string{module, module + "/events", module + "/havip", module + "/names", module + "/policy", module + "/vpcroute"}, "a program that calls an agent must not contain one"},
-	{"door", []string{module, module + "/agent", module + "/door", module + "/durable", module + "/events", module + "/havip", module + "/names", module + "/policy", module + "/vpcroute", "golang.org/x/sys", "github.com/containernetworking/cni"},
+	{"door/client", []string{module, module + "/events", module + "/havip", module + "/names", module + "/ping", module + "/policy", module + "/vpcroute"}, "a program that calls an agent must not contain one"},
+	{"door", []string{module, module + "/agent", module + "/door", module + "/durable", module + "/events", module + "/havip", module + "/names", module + "/ping", module + "/policy", module + "/vpcroute", "golang.org/x/sys", "github.com/containernetworking/cni"},
 		"a door translates requests for the agent; wiring is none of its business"},
 	{"door/wire", []string{module}, "how JSON is read and answered is the same for every server"},
 	{"lazyregexp", nil, "it stands for package regexp, everywhere"},
