@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
 	"strings"
 	"time"
 
@@ -13,8 +14,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// answerTime is how long one name server may take for an answer.
-const answerTime = 2 * time.Second
+// answerTime is how long one name server may take for an answer, lookupTime all of them for a name in all its domains.
+const answerTime, lookupTime = 2 * time.Second, 10 * time.Second
 
 // Resolver asks name servers as a container would.
 type Resolver struct {
@@ -33,6 +34,8 @@ func (r Resolver) Lookup(ctx context.Context, name string, families []heddle.Fam
 	if _, valid := dns.IsDomainName(name); !valid || strings.ContainsAny(name, "/ \\") {
 		return netip.Addr{}, heddle.Errorf(heddle.BadDNSName, "resolve", heddle.Clip(name), "", "give an IP address, an endpoint's ID (CONTAINER/IF) or a name")
 	}
+	ctx, cancel := context.WithTimeout(ctx, lookupTime)
+	defer cancel()
 	why := "there is no such name"
 	for _, full := range r.candidates(name) {
 		for _, f := range families {
@@ -77,6 +80,8 @@ func (r Resolver) ask(ctx context.Context, name string, f heddle.Family) (a neti
 	for _, server := range r.Servers {
 		reply, err := r.exchange(ctx, q, netip.AddrPortFrom(server, 53).String())
 		switch {
+		case os.IsTimeout(err):
+			failed = fmt.Errorf("name server %s gives no answer", server)
 		case err != nil:
 			failed = fmt.Errorf("name server %s: %s", server, words(err))
 		case reply.Rcode != dns.RcodeSuccess && reply.Rcode != dns.RcodeNameError:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -92,7 +93,14 @@ func TestLookup(t *testing.T) {
 			t.Errorf("%s: asked was %q", name, s.asked)
 		}
 	}
-	_, err := Resolver{}.Lookup(context.Background(), "web", []heddle.Family{v4})
+	silent := func(context.Context, string, string) (net.Conn, error) {
+		return nil, &net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}
+	}
+	_, err := Resolver{Dial: silent, Servers: []netip.Addr{one}}.Lookup(context.Background(), "web", []heddle.Family{v4})
+	if err == nil || !strings.Contains(err.Error(), "name server 10.0.0.1 gives no answer") {
+		t.Errorf("from a server that is silent: %v", err)
+	}
+	_, err = Resolver{}.Lookup(context.Background(), "web", []heddle.Family{v4})
 	if !errors.Is(err, heddle.NoName.Sentinel()) {
 		t.Errorf("without a name server: %v", err)
 	}

@@ -67,9 +67,9 @@ in the group of the agent's socket.`,
 	}
 	f := cmd.Flags()
 	f.IntVarP(&q.Count, "count", "c", ping.DefaultCount, "how many echoes, at most 1000")
-	f.DurationVar(&interval, "interval", interval, "how long after an echo the next one follows, 10ms to 10s")
-	f.DurationVar(&wait, "wait", wait, "how long an answer is waited for, 10ms to 10s")
-	f.IntVar(&q.Size, "size", ping.DefaultSize, "how many `bytes` follow ICMP's header, at most 65507")
+	f.DurationVarP(&interval, "interval", "i", interval, "how long after an echo the next one follows, 10ms to 10s")
+	f.DurationVarP(&wait, "wait", "W", wait, "how long an answer is waited for, 10ms to 10s")
+	f.IntVarP(&q.Size, "size", "s", ping.DefaultSize, "how many `bytes` follow ICMP's header, at most 65507")
 	f.BoolVar(&q.FullSize, "full-size", false, "send packets of the path's whole MTU, unfragmented")
 	f.BoolVarP(&four, "ipv4", "4", false, "take addresses of IPv4 only")
 	f.BoolVarP(&six, "ipv6", "6", false, "take addresses of IPv6 only")
