@@ -172,14 +172,27 @@ func audited(w *world.World) error {
 func TestFlushedAtChange(t *testing.T) {
 	w := world.New(t)
 	w.Network(t, "net", "bridge")
-	db, other := w.Pod(t, "db", "net", named("db")), w.Pod(t, "other", "net")
+	db, other := w.Pod(t, "db", "net", named("db")), w.Pod(t, "other", "net", named("other"))
 	enforce(t, w, closed)
+	flushes := 0
+	w.TripAt(func(step string) error {
+		if step == "ledger policies" {
+			flushes++
+			w.Host.Sh(t, "nft flush ruleset")
+		}
+		return nil
+	})
 	for range 3 {
-		w.Host.Sh(t, "nft flush ruleset")
 		enforce(t, w, closed+`
 - {name: other, endpoints: {names: [other]}, directions: [ingress]}`)
-		w.Host.Sh(t, "nft flush ruleset")
+		if now := w.Host.Sh(t, "nft list map bridge heddle policed-in"); !strings.Contains(now, other.Port()) {
+			t.Errorf("its port is not guarded: %s", now)
+		}
 		cell.Must(t, w.DeletePolicy("other"))
+	}
+	w.TripAt(nil)
+	if flushes != 6 {
+		t.Errorf("flushed %d times", flushes)
 	}
 	world.Soon(t, "the rules are put back", func() error { return audited(w) })
 	other.Silent(t, db.Addrs()...)
