@@ -27,6 +27,7 @@ var withoutDryRun = map[string]string{
 	"heddle policy test":           showsOnly,
 	"heddle havip list":            showsOnly,
 	"heddle havip show":            showsOnly,
+	"heddle ping":                  "it sends echoes, and changes nothing",
 	"heddle vpc list":              showsOnly,
 	"heddle vpc show":              showsOnly,
 	"heddle vpc route list":        showsOnly,
