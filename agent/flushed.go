@@ -8,11 +8,14 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// againAfterFlush changes something in the kernel. If that fails because somebody has just flushed the firewall, what changes build on is put
-// back, as of these networks, and it is done again: who asks for it need not wait for the patrol.
+// lacksBase reports whether something failed since what it builds on is not there: somebody has just flushed the firewall, or deleted a bridge.
+func lacksBase(err error) bool { return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENODEV) }
+
+// againAfterFlush changes something in the kernel. If that fails because what it builds on is gone, that is put back, as of these networks, and it
+// is done again: who asks for it need not wait for the patrol.
 func (a *Agent) againAfterFlush(networks []heddle.Network, change func() error) error {
 	err := change()
-	if !errors.Is(err, unix.ENOENT) {
+	if !lacksBase(err) {
 		return err
 	}
 	m := a.repairer

@@ -109,11 +109,18 @@ func (m *repairer) repairNetwork(id string) {
 	m.putBack(n.Name, func() ([]string, error) { return m.kernel.Mend(n.plan.Host) })
 }
 
-// repairEndpoint does this for an endpoint without an unfinished operation.
+// repairEndpoint does this for an endpoint without an unfinished operation. What it builds on may be missing, too, and not be put back yet.
 func (m *repairer) repairEndpoint(id heddle.EndpointID) {
 	defer m.endpointLocks.Lock(id)()
 	if now, known := m.records.get(id); known && m.records.pendingOf(id) == "" {
-		m.putBack(id.String(), func() ([]string, error) { return m.reapply(now) })
+		m.putBack(id.String(), func() ([]string, error) {
+			made, err := m.reapply(now)
+			if lacksBase(err) {
+				m.repairNetwork(now.Endpoint.Network)
+				made, err = m.reapply(now)
+			}
+			return made, err
+		})
 	}
 }
 

@@ -152,6 +152,9 @@ func TestFlush(t *testing.T) {
 		if best > 2*time.Second*world.Slowness {
 			t.Errorf("isolation was away for %v at best", best)
 		}
+		if said := w.Logged(); strings.Contains(said, "drift not repaired") { // the next try is seconds later
+			t.Errorf("an endpoint was repaired before what it builds on")
+		}
 		apart(t, a, c)
 	})
 }
